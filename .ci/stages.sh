@@ -8,7 +8,7 @@ taken() {
     END { printf "%d", sum }' "$results/times"
 }
 
-# Runs a command as one stage of a test run: its time is printed, its result goes into the summary.
+# Runs a command as one stage of a test run: prints its time, adds its result to the summary.
 stage() {  # NAME COMMAND...
   local name=$1 started=$SECONDS status used
   times >"$results/times"
@@ -79,7 +79,8 @@ asan_stages() {
     -m 'not plain_build' tests/integration tests/security
 }
 
-# What has more than one thread: the supervisor, and of it what talks to a listener or a worker.
+# The tests of what has more than one thread: the supervisor, and its parts that talk to a listener
+# or a worker.
 tsan_stages() {
   built tsan "${tsan_targets[@]}" || return 0
   if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then

@@ -2,7 +2,7 @@
 
 Prints the names of what failed, then one line 'N passed, N failed, N skipped'. A stage that failed
 although none of the tests in this run did (a build, the linters, a sanitizer's report) counts as
-one failure, so that the line never says less than the exit status. Nothing run is a failure too.
+one failure, so that the line never reports less than the exit status. Nothing run is a failure too.
 
 A long run is to show everything: it also prints why tests were skipped, so that 'passed' does not
 hide what this machine could not show (namespaces, cgroups, containers).

@@ -1,4 +1,4 @@
-"""What every topic gets: where the programs are, how long it may take, and how rounds go.
+"""What every topic uses: where the programs are, how long it may take, and how rounds go.
 
 Subjects are measured in alternation, one round after the other, so that whatever else the machine
 does falls on all of them; which one begins changes from round to round.
@@ -47,7 +47,7 @@ class Bench:
         self.cancel, self.hostile = place["cancel"], place["hostile"]
         self.relay, self.fleet = place["relay"], place["fleet"]
         self.router = place["router"]
-        # Short, whatever TMPDIR says: the path of a Unix socket has at most 107 bytes.
+        # Short, whatever TMPDIR is: the path of a Unix socket has at most 107 bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 
     def close(self):
@@ -85,7 +85,7 @@ def output(command, timeout=60):
 
 
 def need(program):
-    """Where it is."""
+    """The path of a program."""
     place = shutil.which(program)
     if place is None:
         raise NotMeasured(f"{program} is not there")

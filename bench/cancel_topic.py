@@ -1,9 +1,10 @@
 """From a cancel at the supervisor to the callback in the engine, beside raw Unix sockets.
 
-An operator's line goes to the supervisor, which tells each engine that has a request of that root.
-Raw is the same way without any protocol: a line to a relay, which writes one as long as a cancel
-to each receiver. Sender and clock are the same; rounds of both take turns, and both come either
-back to back, or each after a pause, as clients leave: then both find cold caches and cores asleep.
+An operator's line goes to the supervisor, which notifies each engine that has a request of that
+root. Raw is the same way without any protocol: a line to a relay, which writes one as long as a
+cancel to each receiver. Sender and clock are the same; rounds of both take turns, and both come
+either back to back, or each after a pause, as clients leave: then both find cold caches and cores
+asleep.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ def _cancel_line(number):
 
 
 class _Ends:
-    """Processes that tell instants on their standard output."""
+    """Processes that report instants on their standard output."""
 
     def __init__(self):
         self.processes = []
@@ -103,7 +104,7 @@ class Supervised(_Ends):
             self.start(*command, str(serve.engine_socket), f"peer-{number}")
 
     def begin(self, rounds):
-        """The requests of that many rounds; what begins and ends them is no part of a cancel."""
+        """The requests of that many rounds; what begins and ends them is not part of a cancel."""
         self._tell(b"." * rounds)
         await_that(lambda: self._live() == self.count * rounds, "requests of these rounds")
 

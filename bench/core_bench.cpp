@@ -165,7 +165,7 @@ void decide_admission(benchmark::State& state) {
   if (admission.running() != 256 || admission.waiting() != waiting) {
     state.SkipWithError("limit and queue are not exact");
   }
-  state.SetItemsProcessed(state.iterations() * 6);  // decisions: items a second tell their cost
+  state.SetItemsProcessed(state.iterations() * 6);  // decisions: items a second show their cost
 }
 
 BENCHMARK(decide_admission)->Arg(0)->Arg(64)->Arg(100'000);

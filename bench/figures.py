@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 
 class NotMeasured(Exception):
-    """Something that a figure needs is missing or did not happen; the message says what."""
+    """Something that a figure needs is missing or did not happen; the message names it."""
 
 
 @dataclass

@@ -76,7 +76,7 @@ void look_up(benchmark::State& state) {
   }
 }
 
-/// As many changes as there are workers, each told by itself, with all that are there.
+/// As many changes as there are workers, each reported by itself, with all that are there.
 void burst(benchmark::State& state) {
   std::vector<Announced> const all = workers(state.range(0));
   for (auto _ : state) {

@@ -1,6 +1,6 @@
 """Heads of 32 kB, from the descriptions that the fuzz target head_work starts from.
 
-The first lines of fuzz_head_work.cpp say what a description means.
+The first lines of fuzz_head_work.cpp explain what a description means.
 """
 
 from pathlib import Path

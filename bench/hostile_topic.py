@@ -84,8 +84,8 @@ def dearest_head(bench):
 
 @contextlib.contextmanager
 def _ordinary():
-    """Not before everything else: a thread that runs first would keep others of its core from
-    running, the listener of probes of its own process among them."""
+    """It does not run before everything else: a thread that runs first would keep others of its
+    core from running, the listener of probes of its own process among them."""
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     try:
@@ -153,7 +153,7 @@ def _crowded(bench, port, seconds):
 
 
 def hostile_minute(bench):
-    """One core makes hostile connections, another has the proxy and whoever else there is."""
+    """One core makes hostile connections, another has the proxy and everything else."""
     seconds = 5 if bench.quick else 60
     cores = sorted(os.sched_getaffinity(0))
     slowed, made = {}, {}
@@ -179,7 +179,7 @@ def hostile_minute(bench):
 
 
 def _probe_port(pid, ingress):
-    """Of the ports on which this process listens, the one that is not the ingress."""
+    """Of the ports on which this process listens, the one that is not the ingress's."""
     inodes = set()
     for entry in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):

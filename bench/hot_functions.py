@@ -76,7 +76,7 @@ def streams(bench, count):
                     engine.sendall(ingress_topic.EVENT)
                     user.recv(65536)
             engine.settimeout(PATIENCE)
-            engine.recv(1)  # until it is told
+            engine.recv(1)  # until it is ended
             engine.close()
         _end(process)
 

@@ -1,7 +1,7 @@
 """The proxies that are compared, each with as many threads before the same small engine.
 
-nginx is the engine too: it answers faster than any of them relays. HAProxy is told `http-no-delay`,
-as before any engine that streams: it would keep events back, for up to 200 ms, to send several at
+nginx is the engine too: it answers faster than any of them relays. HAProxy gets `http-no-delay`, as
+in front of any engine that streams: it would keep events back, for up to 200 ms, to send several at
 once.
 """
 
@@ -133,7 +133,7 @@ def certificate(bench):
 
 
 def _listening_with(pem):
-    """What each says of its listener to speak TLS, or nothing."""
+    """The configuration by which each listener speaks TLS, or nothing."""
     words = {
         "nginx_tls": " ssl; ssl_certificate {0}; ssl_certificate_key {0}",
         "haproxy_tls": " ssl crt {0}",
@@ -162,7 +162,7 @@ def proxies(bench, engine_port, cores=None, pem=None):
                                    engine=engine_port, threads=threads, workers=workers,
                                    **_listening_with(pem))  # fmt: skip
             stack.callback(process.wait, PATIENCE)
-            # A killed nginx would leave its workers behind.
+            # A killed nginx would leave its workers running.
             stack.callback(process.terminate if name == "nginx" else process.kill)
             started[name] = (process.pid, port)
         yield started

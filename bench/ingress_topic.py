@@ -107,7 +107,7 @@ def _stream_figures(bench, count, pem=None):
 
 
 def streams(bench):
-    """Open streams: what an event costs, and what a stream that says nothing holds."""
+    """Open streams: what an event costs, and what a silent stream holds."""
     for count in [256] if bench.quick else STREAMS:
         yield from _stream_figures(bench, count)
 
@@ -122,10 +122,10 @@ def tls_streams(bench):
 
 @contextlib.contextmanager
 def _cores(bench, may_share=False):
-    """A core for each thread of a proxy, others for everything else: (the proxies', what to say).
+    """A core for each thread of a proxy, others for everything else: (the proxies', their text).
 
-    With too few of them everything shares all: how much goes through says then what the work costs
-    beside its load, which costs the same whichever proxy it is; how soon would say nothing.
+    With too few of them everything shares all: how much goes through then shows what the work costs
+    beside its load, which costs the same whichever proxy it is; how soon would show nothing.
     """
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) <= bench.threads:
@@ -203,10 +203,10 @@ PACES = (("back to back", 0), ("each after 2 ms", 0.002))
 
 
 def kept(bench):
-    """One kept connection, and no core for anybody alone, as on a small machine.
+    """One kept connection, and no core for any process alone, as on a small machine.
 
-    Back to back all cores are awake. After a pause they sleep, and whoever is woken pays for that.
-    A relay that does nothing tells how much of it no proxy can avoid.
+    Back to back all cores are awake. After a pause they sleep, and the process that is woken pays
+    for that. A relay that does nothing shows how much of it no proxy can avoid.
     """
     rounds = 12 if bench.quick else 40
     asked = (
@@ -231,7 +231,7 @@ def kept(bench):
 
 
 def system_calls(bench):
-    """Of a small request on a kept connection, as strace counts them."""
+    """The system calls of a small request on a kept connection, as strace counts them."""
     requests = 500
     with engine(bench) as port, proxies(bench, port) as running:
         counts = {name: [_calls(bench, *at, requests)] for name, at in running.items()}
@@ -272,8 +272,8 @@ def take_request(connection):
 def gone(bench):
     """The client's close to the end of the engine's connection, which is silent.
 
-    Long rounds: once a second the kernel keeps somebody waiting for a millisecond, and a p99 of 100
-    is the worst of them.
+    Long rounds: once a second the kernel keeps a process waiting for a millisecond, and a p99 of
+    100 is the worst of them.
     """
     for kind, begun in (("request", False), ("stream", True)):
         with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:

@@ -1,4 +1,4 @@
-"""What /proc says of a process: memory, processor time, wake-ups."""
+"""What /proc shows of a process: memory, processor time, wake-ups."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def _threads(pid):
 
 
 def processor_seconds(pid):
-    """Of all threads that live, in the scheduler's nanoseconds."""
+    """The time of all threads that live, in the scheduler's nanoseconds."""
     return sum(
         int(_read(f"/proc/{pid}/task/{thread}/schedstat").split()[0]) for thread in _threads(pid)
     ) / 1e9

@@ -45,7 +45,7 @@ operators: 127.0.0.1:0
 workers: [{{static: {{urls: ["http://127.0.0.1:{engine}"], model: m}}}}]
 migration: {{by: text}}  # the engines of this page answer no probe
 """
-# sglang-router answers a stream in parts, so this is none.
+# sglang-router answers a stream in parts, so this is not one.
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hello"}]}'
 UNARY = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
          b"Content-Length: %d\r\n\r\n" % len(BODY)) + BODY  # fmt: skip
@@ -308,7 +308,7 @@ class Streams:
         return max(times[-1] for times in self.times.values())
 
     def pauses(self, since, until, interval, from_then_on=False):
-        """Milliseconds: of each stream the longest time without a word that ended between these.
+        """Milliseconds: for each stream the longest time without a word that ended between these.
 
         Counted from the word before, or from `since` on.
         """
@@ -352,7 +352,7 @@ def _two_workers(bench, count, worker, tokens=100_000, stall=STALL, settle=0.6):
 
 
 def _one_pause(bench, strike, after, share):
-    """Of each stream the pause, in milliseconds beyond one token interval.
+    """The pause of each stream, in milliseconds beyond one token interval.
 
     The engine is struck when this share of an interval has passed since a token.
     """
@@ -406,7 +406,7 @@ def crowd(bench):
         struck = time.monotonic()
         old.process.kill()
         streams.read(5.0)
-        # Tokens come once a second, and all together: where in that second the engine dies says
+        # Tokens come once a second, and all together: where in that second the engine dies shows
         # nothing about the router.
         found = streams.pauses(struck, time.monotonic(), 1 / rate, from_then_on=True)
         taken = [pause - 1e3 / rate for pause in found]
@@ -451,7 +451,7 @@ def _is_named(registry, port):
 
 
 class Users(threading.Thread):
-    """Small requests on kept connections, one after the other, until it is told to end."""
+    """Small requests on kept connections, one after the other, until it has to end."""
 
     def __init__(self, port, count):
         super().__init__(daemon=True)

@@ -93,7 +93,7 @@ def startup(bench):
 
 
 def orphans(bench):
-    """All end at once, which is when SIGCHLDs merge; a missed one stays a zombie."""
+    """All end at once, when SIGCHLDs merge; a missed one stays a zombie."""
     inits, prefix, note = _inits(bench), ["unshare", "--pid", "--fork", "--kill-child"], ""
     if not _may_be_first(prefix):
         inits.pop("dumb-init")

@@ -104,7 +104,8 @@ class _Supervised:
 
 
 class Serve(_Supervised):
-    """As in a pod: the shim is another container's, which here is a peer that says so."""
+    """As in a pod: the shim is another container's, which here is a peer that announces itself as
+    one."""
 
     def __init__(self, bench, *shutdown):
         self._shim = None
@@ -123,7 +124,7 @@ class Serve(_Supervised):
 
 
 class Run(_Supervised):
-    """Its engine is bench_child, which tells the instant of each signal."""
+    """Its engine is bench_child, which reports the instant of each signal."""
 
     def __init__(self, bench, further=""):
         self.bench = bench

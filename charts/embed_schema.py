@@ -6,7 +6,7 @@ Lastcall's is `config`, the router's `router.config`.
     python3 charts/embed_schema.py [--check]
 
 Run it after docs/config.schema.json or docs/router-config.schema.json has changed; --check only
-tells whether it has to be run.
+reports whether it has to be run.
 """
 
 import json
@@ -20,7 +20,7 @@ ROUTER = ROOT / "docs/router-config.schema.json"
 
 
 def part_of(file):
-    """A configuration's schema, which as a part names no dialect of its own."""
+    """A configuration's schema; as a part it names no dialect of its own."""
     whole = json.loads(file.read_text())
     return {key: value for key, value in whole.items() if key not in ("$schema", "title")}
 

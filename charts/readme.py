@@ -3,7 +3,7 @@
 
     python3 charts/readme.py [--check]
 
-Run it after a values.yaml has changed; --check only tells whether it has to be run.
+Run it after a values.yaml has changed; --check only reports whether it has to be run.
 """
 
 import re

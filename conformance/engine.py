@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lying engine: an OpenAI-compatible server that behaves as badly as its flags say.
+"""The lying engine: an OpenAI-compatible server that behaves as badly as its flags demand.
 
     engine.py --port P --trace FILE [flags, see --help]
 
@@ -63,7 +63,7 @@ class Trace:
 
 
 def set_title(title):
-    """Takes the place of the command line, as setproctitle does. See proc(5)."""
+    """Replaces the command line, as setproctitle does. See proc(5)."""
     with open("/proc/self/stat", encoding="latin-1") as file:
         fields = file.read().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
@@ -72,7 +72,7 @@ def set_title(title):
 
 
 def child_main(options, trace):
-    """A core ticks until nobody reads; a worker waits for its end."""
+    """A core ticks until its reader is gone; a worker waits for its end."""
     core = options.role == "core"
     if core:
         set_title("VLLM::EngineCore")
@@ -150,7 +150,7 @@ class Engine:
                 self.others.append(self.child("worker", start_new_session=session))
 
     def daemon(self):
-        """Forked twice, so that whoever is PID 1 has to wait for it."""
+        """Forked twice, so that PID 1, whichever process that is, has to wait for it."""
         live = f"exec sleep {self.options.daemons_live_s}"
         subprocess.run(["/bin/sh", "-c", f"({live}) & exit 0"], start_new_session=True, check=True)
 
@@ -373,7 +373,7 @@ def main():
     if options.load_s:
         trace("process", role="main", pid=os.getpid())
         time.sleep(options.load_s)
-    # At once, as an engine that is told to end does: open connections are cut.
+    # At once, as an engine that has to end does: open connections are cut.
     os._exit(asyncio.run(Engine(options, trace).live()))
 
 

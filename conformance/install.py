@@ -5,7 +5,7 @@
 
 Dynamo's wheels come by pip into a virtual environment, with a model of a few kilobytes that is made
 here; Knative's queue-proxy is built from the Go module proxy, with the Go that is on PATH. What is
-there already stays. `python3 -c 'import adapter; print(adapter.CACHE)'` tells the folder.
+there already stays. `python3 -c 'import adapter; print(adapter.CACHE)'` prints the folder.
 """
 
 import json

@@ -22,7 +22,7 @@ LASTCALL = program("lastcall", "supervisor/cli")
 SHIM = program("lastcall-shim", "shim")
 
 
-# Why a form of lastcall does not hold a scenario, where nothing in it could: the table tells it.
+# Why a form of lastcall does not hold a scenario, where nothing in it could: the table shows it.
 NOBODY_IN_THE_WAY = ("nobody of lastcall's is in the way of the stream, so that nobody can write "
                      "into it; the ingress and the middleware can")
 DIED_WITH_IT = "whoever would tell the client is in the process that died; the ingress is not"

@@ -6,7 +6,7 @@
 
 Prints a line a cell, then the table. Without subjects all of conformance/adapters. Ends with 0 when
 every cell was played, whatever its verdict; `--must-hold SUBJECT` makes a failure of that one a 1;
-2 is bad usage, and 3 tells that the kit itself could not do what a scenario asks for.
+2 is bad usage, and 3 means that the kit itself could not do what a scenario asks for.
 
 Needs Python 3.11, util-linux and a kernel with user namespaces; no root, no cluster, no network.
 """

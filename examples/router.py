@@ -35,7 +35,7 @@ def decode(text):
 
 
 class Workers:
-    """Who may be given requests, by key; the watcher writes, the requests read."""
+    """The workers that may be given requests, by key; the watcher writes, the requests read."""
 
     def __init__(self):
         self._urls = {}
@@ -67,7 +67,7 @@ class Workers:
                 if wait <= 0:
                     return None
                 if tried and not self._changed.wait(min(wait, 0.2)):
-                    tried.clear()  # nobody new: those that refused may be free again
+                    tried.clear()  # no new worker: those that refused may be free again
                 elif not tried:
                     self._changed.wait(wait)
 
@@ -108,7 +108,7 @@ class Watch(threading.Thread):
 
     def follow(self, revision):
         create = {**self.range(), "start_revision": revision + 1, "progress_notify": True}
-        # etcd says something at least every ten minutes; silence for longer is a dead connection.
+        # etcd sends something at least every ten minutes; silence for longer is a dead connection.
         with contextlib.closing(self.connect(900)) as connection:
             for line in iter(self.ask(connection, "watch", create_request=create).readline, b""):
                 result = json.loads(line)["result"]

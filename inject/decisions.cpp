@@ -22,7 +22,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-/// What is no duration is told by the check of the whole configuration.
+/// A value that is not a duration is reported by the check of the whole configuration.
 std::int64_t milliseconds_of(std::string_view duration) {
   auto const parsed = config::parse_duration(duration).value;
   return parsed ? parsed->count() : 0;
@@ -35,7 +35,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Where the name of an image tells.
+/// The engine's kind, where the name of an image shows it.
 std::string kind_of_image(std::string_view image) {
   std::string const name = lower(image);
   auto const has = [&](char const* word) { return name.find(word) != std::string::npos; };
@@ -191,7 +191,7 @@ class Decisions {
     }
   }
 
-  /// As the engine, where the pod tells who that is; root has no business in a sidecar.
+  /// The engine's user, where the pod names it; root has no business in a sidecar.
   void decide_user() {
     Node const* uid = find_path(engine_, "securityContext.runAsUser");
     if (uid == nullptr || uid->kind == Node::Kind::null) {
@@ -203,7 +203,7 @@ class Decisions {
       plan_.user = *known;
       return;
     }
-    // An image's own user may connect, whoever that is: only this pod's containers mount the
+    // An image's own user may connect, whichever it is: only this pod's containers mount the
     // volume.
     settings_.suggest("ipc.allow_uids", "any");
     settings_.suggest("ipc.mode", "0666");

@@ -9,12 +9,12 @@
 namespace lastcall::inject {
 
 inline constexpr std::string_view kConfigNote = "lastcall.dev/config";
-/// What a pod says of one key of the configuration: "lastcall.dev/config.engine.kind".
+/// A pod's value for one key of the configuration: "lastcall.dev/config.engine.kind".
 inline constexpr std::string_view kKeyNote = "lastcall.dev/config.";
 inline constexpr std::string_view kContainerNote = "lastcall.dev/container";
 inline constexpr char const* kGraceKey = "terminationGracePeriodSeconds";
 
-/// Refuses what cannot be; the plan is then worth nothing.
+/// Refuses what cannot be; the plan is then not usable.
 PodPlan decide(Ledger const& ledger, Options const& options, Node const& engine);
 
 }  // namespace lastcall::inject

@@ -27,7 +27,7 @@ struct Step {
   std::string_view line;
 };
 
-/// Furthest reaching paths on the diagonals, one row a length of the script.
+/// Furthest reaching paths on the diagonals, one row for each length of the script.
 class Script {
  public:
   Script(Lines const& before, Lines const& after) : before_(before), after_(after) {}

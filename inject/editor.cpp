@@ -7,7 +7,7 @@
 namespace lastcall::inject {
 namespace {
 
-/// What an entry is taken out with: from the key to behind the value.
+/// The bytes that an entry is taken out with: from the key to the end of the value.
 std::size_t end_of(Entry const& entry) {
   return entry.value.end;
 }

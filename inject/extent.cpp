@@ -189,7 +189,7 @@ class Extents {
 
   std::size_t column(std::size_t at) const { return at - line_begin(text_, at); }
 
-  /// yaml-cpp marks what is not there where the next node begins.
+  /// yaml-cpp puts the mark of a missing node where the next node begins.
   std::size_t end_of_null(Node& node, std::size_t own, Holder const& holder) {
     bool const is_written =
         node.begin < bound(own) && node.begin < text_.size() &&
@@ -309,7 +309,7 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 
 std::size_t line_begin(std::string_view text, std::size_t at) {
   std::size_t const before = at == 0 ? kNowhere : text.rfind('\n', at - 1);
-  // A byte order mark is no part of the first line.
+  // A byte order mark is not part of the first line.
   std::size_t const first = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   return before == kNowhere ? std::min(first, at) : before + 1;
 }

@@ -1,10 +1,10 @@
-// Where nodes end: yaml-cpp tells where they begin, and no more.
+// Where nodes end: yaml-cpp reports only where they begin.
 //
 // Rules:
-//  1. Given a tree whose nodes have their begins, in the order of the text, set_extents() fills in
-//     the ends; a list or map ends with the last of its parts, in brackets behind the bracket.
-//  2. What next begins bounds each node, so that a mistake about one cannot reach the one behind
-//     it.
+//  1. Given a tree whose nodes have their starts, in the order of the text, set_extents() fills in
+//     the ends; a list or map ends with the last of its parts, in brackets after the bracket.
+//  2. The next node's start bounds each node, so that a mistake about one cannot reach the one
+//     after it.
 //  3. A layout that is not understood leaves kNowhere, in the node and in what holds it.
 //
 // Internal to inject. Pure, no thread rule. Source: YAML 1.2.2, chapters 6 to 8.

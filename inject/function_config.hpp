@@ -1,4 +1,4 @@
-// The options of a KRM function: what `functionConfig` of a ResourceList says.
+// The options of a KRM function: the `functionConfig` of a ResourceList.
 //
 // kustomize and kpt hand a function its options in the input itself:
 //
@@ -15,7 +15,7 @@
 
 namespace lastcall::inject {
 
-/// Nothing happens to `options` where the input is no ResourceList, or has no functionConfig.
+/// Nothing happens to `options` where the input is not a ResourceList, or has no functionConfig.
 config::Problems read_function_config(Input const& input, Options& options);
 
 /// "KIND=PATH"; nothing where it is not.

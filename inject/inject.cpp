@@ -14,8 +14,8 @@ constexpr char const* kUnknownLayout =
     "(`kubectl "
     "create --dry-run=client -o yaml -f -`)";
 
-/// Whether everything that was there still is, in its order. A value that is replaced on purpose is
-/// a grace, or was nothing.
+/// Whether everything that was there is still there, in its order. A value that is replaced on
+/// purpose is a grace, or was nothing.
 bool extends(Node const& before, Node const& now) {
   if (before.kind == Node::Kind::null) {
     return true;

@@ -1,4 +1,4 @@
-// `lastcall inject`: Kubernetes manifests of somebody else, with lastcall beside the engine.
+// `lastcall inject`: Kubernetes manifests that others wrote, with lastcall beside the engine.
 //
 // Rules:
 //  1. Text is put in at the places of nodes. Every byte that was there stays, in its order, but for
@@ -50,14 +50,14 @@ struct Options {
   PodDefaults pod;
   std::string config;  // the text of lastcall.yaml; empty: none
   std::vector<std::string> overrides;
-  /// What `lastcall check` says of a sidecar's configuration.
+  /// What `lastcall check` reports about a sidecar's configuration.
   std::function<config::Problems(SidecarConfig const&)> check;
 };
 
 struct Outcome {
   std::vector<std::string> texts;  // one an input
   config::Problems refusals;
-  config::Problems notes;            // worth knowing, and no reason to refuse
+  config::Problems notes;            // worth knowing, but not a reason to refuse
   std::vector<std::string> changed;  // "Deployment/vllm"
 };
 

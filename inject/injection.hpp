@@ -11,7 +11,7 @@
 
 namespace lastcall::inject {
 
-/// Where edits and findings about one target go.
+/// The place that edits and findings about one target go to.
 struct Ledger {
   Input const& input;
   Target const& target;

@@ -3,9 +3,9 @@
 // Rules:
 //  1. Nothing is resolved: an alias is a node of its own, a merge key an ordinary key, so that no
 //     input can explode and each node has bytes of its own.
-//  2. `begin` is the first byte of a node, with its anchor and tag; `end` the one behind its last.
-//     Comments, line ends and the commas and colons between nodes belong to nobody.
-//  3. Where the end cannot be told, it is kNowhere: such a node can be read, never edited.
+//  2. `begin` is the first byte of a node, with its anchor and tag; `end` the one after its last.
+//     Comments, line ends and the commas and colons between nodes belong to no node.
+//  3. Where the end cannot be found, it is kNowhere: such a node can be read, never edited.
 //  4. The stream is cut at its document marks first, so that a document that is not understood has
 //     its own place in the problems.
 //
@@ -63,7 +63,7 @@ Stream parse_stream(std::string_view text, std::string const& source);
 /// The place of a byte, both numbers from 1, columns in bytes.
 config::Place place_at(std::string_view text, std::size_t at, std::string const& source);
 
-/// The entry of a map; nothing where there is none, or the node is no map.
+/// The entry of a map; nothing where there is none, or the node is not a map.
 Entry const* find_entry(Node const& map, std::string_view key);
 Node const* find(Node const& map, std::string_view key);
 /// Along maps, "spec.template".
@@ -73,7 +73,7 @@ std::string_view text_of(Node const& map, std::string_view key);
 /// The item of a list of maps whose `name` is this.
 Node const* find_named(Node const* list, std::string_view name);
 
-/// Whether two nodes say the same, wherever they stand and however they are laid out.
+/// Whether two nodes have the same content, wherever they stand and however they are laid out.
 bool same(Node const& one, Node const& other);
 
 }  // namespace lastcall::inject

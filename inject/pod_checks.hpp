@@ -1,4 +1,4 @@
-// Whether a pod's template can be edited where it stands.
+// Whether a pod's template can be edited in place.
 //
 // Internal to inject. Pure, no thread rule.
 #pragma once

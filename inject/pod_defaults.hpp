@@ -1,4 +1,4 @@
-// What an injection puts into every pod, where the pod itself says nothing else: images, users,
+// What an injection puts into every pod, unless the pod itself sets something else: images, users,
 // times, resources.
 //
 // The values are those of charts/lastcall-lib (`lastcall-lib.defaults`), and users of
@@ -26,7 +26,7 @@ struct PodDefaults {
   std::string pull_policy = "IfNotPresent";  // empty: the cluster's own
   std::string shim_image;
   std::string shim_pull_policy = "IfNotPresent";
-  /// The sidecar's user, where nothing says as whom the engine runs, or where that is root.
+  /// The sidecar's user, where nothing names the engine's user, or where that is root.
   std::int64_t user = 65532;
   /// shutdown.grace_period, where the pod's own grace has no room for more.
   std::string grace = "60s";
@@ -35,7 +35,7 @@ struct PodDefaults {
   /// The memory `auto` is 128Mi, or 1Gi where the sidecar has an ingress.
   Resources sidecar{.requests = {{"cpu", "50m"}, {"memory", "32Mi"}},
                     .limits = {{"memory", "auto"}}};
-  Pairs env;  // of the sidecar, behind its own
+  Pairs env;  // of the sidecar, after its own
 };
 
 }  // namespace lastcall::inject

@@ -34,7 +34,7 @@ struct PodPlan {
   std::string grace;           // shutdown.grace_period, "60s"
   std::int64_t pod_grace = 0;  // terminationGracePeriodSeconds
   std::int64_t user = 0;
-  std::vector<std::string> words;  // behind `serve`
+  std::vector<std::string> words;  // after `serve`
   std::string config;              // lastcall.yaml, which the pod's annotation carries
   std::optional<std::int64_t> ingress_port;
 };

@@ -2,7 +2,7 @@
 // and which scalars it replaced.
 //
 // "container=vllm made=initContainers,volumes was=terminationGracePeriodSeconds:30". Written and
-// read in one place; a text that is not of this form is no record. Pure values, no thread rule.
+// read in one place; a text that is not of this form is not a record. Pure values, no thread rule.
 #pragma once
 
 #include <functional>

@@ -5,7 +5,7 @@
 //     always excludes; "true" includes. With `only`, those that it names are meant and no others.
 //  2. `container` narrows: a workload without such a container is left alone, and refused where it
 //     was named or marked.
-//  3. Nobody guesses: several workloads and no word about them is a refusal that lists them.
+//  3. Nothing is guessed: several workloads and no choice among them is a refusal that lists them.
 //
 // Internal to inject. Pure, no thread rule.
 #pragma once

@@ -1,15 +1,14 @@
 // lastcall's configuration as an injection reads it: the file, what the command line and the pod's
-// annotations say on top of it, and the words that the sidecar gets of all that.
+// annotations set on top of it, and the words that the sidecar gets of all that.
 //
 // Rules:
 //  1. The file reaches the pod unchanged; everything else becomes a word `--set=KEY=VALUE`, sorted
 //     by key, so that equal input gives equal pods.
-//  2. A key that somebody gave is never set by injection.
+//  2. A key that was given is never set by injection.
 //  3. On top of the file stands the command line, on top of that the pod's own word
 //     (lastcall.dev/config.KEY).
 //
-// Nothing is checked here: `lastcall check` is who knows what a value may be. Pure values, no
-// thread rule.
+// Nothing is checked here: `lastcall check` knows what a value may be. Pure values, no thread rule.
 #pragma once
 
 #include <functional>
@@ -29,7 +28,7 @@ class Settings {
   Settings(std::string_view file, std::vector<std::string> const& overrides);
 
   void set(std::string key, std::string value);
-  /// Unless somebody gave the key, or a part of it.
+  /// Unless the key, or a part of it, was given.
   void suggest(std::string const& key, std::string value);
 
   bool has(std::string_view key) const;

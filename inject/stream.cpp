@@ -57,7 +57,7 @@ std::vector<Chunk> chunks_of(std::string_view text) {
   return chunks;
 }
 
-/// Builds the tree of one document from yaml-cpp's events, with the begin of each node.
+/// Builds the tree of one document from yaml-cpp's events, with the start of each node.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::size_t base) : base_(base) {}
@@ -176,7 +176,7 @@ Stream parse_stream(std::string_view text, std::string const& source) {
     stream.problems.push_back({{source, bad->line, bad->column}, "", std::move(bad->problem)});
     return stream;
   }
-  // The mark is no part of the first document; what yaml-cpp counts begins behind it.
+  // The mark is not part of the first document; yaml-cpp counts from the byte after it.
   std::size_t const begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (Chunk chunk : chunks_of(text.substr(begin))) {
     read_document(text, {chunk.begin + begin, chunk.end + begin, chunk.content_end + begin}, source,

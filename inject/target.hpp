@@ -1,7 +1,7 @@
 // The workloads of a stream: objects that make pods, and where in them a pod's template stands.
 //
 // Rules:
-//  1. Of the kinds of Kubernetes and of LeaderWorkerSet the place is known; of any other it is
+//  1. For the kinds of Kubernetes and for LeaderWorkerSet the place is known; for any other it is
 //     given, as a path to a pod's template, or to a pod's spec.
 //  2. Lists, and the ResourceList of a KRM function, are looked into.
 //  3. A LeaderWorkerSet serves by its leaders, where it has a template of their own.

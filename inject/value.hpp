@@ -50,7 +50,7 @@ std::string to_json(Value const& value);
 /// On one line, as YAML.
 std::string to_flow(Value const& value);
 
-/// `compact`: what is short stands in brackets behind its key.
+/// `compact`: what is short stands in brackets after its key.
 enum class Layout { compact, in_lines };
 
 /// The lines "key: value" of an entry, each with its indent and without a line end.

@@ -5,7 +5,7 @@
 #
 # Only libraries that a program asks for and that IN_BASE (names of files, one a line) does not have
 # are copied, so that the base's own packages stay as their distribution left them. Scanners find
-# the packages of those that are in var/lib/dpkg/status.d, and the whole image is told in
+# the packages of those that are in var/lib/dpkg/status.d, and the whole image is described in
 # usr/share/lastcall/IMAGE.spdx.json.
 set -eu
 programs=$1 rootfs=$2 in_base=$3 status=$4 shim_rootfs=$5 router_rootfs=$6 here=$(dirname "$0")
@@ -19,7 +19,7 @@ for name in lastcall lastcall-doctor lastcall-kube lastcall-shim; do
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
   strip --strip-all "$rootfs/usr/bin/$name"
 done
-# What `lastcall`, the launcher, becomes.
+# The program that `lastcall`, the launcher, becomes.
 install -m 0755 "$programs/program/lastcall" "$rootfs/usr/libexec/lastcall/lastcall"
 strip --strip-all "$rootfs/usr/libexec/lastcall/lastcall"
 # For a container without volumes there; in a pod, volumes cover both.
@@ -53,7 +53,7 @@ cp "$rootfs/usr/bin/lastcall-shim" "$shim_rootfs/lastcall-shim"
 python3 -B "$here/package_records.py" "$rootfs" $(cat "$programs/copied")
 of_shim=$programs/lastcall-shim.spdx.json
 set -- --status "$status"
-# Absent where programs were handed over by who does not know what they are made of.
+# Absent where programs were handed over without the knowledge of what they are made of.
 if [ -e "$of_shim" ]; then
   set -- "$@" --program "$programs/lastcall.spdx.json" --program "$of_shim"
   for name in lastcall-doctor lastcall-kube; do

@@ -1,5 +1,5 @@
-"""The Debian packages of this machine, or of a folder that has another one: whose a file is, and
-what is known of each.
+"""The Debian packages of this machine, or of a folder that has another one: which package a file is
+from, and what is known of each.
 
 Read from dpkg's own files and dpkg-query, so that nothing is asked of a network.
 """

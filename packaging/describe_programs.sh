@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tells what the programs of a build directory are made of: describe_programs.sh BUILD OUT
+# Describes what the programs of a build directory are made of: describe_programs.sh BUILD OUT
 #
 # OUT/NAME.spdx.json of each program, and OUT/shim-rootfs with the records that
 # scanners of the shim's image look for. Runs where the programs were compiled, since only there the

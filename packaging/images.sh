@@ -10,13 +10,13 @@
 #   --binaries   use the programs of FOLDER, a build directory, instead of compiling in the image:
 #                supervisor/cli/lastcall, supervisor/libexec/lastcall/lastcall, shim/lastcall-shim;
 #                without router/lastcall-router there is no image of the router
-#   --packages   which versions of packages: packaging/install_packages.sh says what the words mean
+#   --packages   which versions of packages: packaging/install_packages.sh explains the words
 #   --sources    a file in apt's deb822 form to take packages from, in place of what the base names:
 #                a mirror of your own, or a snapshot archive at a date, with which `exact` can hold
 #   --load       give them to the nodes of a kind cluster (--cluster, default `kind`), or to this
 #                machine's k3s, so that no registry is needed; the tag is the version by default
 #   --without-demo-engine   leave out the engine of charts/lastcall/examples/demo-engine.yaml
-#   --refresh-lock   write packaging/packages.lock anew from what the mirror has, and build nothing
+#   --refresh-lock   write packaging/packages.lock again from what the mirror has, and build nothing
 #
 # CONTAINER_ENGINE names the builder: podman, else docker. Images: lastcall:TAG, lastcall-shim:TAG,
 # lastcall-router:TAG; their bills of materials (SPDX 2.3) are in them below
@@ -64,7 +64,7 @@ bootstrap() {
     die 'cannot get debian:12-slim, and mmdebstrap to make a base with is missing'
   fi
   echo "bootstrapping $bootstrapped"
-  # From where this machine has its own packages, if that is told and is the same Debian.
+  # From where this machine has its own packages, if that is known and is the same Debian.
   local sources=()
   # The format's fields are apt's to fill in.
   # shellcheck disable=SC2016

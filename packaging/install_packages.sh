@@ -5,7 +5,7 @@
 #   locked   those of the lock. A newer one of Debian's security archive is taken instead, and so is
 #            what the mirror has where it has dropped the locked one: it keeps one version of each
 #            package, so that a pin without a way out fails the first build after an update. What
-#            differs is told, and the image's bill of materials has the versions that are in it
+#            differs is printed, and the image's bill of materials has the versions that are in it
 #   exact    those of the lock or an error: for a mirror that keeps versions, such as a snapshot
 #            archive, which apt.sources beside this script names
 #   newest   what the mirror has: how the lock is refreshed

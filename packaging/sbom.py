@@ -9,8 +9,8 @@
         of an image: its base's packages by dpkg's status file, the owners of the libraries that
         were copied into it, and its programs by their own documents
 
-Nothing is declared by hand: the linker says which files it read, the compiler's dependency records
-which headers, dpkg whose they are.
+Nothing is declared by hand: the linker reports which files it read, the compiler's dependency
+records which headers, dpkg which package they are from.
 """
 
 import argparse
@@ -95,7 +95,7 @@ class Document:
         return identity
 
     def add_document(self, other):
-        """The elements of another document; what that one describes is told by its ids."""
+        """The elements of another document; what that one describes is named by its ids."""
         self.packages |= {each["SPDXID"]: each for each in other["packages"]}
         self.files |= {each["SPDXID"]: each for each in other.get("files", [])}
         described = []
@@ -108,7 +108,7 @@ class Document:
         return described
 
     def contain(self, package, file):
-        """A package whose files are all told has a code made of their sums."""
+        """A package whose files are all listed has a code made of their sums."""
         self.relate(package, "CONTAINS", file)
         held = [other for one, kind, other in self.relationships
                 if (one, kind) == (package, "CONTAINS") and other in self.files]  # fmt: skip

@@ -1,4 +1,4 @@
-// Requests that begin alike go to one worker, whose prefix cache then has their begin.
+// Requests that begin alike go to one worker, whose prefix cache then holds their common start.
 //
 // Rules:
 //  1. The key is a hash of what the prompt begins with, or of a header's value. All replicas make
@@ -6,7 +6,7 @@
 //  2. Each key puts the workers in an order of its own (rendezvous hashing): when one of them
 //     leaves, only its own keys move, and they spread over all others; they return when it does.
 //  3. A worker takes a key only while it has less than its share of all requests, times
-//     kMostOfAShare; what is more goes to the next in the key's order (bounded load).
+//     kMostOfAShare; the excess goes to the next in the key's order (bounded load).
 //
 // Pure, no thread rule. Source: Thaler and Ravishankar, 'A Name-Based Mapping Scheme for
 // Rendezvous'; Mirrokni, Thorup and Zadimoghaddam, 'Consistent Hashing with Bounded Loads'.
@@ -32,11 +32,11 @@ constexpr std::uint64_t bounded_load(std::uint64_t requests, std::uint64_t worke
 /// FNV-1a.
 std::uint64_t stable_hash(std::string_view bytes);
 
-/// The worker with the highest of a key is the first in its order.
+/// The worker with the highest rank for a key is the first in the key's order.
 std::uint64_t rank_of(std::uint64_t key, std::uint64_t worker);
 
 /// The first `most` bytes of the prompt, as the JSON body has them: of `messages`, with `system`
-/// before them, `prompt`, `text`, `input` or `input_ids`. Nothing where there is none of them.
+/// before them, `prompt`, `text`, `input` or `input_ids`. Nothing where the body has none of them.
 std::optional<std::uint64_t> prefix_key(std::string_view body, std::size_t most);
 
 }  // namespace lastcall::router

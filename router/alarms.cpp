@@ -30,7 +30,7 @@ void Alarms::clear(Sleeper& sleeper) {
   }
 }
 
-/// A timer that comes too early finds nobody, and is aimed anew.
+/// A timer that fires too early finds no owner that is due, and is set again.
 void Alarms::aim() {
   if (order_.empty() || (aimed_at_ && *aimed_at_ <= order_.begin()->first)) {
     return;

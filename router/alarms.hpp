@@ -1,8 +1,8 @@
 // Times that differ from owner to owner, on one timer; ingress::Deadlines has those of few lengths.
 //
 // Rules:
-//  1. An owner has one alarm at most, and hears of it once.
-//  2. Who goes clears its alarm before.
+//  1. An owner has one alarm at most, and is notified of it once.
+//  2. An owner that goes away clears its alarm first.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -42,7 +42,7 @@ class Alarms {
   explicit Alarms(boost::asio::io_context& io);
   ~Alarms();
 
-  /// In place of the one that it has.
+  /// Replaces the alarm that the owner has.
   void set(Sleeper& sleeper, Time at);
   void clear(Sleeper& sleeper);
 

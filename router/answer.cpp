@@ -83,7 +83,7 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
     }
     has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
   }
-  if (wire.size() > before || has_events) {  // a word for the router alone is no byte of an answer
+  if (wire.size() > before || has_events) {  // a word for the router alone is not part of an answer
     note_time(has_events);
   }
   return progress;
@@ -103,7 +103,7 @@ void Answer::note_time(bool has_events) {
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
 }
 
-/// The pause is no latency between tokens.
+/// The pause is not a latency between tokens.
 void Answer::has_moved(Call::Clock::time_point now) {
   Moving const kind = *std::exchange(call_.moving, std::nullopt);
   parts_.metrics.moved(kind, Moved::continued);
@@ -112,7 +112,7 @@ void Answer::has_moved(Call::Clock::time_point now) {
   }
 }
 
-/// What it writes is a whole event, of which clients see nothing.
+/// It writes a whole event, of which clients see nothing.
 void Answer::mark(Moving kind, std::string& wire) const {
   if (parts_.settings.migration.comment) {
     std::string comment = ": lastcall-migrated {\"kind\": \"";

@@ -1,4 +1,5 @@
-// The answer on its way to the client: its head, its payload as one leg or several say it, its end.
+// The answer on its way to the client: its head, its payload as one or several legs send it, its
+// end.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -27,9 +28,10 @@ class Answer final : public RecordOwner {
   bool is_recorded() const;
   /// Writes the head.
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
-  /// Payload of a leg; `until_close`: whose response ends with its connection.
+  /// Payload of a leg; `until_close`: its response ends with its connection.
   continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
-  /// The worker has said since the last call that it drains, and will cut the answer in this time.
+  /// The worker has announced since the last call that it drains, and will cut the answer in this
+  /// time.
   std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
   /// The next worker's first event is with the client, before the first one was cut.
   void handed_over(std::string& wire);

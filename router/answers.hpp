@@ -17,7 +17,7 @@ struct Answering {
 
 /// 404: `model` is what the request named, whatever bytes that are.
 void append_model_not_found(std::string& out, std::string_view model, Answering const& how);
-/// 404: of paths that operate an engine, and of those that nobody knows.
+/// 404: for paths that operate an engine, and for unknown paths.
 void append_not_routed(std::string& out, Answering const& how);
 /// 400: it names no model, and there are several.
 void append_model_missing(std::string& out, Answering const& how);

@@ -20,18 +20,19 @@ class Attempts {
   std::span<std::uint64_t const> tried() const { return tried_; }
   bool are_left() const { return tried_.size() < most_; }
   void note(Worker const& worker) { tried_.push_back(worker.id()); }
-  /// A worker broke at it, which another one is asked about; the second that does is believed.
+  /// A worker broke at it, so another one is asked; the second one that breaks is believed.
   bool is_believed() { return std::exchange(is_doubted_, true); }
-  /// It is sent to a worker anew, whose connection was closed as it was sent: that crossed a close
-  /// for lack of use, or the worker has died of it.
+  /// It is sent again to a worker whose connection was closed as it was sent: either it crossed a
+  /// close for lack of use, or the worker has died of it.
   void note_crossed(Worker const& worker) { crossed_ = worker.id(); }
   bool has_crossed(Worker const& worker) const { return crossed_ == worker.id(); }
-  /// An answer goes on: all but the worker that it leaves may be asked, `until` somebody takes it.
+  /// An answer goes on: all but the worker that it leaves may be asked, `until` one of them takes
+  /// it.
   void begin_again(Worker const& leaves, Time until) {
     tried_.assign(1, leaves.id());
     until_ = until;
   }
-  /// Nobody is left: all may be asked again.
+  /// No worker is left: all may be asked again.
   void ask_all() { tried_.clear(); }
   void wait_until(Time until) { until_ = until; }
   bool may_wait(Time now) const { return now < until_; }

@@ -42,7 +42,7 @@ struct Call {
   std::uint64_t events = 0;  // that its client has, of an answer that is recorded
   bool forbids_migration = false;
   bool is_queued = false;          // nothing of its answer is there
-  std::optional<Moving> moving{};  // it is to go on elsewhere, and nobody has done so yet
+  std::optional<Moving> moving{};  // it is to go on elsewhere, and no worker has taken it up yet
   std::string error_type{};        // Dynamo's word; empty: it succeeded
 
   /// The head of one leg, without its length and its last line. `is_recorded`: its worker may hint
@@ -55,7 +55,7 @@ struct Call {
     return of_leg.append(goes_on ? "Priority: u=0\r\n" : "");
   }
   Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity}; }
-  /// A worker that can take the answer up. `known` is used as long as what it returns.
+  /// A worker that can take the answer up. `known` must live as long as what is returned.
   Fleet::Wanted to_go_on(continuation::Known const& known) const {
     Fleet::Wanted which = to_choose();
     which.fit = [this, known](Worker const& worker) { return modes.fit(known, worker); };

@@ -5,7 +5,7 @@
 
 namespace lastcall::router {
 
-/// The exit code: 0, 1 when it could not serve, 2 when what it was told is wrong.
+/// The exit code: 0, 1 when it could not serve, 2 when its options or its configuration are wrong.
 int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace lastcall::router

@@ -1,5 +1,5 @@
-// Models whose last worker has left: for a while their requests are told to come again, not that
-// there is no such model.
+// Models whose last worker has left: for a while their clients are asked to come again, instead of
+// being told that there is no such model.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Workers'.
 #pragma once

@@ -7,7 +7,7 @@
 
 namespace lastcall::router {
 
-/// Empty for what is no error.
+/// Empty for what is not an error.
 constexpr std::string_view error_type_of(unsigned status) {
   if (status == 503 || status == 529) {
     return "overload";

@@ -56,7 +56,7 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
         worker.named_in_ = last_news_;
         return nullptr;
       }
-      by_url_.erase(found);  // what is said of it has changed: it leaves, and comes again
+      by_url_.erase(found);  // what is known of it has changed: it leaves, and comes again
     }
     auto made = std::make_shared<Worker>(++last_id_, announced);
     made->named_in_ = last_news_;
@@ -235,7 +235,7 @@ WorkerIndex const& Fleet::index() const {
 }
 
 /// Where there are many workers, two that would do are found by drawing, without a look at all of
-/// them. Nothing: so many would not do that all have to be looked at.
+/// them. Nothing: so many did not fit that all have to be looked at.
 std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                      Time now) const {
   constexpr std::size_t kMany = 16;

@@ -1,15 +1,15 @@
 // The workers that are known, and which of them gets a request.
 //
 // Rules:
-//  1. A worker is its URL; sources name it, and it is there as long as one of them does. One that
+//  1. A worker is its URL; sources name it, and it is known as long as one of them does. One that
 //     has left gets nothing new from that moment; what it serves goes on.
 //  2. Of two workers drawn at random the one with fewer requests is chosen (power of two choices),
 //     among those of the model that the request was not sent to before: ours in flight, and those
-//     of others as the worker told last.
+//     of others as the worker reported last.
 //     A request with a key of affinity goes to the first in the key's order that has room.
 //  3. A worker that refused, was unreachable or broke a response is skipped for a time that doubles
 //     with each failure, until it answers. Where all are skipped, the one whose time ends first is
-//     chosen: a request is never refused for what somebody else's request has met.
+//     chosen: a request is never refused for what another request has met.
 //  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); one
 //     that is known by an engine's gauges alone only while it has a request of ours, because those
 //     of an engine that does nothing may stand still. Busy workers get a request only where there
@@ -47,17 +47,17 @@ namespace lastcall::router {
 
 using Time = std::chrono::milliseconds;
 
-/// What a source says of one worker.
+/// What a source reports about one worker.
 struct Announced {
   std::string url;    // "http://10.0.0.7:8000"
   std::string model;  // empty: any
   friend bool operator==(Announced const&, Announced const&) = default;
 };
 
-/// Why a worker has not told its load.
+/// Why a worker has not reported its load.
 enum class NoLoad : std::uint8_t {
   silent,   // no answer in time
-  refused,  // nobody listens
+  refused,  // no process listens
   unclear,  // anything else
 };
 
@@ -78,13 +78,13 @@ class Worker {
   bool has_left() const { return has_left_; }
   /// It has failed, and answered nothing since.
   bool is_failing() const { return failures_ > 0; }
-  /// It answers nothing for so long that it should be asked nothing more (load_questions.hpp).
+  /// It has answered nothing for so long that it should be asked nothing more (load_questions.hpp).
   bool is_mute(Time time) const { return questions_.is_unanswered_for(time); }
   Time skipped_until() const { return skipped_until_; }
   bool is_busy(Time now) const;
   /// Requests there, ours and those of others.
   std::uint64_t load(Time now) const;
-  /// What it can at that endpoint, as it was found by asking it; nothing: that is not known.
+  /// What it can do at that endpoint, as was found by asking it; nothing: that is not known.
   std::optional<continuation::Mode> found(continuation::Endpoint endpoint) const {
     return found_[static_cast<std::size_t>(endpoint)];
   }
@@ -144,7 +144,7 @@ class Fleet {
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
-  /// It is asked for its load now; `told`, or `reported_nothing`, is the end of that.
+  /// It is asked for its load now; `reported`, or `reported_nothing`, ends that.
   void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
   void reported(Worker& worker, ReportedLoad const& load, Time now);
   void reported_nothing(Worker& worker, NoLoad why, Time now);
@@ -172,7 +172,7 @@ class Fleet {
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;
   std::vector<std::shared_ptr<Worker>> workers_;
-  mutable std::optional<WorkerIndex> index_;              // of these, where somebody has asked
+  mutable std::optional<WorkerIndex> index_;              // of these, where a client has asked
   std::unordered_map<std::string_view, Worker*> by_url_;  // of the same, which hold the keys
   std::uint64_t last_id_ = 0;
   std::uint64_t last_news_ = 0;

@@ -1,21 +1,22 @@
 // The early hand-off of a stream: its worker drains, and another one takes it over before it is
 // cut.
 //
-// Theory of operation. A hint of the worker says when it will cut the answer. An answer of which
-// the rest fits into that time stays where it is (continuation/fitting.hpp); one that does not, or
-// not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker has
-// room, that is sent what there is of it for one token, so that it has all that in its cache
-// (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are level: the
-// other worker is sent the continuation, and what the old leg says is held (`holding`) until the
-// new one has proven that it goes on, or has failed (continuation/hand_off.hpp). An answer without
-// a word of text yet is begun anew elsewhere.
+// Theory of operation. A hint of the worker announces when it will cut the answer. An answer of
+// which the rest fits into that time stays where it is (continuation/fitting.hpp); one that does
+// not, or not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker
+// has room, that worker is sent what there is of it for one token, so that it has all that in its
+// cache (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are
+// level: the other worker is sent the continuation, and what the old leg sends is held (`holding`)
+// until the new one has proven that it goes on, or has failed (continuation/hand_off.hpp). An
+// answer without a word of text yet is started again elsewhere.
 //
 // Rules:
-//  1. Nothing that fails here ends an answer: it goes on as if nobody had tried. A move counts when
-//     it is made.
-//  2. The owner hears of the end once, and takes the new leg, or goes on with the old one.
-//  3. When the worker's time is over, so is this: what is held goes out, and the cut is met as any.
-//  4. One worker at a time takes over as many as it would behind a death (pacing.hpp), from the
+//  1. Nothing that fails here ends an answer: it goes on as if nothing had been tried. A move
+//     counts when it is made.
+//  2. The owner is notified of the end once, and takes the new leg, or goes on with the old one.
+//  3. When the worker's time is over, so is this: what is held goes out, and the cut is handled
+//     like any other.
+//  4. One worker at a time takes over as many as it would after a death (pacing.hpp), from the
 //     first leg to the proof of the second; the others wait, the smallest first.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Early hand-off'.
@@ -47,7 +48,7 @@ struct HandedOver {
   enum class How : std::uint8_t {
     moved,        // `next` has taken over
     stays,        // the old leg goes on
-    begins_anew,  // nothing was said yet, and another worker has room
+    begins_anew,  // nothing was sent yet, and another worker has room
   };
   How how = How::stays;
   std::unique_ptr<Leg> next{};
@@ -74,8 +75,8 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has got further; `hint`: the worker of `old` has said since that it will cut it in
-  /// this time.
+  /// The answer has got further; `hint`: the worker of `old` has announced since that it will cut
+  /// it in this time.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
@@ -110,7 +111,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   Seam& seam_;
   RequestRisk& risk_;
   HandOverOwner& owner_;
-  LegListener const& client_;  // who knows whether the client takes anything
+  LegListener const& client_;  // it knows whether the client takes anything
   State state_ = State::idle;
   std::optional<continuation::Pace> pace_;
   Drain from_;

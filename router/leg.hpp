@@ -2,10 +2,10 @@
 // next event.
 //
 // Rules:
-//  1. Each wait has a deadline of the leg's own. That of its client, who has to take what waits for
-//     it, belongs to the client's connection and is never replaced by one of these.
+//  1. Each wait has a deadline of the leg's own. That of its client, which has to take what waits
+//     for it, belongs to the client's connection and is never replaced by one of these.
 //  2. While its client takes nothing a worker cannot be late: the leg rests.
-//  3. A leg that is over is not heard of again; it is freed after the turn in which it ended, so
+//  3. A leg that is over makes no further call; it is freed after the turn in which it ended, so
 //     that its listener may end it from any of its calls.
 //
 // Thread rule: the router's thread. Source: docs/router.md.
@@ -35,14 +35,14 @@ struct Parts;
 /// What a leg has waited for in vain.
 enum class Late : std::uint8_t {
   unreachable,  // for a connection
-  no_head,      // for `timeouts.first_byte`, or of a worker that is stalled
+  no_head,      // for `timeouts.first_byte`, or at a worker that is stalled
   idle,         // for the next bytes, for `timeouts.idle`
-  stalled,      // its worker says nothing to anybody, or nothing to it for very long
+  stalled,      // its worker sends nothing on any stream, or nothing on this one for very long
   gone,         // the same, of a worker that has left
-  beside,       // not it itself, which tells nothing before it is whole: its worker is stalled
+  beside,       // its answer comes whole, so it proves nothing: its worker is stalled
 };
 
-/// Whose leg it is.
+/// The owner of a leg.
 class LegListener {
  public:
   LegListener() = default;
@@ -76,7 +76,7 @@ class Leg final : public ingress::Buried,
   /// The connection is there; begin() makes it one that is carried.
   Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       ingress::Upstream& connection, Message message);
-  /// Nothing where no connection is to be had. `parts` and `listener` outlive it.
+  /// Nothing where no connection can be had. `parts` and `listener` outlive it.
   static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
                                     std::shared_ptr<Worker> const& worker, Message message);
   /// The leg is over; `keep`: its connection may carry another one.

@@ -29,7 +29,7 @@ constexpr bool is_malformed_request(unsigned status) {
   return status == 400 || status == 422;
 }
 
-/// What a worker says of this request, and would say again.
+/// What a worker answers to this request, and would answer again.
 constexpr bool is_no(unsigned status) {
   return status >= 400 && status < 500 && status != 408 && status != 429;
 }
@@ -55,7 +55,7 @@ Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
           .tokens = tokens_of(seam, call)};
 }
 
-/// What the client of an answer that does not go on is told.
+/// What the client of an answer that does not go on gets.
 relay::Refusal not_continued(Seam const& seam) {
   using lifecycle::CancelReason;
   relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)
@@ -88,7 +88,7 @@ bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
          !parts.fleet.choose(next_of(call, seam), {}, ingress::monotonic_now());
 }
 
-/// Nobody else gets it: `last` where nothing was sent, else the end with a word.
+/// No other worker gets it: `last` where nothing was sent, else the end with a word.
 void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
   seam.give_up(why);
   request.break_off(request.has_sent_nothing() ? last : not_continued(seam), Outcome::error);
@@ -199,8 +199,8 @@ Waiter::Tried Legs::try_again() {
   return tried;
 }
 
-/// `fresh`: a kept connection may be closed by its worker just now, and then nobody knows whether
-/// the request was read.
+/// `fresh`: a kept connection may be closed by its worker just now, and then it is not known
+/// whether the request was read.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   if (!seam_.prepare(call_.modes.of(*worker))) {
     return false;
@@ -225,7 +225,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
       replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
       return;
     case Late::beside: {
-      // Repeated where somebody else can be asked; otherwise its worker may still come to itself.
+      // Repeated where another worker can be asked; otherwise its worker may still recover.
       Time const now = ingress::monotonic_now();
       std::array const here{leg.worker()->id()};
       if (call_.route.repeat == Repeat::always &&
@@ -359,7 +359,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   Verdict const verdict = verdict_of(head);
   if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
     if (verdict == Verdict::answer && is_no(head.status)) {
-      // Asked again it would say the same, and it is as good as before for other requests.
+      // Asked again it would answer the same, and it is as good as before for other requests.
       parts_.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
       if (choose_and_connect() != Tried::gone) {

@@ -1,6 +1,6 @@
 // The workers that a request is sent to, one after the other, until one of them answers.
 //
-// Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: that is a *leg*.
+// Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: this is a *leg*.
 // A leg that fails before the client has a byte is replaced by one to another worker at once, as
 // the endpoint allows (route.hpp), at most `choosing.attempts` in all. From the worker's head on
 // the response flows through, whole events at a time. Once it has begun, a leg that fails is
@@ -47,7 +47,7 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// What a request may take: of workers, of engines, of time.
+/// What a request may use: workers, engines, time.
 struct Budget {
   Attempts attempts;
   RequestRisk risk;
@@ -86,13 +86,13 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
   /// The leg brings nothing: another worker, or the end with `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
-  /// What the leg has said is in `wire`: is that all, and how does it go on?
+  /// What the leg has sent is in `wire`: is that all, and how does it go on?
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// An answer that has begun leaves its worker.
   void migrate(std::string_view reason);
-  /// Another worker, now or when one has room; or `last`, where nothing was sent and nobody is
+  /// Another worker, now or when one has room; or `last`, where nothing was sent and no worker is
   /// there.
   void go_to_another(relay::Refusal const& last);
 

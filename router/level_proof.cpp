@@ -15,7 +15,7 @@ namespace lastcall::router {
 namespace {
 
 constexpr unsigned kDetokenized = 200;
-/// Bytes of an answer in JSON: no tail that is worth the question has more.
+/// The most bytes of an answer in JSON: no tail that is worth the question has more.
 constexpr std::size_t kLargestAnswer = 256 * 1024;
 
 std::string question_of(std::string_view model, continuation::TokenIds const& ids) {
@@ -51,7 +51,7 @@ bool LevelProof::begin(Leaving const& leaving) {
     return false;
   }
   std::array const without{leaving.worker->id()};
-  // Ids are no good to the others, however level they are.
+  // Ids are of no use to the others, however level they are.
   Fleet::Wanted const wanted{
       .model = call_.wanted.model, .affinity = call_.affinity, .fit = [this](Worker const& one) {
         return continuation::takes_ids(call_.modes.of(one)) ? Fit::best : Fit::no;

@@ -1,15 +1,15 @@
-// Whether the ids that a worker has told are level with the text that its client has: asked of
-// another worker's `/detokenize` before an answer goes on there.
+// Finds out whether the ids that a worker has reported are level with the text that its client has:
+// another worker's `/detokenize` is asked before an answer goes on there.
 //
-// Theory of operation. Where the last event told several ids (a slow reader merges them, and so
-// does speculative decoding), or where an engine may hold text back, bytes may be pending that
-// nobody sees. The ids behind the last clean boundary are sent to a worker; where their text is
-// what the client has, they can be given back, else the text is (continuation/transcript.hpp).
+// Theory of operation. Where the last event reported several ids (a slow reader merges them, and so
+// does speculative decoding), or where an engine may hold text back, bytes may be pending that are
+// not visible. The ids after the last clean boundary are sent to a worker; where their text is what
+// the client has, they can be given back, else the text is (continuation/transcript.hpp).
 //
 // Rules:
-//  1. One question an answer and failure, for at most `timeouts.connect`. No answer, or any but
-//     that text, is no proof, ends nothing, and speaks against no worker.
-//  2. The owner hears of the end once, with what it gave to begin().
+//  1. There is one question per answer and failure, for at most `timeouts.connect`. No answer, or
+//     any but that text, is not a proof, ends nothing, and does not count against a worker.
+//  2. The owner is notified of the end once, with what it gave to begin().
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Clean boundaries'.
 #pragma once
@@ -54,7 +54,7 @@ class LevelProof final : public LegListener, public ingress::DeadlineOwner {
   LevelProof(Parts& parts, Call const& call, Seam& seam, LevelProofOwner& owner)
       : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
 
-  /// False: there is nothing to ask, or nobody.
+  /// False: there is nothing to ask, or no worker to be asked.
   bool begin(Leaving const& leaving);
   void drop();
 

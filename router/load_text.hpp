@@ -1,10 +1,10 @@
-// The load that a worker tells in its Prometheus text, rank by rank.
+// The load that a worker reports in its Prometheus text, rank by rank.
 //
 // Rules:
 //  1. lastcall's own figures of ranks (`lastcall_rank_*`) go before the gauges of an engine, which
-//     tell a share of the KV cache only.
-//  2. A figure that is no count (NaN, negative, infinite) is not told.
-//  3. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank behind the
+//     report only a share of the KV cache.
+//  2. A figure that is not a count (NaN, negative, infinite) is not reported.
+//  3. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank after the
 //     first kMostRanks.
 //
 // Pure, no thread rule. Source: docs/metrics.md; the metrics of vLLM, SGLang and TensorRT-LLM.
@@ -25,7 +25,7 @@ struct RankLoad {
   std::optional<std::uint64_t> active_decode_blocks;
   std::optional<std::uint64_t> kv_total_blocks;
   std::optional<std::uint64_t> active_prefill_tokens;
-  std::optional<double> kv_usage;  // 0 to 1, where blocks are not told
+  std::optional<double> kv_usage;  // 0 to 1, where blocks are not reported
 };
 
 struct ReportedLoad {
@@ -46,7 +46,7 @@ class LoadText {
  private:
   void take_line(std::string_view line);
 
-  std::string line_;  // the begin of one whose end has not come
+  std::string line_;  // the start of one whose end has not come
   bool is_too_long_ = false;
   std::map<std::uint32_t, RankLoad> by_lastcall_;  // by lastcall
   std::map<std::uint32_t, RankLoad> gauges_;       // by the engine

@@ -53,7 +53,7 @@ class RankGauges {
 
   explicit RankGauges(Family<Gauge>& family) : family_(family) {}
 
-  /// Those that are not told any more go.
+  /// Those that are not reported any more go.
   void set(std::string const& worker, Values const& values) {
     auto& gauges = gauges_[worker];
     std::erase_if(gauges, [&](auto const& each) {
@@ -84,7 +84,7 @@ class RankGauges {
   std::map<std::string, std::map<std::string, Gauge*>> gauges_;
 };
 
-/// Figures that workers tell of their load.
+/// Figures that workers report about their load.
 struct TheirGauges {
   RankGauges blocks;
   RankGauges tokens;

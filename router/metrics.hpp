@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. A label of a model is the name of a model that a worker has announced, or "unknown": what
-//     clients say makes no series.
+//     clients send makes no series.
 //  2. A request is counted once, at its end, however many workers it was sent to.
 //  3. Series of a worker go when it leaves.
 //
@@ -32,7 +32,7 @@ std::string_view name(Moving kind);
 
 enum class Moved : std::uint8_t {
   continued,  // the next worker's first event is with the client
-  finished,   // nothing was left to be said
+  finished,   // nothing was left to be sent
   refused,    // it may not, or cannot, go on
   failed,     // no worker went on
   cancelled,  // its client left meanwhile
@@ -72,7 +72,7 @@ class Metrics {
   /// Bytes of what answers could go on from, and how many of these were dropped until now.
   void records(std::size_t bytes, std::uint64_t dropped);
   void workers(std::size_t known, std::size_t left);
-  /// A worker was asked what it can.
+  /// A worker was asked what it can do.
   void probed(bool has_answered);
   /// How many go on by that at an endpoint: `text`, `vllm_ids`, `sglang_ids`, `none`, `unknown`.
   void workers_that_go_on(std::string_view endpoint, std::string_view by, std::size_t count);
@@ -80,7 +80,7 @@ class Metrics {
   void refused(std::string_view reason);
   /// A set of thresholds, for its token; on any thread.
   void threshold_refused();
-  /// By load, at the router or at the last worker.
+  /// Refused for load, at the router or at the last worker.
   void rejected(std::string_view model, std::string_view endpoint);
   void worker_load(std::string_view url, ReportedLoad const& load);
   /// Its series go.

@@ -2,7 +2,7 @@
 // as the servers of resolv.conf let it, and nothing can interrupt it.
 //
 // Rules:
-//  1. `done` is called on the loop, once, and never behind the end of this.
+//  1. `done` is called on the loop, once, and never after the end of this object.
 //  2. A lookup that hangs is left behind; its thread ends by itself, or with the process.
 //
 // Thread rule: the loop's thread. Source: getaddrinfo(3).
@@ -37,7 +37,7 @@ class NameLookups {
   std::shared_ptr<Board> board_;  // shared with threads, which may outlive this
 };
 
-/// Numeric addresses, and `localhost`, are known without asking anyone (RFC 6761); nothing: it is a
+/// Numeric addresses, and `localhost`, are known without a lookup (RFC 6761); nothing: it is a
 /// name.
 Resolved known_address(std::string const& host, std::uint16_t port);
 

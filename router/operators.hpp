@@ -30,14 +30,14 @@ class Operators {
   Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
             runtime::Log& log, ThresholdHandler on_threshold);
 
-  /// What is wrong, or nothing.
+  /// Returns what is wrong, or nothing.
   std::optional<std::string> start() { return listener_.start(); }
   std::string address() const { return listener_.address(); }
   void know_workers(bool any) { has_workers_ = any; }
   /// For /readyz?verbose: sources that cannot be read now. The router stays ready: what was known
   /// last holds.
   void know_troubled(std::set<std::string> const& sources);
-  /// The same: what a worker can; empty: it has left.
+  /// The same: what a worker can do; empty: it has left.
   void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }
 

@@ -24,7 +24,7 @@ class Outgoing {
     }
   }
 
-  /// As much as the worker takes now. What a broken connection still says is read, and then its
+  /// As much as the worker takes now. What a broken connection still holds is read, and then its
   /// end.
   void write_to(ingress::Upstream& connection) {
     while (!is_all_out()) {

@@ -1,4 +1,5 @@
-// The router's own end: newcomers go elsewhere, what runs is finished, what is too long is cut.
+// The router's own end: new clients go elsewhere, what runs is finished, what takes too long is
+// cut.
 //
 // Rules:
 //  1. From the signal on responses close their connections; connections are accepted for

@@ -1,10 +1,10 @@
-// A question of the router's own to a worker, off the way of requests, and its whole answer.
+// A question of the router's own to a worker, off the path of requests, and its whole answer.
 //
 // Rules:
 //  1. It is marked as our own: `X-Lastcall-Probe`, and `X-Lastcall-Parent` for an ingress, which
-//     passes the first to nobody. No user's request is counted for it.
-//  2. What it meets speaks neither for nor against a worker.
-//  3. `done` is called once, never within ask(), and never behind drop(): with what has come, or
+//     does not pass on the first. No user's request is counted for it.
+//  2. Its outcome counts neither for nor against a worker.
+//  3. `done` is called once, never within ask(), and never after drop(): with what has come, or
 //     with a status of 0 where that is not all.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.

@@ -1,11 +1,11 @@
-// How much of the work that a failed worker leaves behind another one gets at a time.
+// How much of the work that a failed worker leaves another one gets at a time.
 //
 // Rules:
-//  1. Of answers that go on, or are handed over early, a worker computes prompts of at most `most`
+//  1. For answers that go on, or are handed over early, a worker computes prompts of at most `most`
 //     tokens at a time, one of any size among them: 256 streams of 4000 tokens at once would stall
 //     what it does already.
-//  2. Of requests that an engine may have died of, one at a time: the next worker that dies then
-//     tells which it was; where engines of a pool die one after the other, one in all (room.hpp).
+//  2. Requests that an engine may have died of go one at a time: the next worker that dies then
+//     shows which it was; where engines of a pool die one after the other, one in all (room.hpp).
 //  3. Any other request has room always. A place is given back with the first event of the leg, or
 //     when it is over.
 //
@@ -34,7 +34,7 @@ class Pacing {
 
   /// Ids of the workers that have no room for it.
   std::vector<std::uint64_t> full(Load const& load) const;
-  /// Some worker has a request that an engine may have died of.
+  /// A worker has a request that an engine may have died of.
   bool has_suspect() const;
 
   class Place {

@@ -5,7 +5,7 @@
 //  1. Where they are too many the largest is dropped: its answer goes to its end as it is, and
 //     nowhere else (`memory`). One that is larger than a quarter of all is dropped at once.
 //  2. A record in the middle of a move is kept until the move is over.
-//  3. A place is told whenever its size may have changed; it costs nothing where it has not.
+//  3. A place is reported whenever its size may have changed; it costs nothing where it has not.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Limits'.
 #pragma once
@@ -62,7 +62,7 @@ class Records {
 
   using Changed = std::function<void(std::size_t bytes, std::uint64_t dropped)>;
 
-  /// `most`: bytes of all; `changed` is told what is held, and how many were dropped until now.
+  /// `most`: bytes of all; `changed` gets what is held, and how many were dropped until now.
   Records(std::size_t most, Changed changed)
       : most_(most), budget_(most), changed_(std::move(changed)) {}
 

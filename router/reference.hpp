@@ -1,7 +1,7 @@
 // The reference of the router's configuration, generated from its key table.
 //
 // docs/router-config.md and docs/router-config.schema.json hold these texts; a test fails when they
-// are stale, and `ninja router_config_reference` writes them anew. Pure values, no thread rule.
+// are stale, and `ninja router_config_reference` writes them again. Pure values, no thread rule.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Requests that are refused because all workers are busy.
 //
 // Rule: each such request is counted once, whether the router refused it by itself or passed on the
-// last worker's word.
+// last worker's answer.
 //
 // Pure, no thread rule. Source: Dynamo's answer to it; docs/router.md, 'Rejection'.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lastcall::router {
 
-/// `draw`: any number; a crowd that is refused together does not come back together.
+/// `draw`: any number, so that requests that are refused together do not come back together.
 relay::Refusal all_busy(lifecycle::LoadExcess const& excess, std::uint64_t draw);
 
 /// The answer of a worker that is full.

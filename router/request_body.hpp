@@ -1,7 +1,7 @@
-// The body of a request, read whole: which worker it goes to is in it, and it may be sent again.
+// The body of a request, read whole: it decides which worker it goes to, and it may be sent again.
 //
 // Rules:
-//  1. Any split of its bytes gives the same body; bytes behind it are left alone.
+//  1. Any split of its bytes gives the same body; bytes after it are left alone.
 //  2. One that is malformed, too large or too slow is refused, and nothing of it is read again.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7.

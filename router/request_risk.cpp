@@ -28,7 +28,8 @@ Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
   shared_.deaths.note(call_.wanted.model, worker.id(), now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
-  // What has told tokens is less likely to be what engines die of than another request of its body.
+  // A request that has brought tokens is less likely to be what engines die of than another request
+  // of its body.
   bool const is_poison =
       !has_begun && shared_.suspects.verdict(hash(), now) == Suspects::Verdict::poison;
   return limit == Refused::no && is_poison ? Refused::poison : limit;

@@ -2,10 +2,10 @@
 // what all requests together may repeat.
 //
 // Rules:
-//  1. An engine that dies is counted against each request that it had, once a request: behind the
-//     second one the request is given to nobody (`engine_died_twice`, `poison`).
+//  1. An engine that dies is counted against each request that it had, once a request: after the
+//     second one the request is given to no worker (`engine_died_twice`, `poison`).
 //  2. A body is suspected by its hash, so that a client that sends it again finds it suspected
-//     still; the hash is made only where somebody is suspected or an engine has died.
+//     still; the hash is made only where a body is suspected or an engine has died.
 //  3. Stalls, and requests that are repeated although a worker may still be at them, take from one
 //     budget.
 //
@@ -41,13 +41,13 @@ class RequestRisk {
   /// It goes last, one a worker at a time.
   bool is_suspect() const { return is_suspect_; }
 
-  /// An engine has died that had it; `has_begun`: and had told something of its answer. A word
-  /// where it may not be given to another one.
+  /// An engine has died that had it; `has_begun`: and had sent something of its answer. Returns a
+  /// word where it may not be given to another one.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
   /// A leg of an answer that has begun is to be replaced; `reason`: of Received.
   continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
                               Time now);
-  /// Whether moved() would say so; nothing is counted.
+  /// Whether moved() would allow it; nothing is counted.
   bool may_move(std::string_view reason) const {
     return moves_.has(continuation::cause_of(reason));
   }

@@ -1,4 +1,4 @@
-// A worker that has room for what a failed or a draining one leaves behind.
+// A worker that has room for what a failed or a draining one leaves.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
 #pragma once

@@ -1,9 +1,9 @@
-// What a request asks for, as far as the router has to know: whether it is routed at all, to which
-// model, and when it may be sent to a second worker.
+// What a request asks for, as far as the router has to know it: whether it is routed at all, to
+// which model, and when it may be sent to a second worker.
 //
 // Rules:
-//  1. Routed are the endpoints that a worker answers from what the request says alone. What
-//     operates an engine is not, nor what nobody knows (files, batches, upgraded connections).
+//  1. Routed are the endpoints that a worker answers from the request alone. Endpoints that operate
+//     an engine are not, nor are unknown ones (files, batches, upgraded connections).
 //  2. A request is sent again as its endpoint allows (Repeat), and only before its client has a
 //     byte.
 //
@@ -20,7 +20,7 @@ enum class Routed : std::uint8_t { no, to_a_worker, list_of_models };
 
 enum class Repeat : std::uint8_t {
   always,        // sending it twice costs work, and nothing else
-  unless_begun,  // where no worker has begun it: it was refused in words, or nobody was there
+  unless_begun,  // where no worker has begun it: it was refused in words, or no worker was there
   unsent,        // where no byte of it was sent: the worker keeps something of it
 };
 

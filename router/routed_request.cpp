@@ -31,7 +31,7 @@ std::string id_of(Parts& parts, relay::Fields const& fields) {
   return ingress::is_usable_id(wanted) ? std::string(wanted) : parts.ids.make();
 }
 
-/// Who wants to upgrade and gets a plain answer goes on without.
+/// A client that wants to upgrade and gets a plain answer goes on without the upgrade.
 relay::Asked without_upgrade(relay::Asked asked) {
   asked.is_upgrade = false;
   return asked;
@@ -42,7 +42,7 @@ bool is_written_anew(std::string_view name) {
          relay::http_text::same(name, "x-lastcall-parent") ||
          relay::http_text::same(name, "x-lastcall-migration") ||
          relay::http_text::same(name, "x-lastcall-router") ||
-         // Events that are compressed cannot be told apart.
+         // Events that are compressed cannot be distinguished.
          relay::http_text::same(name, "accept-encoding");
 }
 
@@ -82,7 +82,8 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
     call_.affinity = value.empty() ? std::nullopt : std::optional(stable_hash(value));
   }
   call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
-  // Where a router is behind a router, the client is the first one's. No request is its own parent.
+  // Where a router stands behind a router, the client is the first one's. No request is its own
+  // parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
   call_.head.append("X-Lastcall-Parent: ");
   call_.head.append(parent.empty() ? "router/" + call_.id : std::string(parent)).append("\r\n");
@@ -125,7 +126,7 @@ std::size_t RoutedRequest::unfinished() const {
   return call_.body.takes_more() ? call_.body.text().size() : 0;
 }
 
-/// All of it is there: who gets it?
+/// All of it is there: which worker gets it?
 void RoutedRequest::route() {
   Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.content_type);
   Route& route = call_.route;

@@ -234,7 +234,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return std::make_unique<RoutedRequest>(parts, client, taken);
   }
 
-  Settings settings;  // parts see what is live in it change
+  Settings settings;  // the parts see the changes of what is live in it
   config::LoadOptions const loaded_from;
   runtime::Log& log;
   asio::io_context io{1};

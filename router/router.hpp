@@ -5,7 +5,8 @@
 // SIGTERM readiness fails at once; new connections are accepted for `shutdown.late_accept` more,
 // responses close their connections, and requests in flight go on until `shutdown.grace_period` has
 // passed since the signal. Then what is left is cut, as a worker's ingress cuts it. At SIGHUP the
-// configuration is read again; what is wrong, or may not change live, leaves what it was.
+// configuration is read again; a configuration that is wrong, or that changes what may not change
+// live, leaves the old one.
 //
 // Thread rule: made, run and destroyed on one thread. Source: docs/router.md.
 #pragma once
@@ -20,7 +21,7 @@ namespace lastcall::router {
 
 class Router {
  public:
-  /// `options`: where the settings came from, to be read again at SIGHUP.
+  /// `options`: the place that the settings came from, to be read again at SIGHUP.
   Router(Settings const& settings, config::LoadOptions options, runtime::Log& log);
   ~Router();
   Router(Router const&) = delete;
@@ -28,7 +29,7 @@ class Router {
 
   /// Empty, or why it cannot serve.
   std::string start();
-  /// Until its end.
+  /// Returns at its end.
   void run();
 
  private:

@@ -76,7 +76,7 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
                         std::string& out) {
   reason_ = reason;
   if (reason == kStall || reason == kGone || reason == kHandOff) {
-    story_->leg_ended(out);  // nobody else has said so
+    story_->leg_ended(out);  // no worker has sent that
   }
   why_not_ = story_->refused();
   if (!why_not_.empty()) {

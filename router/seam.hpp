@@ -1,4 +1,5 @@
-// An answer that may go on at another worker: what is recorded of it, and whether and how it does.
+// An answer that may go on at another worker: what is recorded of it, and whether and how it goes
+// on.
 //
 // Rules:
 //  1. Recorded are streams of completions and chat completions, while `migration.by` is not `off`
@@ -23,10 +24,10 @@
 
 namespace lastcall::router {
 
-// The leg is silent, and has not ended; its worker has left besides.
+// The leg is silent, and has not ended; its worker has also left.
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kGone = "gone";
-// Its worker has said that it will cut the answer.
+// Its worker has announced that it will cut the answer.
 inline constexpr std::string_view kHandOff = "hand_off";
 
 class Seam {
@@ -48,10 +49,10 @@ class Seam {
 
   enum class Going : std::uint8_t {
     on,        // body() is that of a continuation
-    finished,  // nothing was left to be said
-    refused,   // why_not() tells why
+    finished,  // nothing was left to be sent
+    refused,   // why_not() returns why
   };
-  /// The text of continuation::ids_to_prove(), as a worker tells it.
+  /// The text of continuation::ids_to_prove(), as a worker reports it.
   void prove(std::string_view text) { story_->transcript().confirm(text); }
   /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
   Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
@@ -59,14 +60,14 @@ class Seam {
   // --- early hand-off (continuation/hand_off.hpp) ---
   /// Nothing where ids and text are not level just now.
   std::optional<std::string> warming_body(continuation::Mode mode);
-  /// From now on heard() and leg_ended() are of the old leg, and what they hear is held; body() is
-  /// the new one's, of a worker of that mode. False: not now.
+  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held;
+  /// body() is the new one's, of a worker of that mode. False: not now.
   bool cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);
   continuation::Received release(std::string& out);
 
-  /// Nobody gets body().
+  /// No worker gets body().
   void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
   std::string_view why_not() const { return why_not_; }
@@ -93,7 +94,7 @@ class Seam {
   unsigned moves_ = 0;
 };
 
-/// About how many prompt and answer have; where nobody told, four bytes are one.
+/// About how many prompt and answer have; where none was reported, four bytes are one.
 std::uint64_t tokens_of(Seam const& seam, Call const& call);
 
 }  // namespace lastcall::router

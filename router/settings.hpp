@@ -74,7 +74,7 @@ struct Source {
   friend bool operator==(Source const&, Source const&) = default;
 };
 
-/// What sends requests that belong together to one worker.
+/// Sends requests that belong together to one worker.
 enum class Affinity : std::uint8_t { off, prefix, header };
 
 struct Choosing {
@@ -109,7 +109,7 @@ struct Tls {
   std::optional<std::string> key_file;
 };
 
-/// How workers with a URL of https are spoken to.
+/// How the router speaks to workers with a URL of https.
 struct WorkerTls {
   std::optional<std::string> ca_file;  // unset: the system's authorities
   std::optional<std::string> cert_file;
@@ -134,7 +134,7 @@ enum class MigrateBy : std::uint8_t {
 struct Migration {
   MigrateBy by = MigrateBy::probe;
   std::optional<std::string> key_file;  // unset: kWorkerKeyVariable
-  bool comment = false;                 // clients are told, in a comment
+  bool comment = false;                 // clients are notified, in a comment
   std::optional<Duration> stall{20'000};
   std::uint32_t prefill_tokens = 65'536;
   Duration wait{30'000};
@@ -147,7 +147,7 @@ struct LoadReading {
   std::optional<std::uint32_t> port;  // unset: that of the worker's URL
 };
 
-/// From which load on the workers of a model are busy.
+/// The load from which on the workers of a model are busy.
 struct ThresholdRule {
   std::string model;  // empty: those without a row of their own
   std::optional<double> active_decode_blocks;

@@ -70,7 +70,8 @@ std::optional<Time> Silences::next(Time now) const {
   if (workers_.empty()) {
     return std::nullopt;
   }
-  // A stream that rests, or begins to speak, and a worker that leaves move what is due.
+  // A stream that rests or sends its first event, and a worker that leaves, change when the next
+  // one is due.
   Time soonest = now + std::max<Time>(stall_ / kLeft, Time(1));
   for (auto const& [id, of] : of_worker_) {
     Limits const limits = limits_of(of);

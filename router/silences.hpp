@@ -1,11 +1,11 @@
 // Workers that have fallen silent: which of their streams have waited for too long.
 //
 // Rules:
-//  1. A worker is stalled when none of its streams that have begun to speak has said anything for
-//     `stall`: then all of them are, also those that have said nothing yet. Single streams pause
+//  1. A worker is stalled when none of its streams that have sent something has sent anything for
+//     `stall`: then all of them are, also those that have sent nothing yet. Single streams pause
 //     for good reasons (preemption, a foreign prefill, text that a parser holds back).
-//  2. One stream alone, and one that has said nothing yet, has kAlone times as long.
-//  3. A worker that has left has a quarter of the time: nobody else will say that it is dead.
+//  2. One stream alone, and one that has sent nothing yet, has kAlone times as long.
+//  3. A worker that has left has a quarter of the time: nothing else will show that it is dead.
 //  4. A stream whose client takes nothing is not silent.
 //  5. An answer that comes whole is silent by its nature, and proves nothing; it leaves with the
 //     streams of a worker that is stalled, or after the time of one stream alone where its worker
@@ -30,7 +30,7 @@ namespace lastcall::router {
 /// What a request waits for at its worker.
 enum class Awaits : std::uint8_t { events, whole_answer };
 
-/// A stream of a worker's, as far as its silence matters. Speaking costs two stores.
+/// A stream of a worker, as far as its silence matters. An event costs two stores.
 class SilentStream {
  public:
   SilentStream() = default;
@@ -81,7 +81,7 @@ class Silences {
 
   /// Those that have been silent for too long now.
   std::vector<SilentStream*> find(Time now) const;
-  /// When to look again, if nobody speaks; nothing: there is no stream.
+  /// When to look again, if no stream sends anything; nothing: there is no stream.
   std::optional<Time> next(Time now) const;
 
  private:

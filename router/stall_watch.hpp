@@ -1,7 +1,7 @@
 // Silences (silences.hpp) on the clock: one timer for all workers.
 //
-// Rule: who looks much too late has stood still itself (its process was stopped, or its host), and
-// has not read what streams said meanwhile: it reads first, and looks then.
+// Rule: a router that looks much too late has stood still itself (its process was stopped, or its
+// host), and has not read what streams sent meanwhile: it reads first, and looks then.
 //
 // Thread rule: the router's thread.
 #pragma once

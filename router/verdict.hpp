@@ -1,12 +1,12 @@
-// What the head of a worker's answer says about the worker.
+// What the head of a worker's answer shows about the worker.
 //
 // Rules:
 //  1. A refusal of lastcall's names its reason and whether the request may be sent again; those of
 //     requests that an engine had begun are known by their reason. `engine_error` is one of them,
-//     although its client is told not to repeat: the router knows what repeating would cost.
-//  2. A bare engine, or a proxy between, says with 502, 503, 504 or 529 that it cannot serve.
+//     although its client is asked not to repeat: the router knows what repeating would cost.
+//  2. A bare engine, or a proxy between, reports with 502, 503, 504 or 529 that it cannot serve.
 //  3. Any other 5xx is of an engine that broke at this request, or of a request that breaks every
-//     engine: a second worker tells which, and the first one is not judged by it.
+//     engine: a second worker shows which, and the first one is not judged by it.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Refusals'; RFC 9110, section 15.6.
 #pragma once

@@ -4,7 +4,7 @@
 // Rules:
 //  1. Those that go on try first, the smallest prompt first; the others of a model try when none of
 //     its answers that go on waits, suspects before answers that still come from their worker.
-//  2. They try when room was made at a worker, and besides after a time that doubles from kFirst to
+//  2. They try when room was made at a worker, and also after a time that doubles from kFirst to
 //     kMost, so that workers that refuse are not asked all the time.
 //  3. One that finds no room ends the turn of its kind and model.
 //
@@ -41,7 +41,7 @@ class Waiter {
   enum class Tried : std::uint8_t {
     gone,     // to a worker, or it has ended: it waits no more
     no_room,  // workers that would do have no room
-    refused,  // nobody is there
+    refused,  // no worker is there
   };
   virtual Tried try_again() = 0;
 
@@ -54,7 +54,7 @@ class WaitingRoom {
   static constexpr Time kFirst{50};
   static constexpr Time kMost{1'000};
 
-  /// `changed` is told how many wait, whenever that changes.
+  /// `changed` gets how many wait, whenever that changes.
   WaitingRoom(boost::asio::io_context& io, std::function<void(std::size_t)> changed);
   ~WaitingRoom();
 
@@ -65,7 +65,7 @@ class WaitingRoom {
 
  private:
   struct Timer;
-  /// Model, kind, tokens, and who came first.
+  /// Model, kind, tokens, and the order of arrival.
   using Place = std::tuple<std::string, Load::Kind, std::uint64_t, std::uint64_t>;
   struct Entry {
     Waiter* waiter = nullptr;

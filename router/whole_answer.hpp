@@ -19,7 +19,7 @@ class WholeAnswer {
 
   explicit WholeAnswer(std::size_t most) : most_(most) {}
 
-  /// What has come of it. Behind `whole` and `broken` nothing is taken.
+  /// Takes what has come of it. After `whole` and `broken` nothing is taken.
   State take(relay::ResponseReader& reader, std::span<char> bytes, relay::Asked const& asked);
   /// Its connection has ended: true where that is the end of the answer.
   bool ended(relay::ResponseReader& reader, bool orderly) const;

@@ -4,7 +4,7 @@
 //  1. A worker has its pool from the moment that it is known until it has left and its last
 //     connection is closed.
 //  2. The name in its URL is looked up off the loop: when it comes, again `timeouts.lookup` after
-//     the last answer, and at once, at most every kSoonest, when nobody can be reached at its
+//     the last answer, and at once, at most every kSoonest, when no worker can be reached at its
 //     address. While nothing is known of a name connections to it wait.
 //  3. A lookup that fails leaves the last known addresses, and is repeated soon. Addresses that
 //     change close what is kept for a next request; requests that run are left alone.
@@ -45,15 +45,16 @@ class WorkerConnections {
   WorkerConnections(boost::asio::io_context& io, Parts& parts);
   ~WorkerConnections();
 
-  /// Reads the files of `worker_tls`, where some are set. What is wrong with them, or nothing.
+  /// Reads the files of `worker_tls`, where some are set. Returns what is wrong with them, or
+  /// nothing.
   std::string start();
   /// Empty, or why it cannot be reached: then no connection to it is made.
   std::string open(Worker const& worker);
   /// It has left: what is unused is closed.
   void close(Worker const& worker);
-  /// Nothing where none is to be had.
+  /// Nothing where none can be had.
   ingress::Upstream* acquire(Worker const& worker, bool fresh);
-  /// Nobody can be reached there.
+  /// No worker can be reached there.
   void avoid(Worker const& worker, std::size_t address);
   /// A connection of a worker that has left is closed: its pool may go.
   void swept(Worker const& worker);

@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kLookAgain{1};
 constexpr std::size_t kMostOfAFile = std::size_t{64} * 1024;
 constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-/// The watch goes on with a directory that is elsewhere now, or has ended.
+/// The watch has ended, or follows a directory that is elsewhere now.
 constexpr std::uint32_t kDepartures = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
 
 /// Whether one of these events is that.

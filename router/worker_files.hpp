@@ -2,10 +2,10 @@
 //
 // Rules:
 //  1. A file counts that ends in `.json`, does not begin with a dot, and holds an object with an
-//     `advertise` (a URL of http without a path) and maybe a `model`. One that does not is told
+//     `advertise` (a URL of http without a path) and maybe a `model`. One that does not is reported
 //     once, and skipped.
-//  2. While the directory cannot be read, what it held last stays, and that is told; it is looked
-//     for again every second. Where it never was, there are no workers yet.
+//  2. While the directory cannot be read, what it held last stays, and that is reported; it is
+//     looked for again every second. Where it never existed, there are no workers yet.
 //
 // Thread rule: the loop's thread. Source: inotify(7); discovery/instance_file.cpp.
 #pragma once

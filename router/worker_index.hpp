@@ -1,4 +1,4 @@
-// Tells which of many workers serve a model: found once for each set of them, not once a request.
+// Finds which of many workers serve a model: once for each set of them, not once a request.
 //
 // Values only, no thread rule.
 #pragma once

@@ -1,11 +1,11 @@
-// The key that workers want from whoever asks them, for questions of the router's own.
+// The key that workers want from each client, for questions of the router's own.
 //
 // Rules:
 //  1. It is the first line of `migration.key_file`, read for each question, because keys are
 //     rotated; without a file it is the variable's, as the router was started with it.
 //  2. It goes to workers alone, in `Authorization: Bearer`, and never into the log.
-//  3. A file that gives no key is told once, and once more when it does again; meanwhile questions
-//     go without one.
+//  3. A file that gives no key is reported once, and once more when it gives one again; meanwhile
+//     questions go without one.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
 #pragma once
@@ -29,7 +29,7 @@ class WorkerKey {
   void report(std::string const& problem);
 
   runtime::Log& log_;
-  std::string problem_;  // that was told last
+  std::string problem_;  // that was reported last
 };
 
 }  // namespace lastcall::router

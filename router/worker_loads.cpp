@@ -25,7 +25,7 @@ std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port)
   return "http://" + config::to_text(url->address) + "/metrics";
 }
 
-/// `hangs`: its name is not looked up yet, which says nothing about it.
+/// `hangs`: its name is not looked up yet, which shows nothing about it.
 NoLoad why_not(probes::CheckOutcome const& outcome, bool hangs) {
   if (outcome.result == probes::CheckResult::failed_definite) {
     return NoLoad::refused;

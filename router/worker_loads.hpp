@@ -1,11 +1,12 @@
-// Asks each worker for its load, off the way of requests.
+// Asks each worker for its load, off the path of requests.
 //
 // Rules:
 //  1. `GET /metrics` of the worker, or of `load.port` of its host; again `load.interval` after the
 //     last answer, the first time at a random moment within it, so that replicas and workers do not
 //     ask in step.
-//  2. A worker that does not answer tells nothing: what it said last holds for `load.max_age`, then
-//     it counts as free (fleet.hpp). It is asked again soon, so that its silence has no gap.
+//  2. A worker that does not answer reports nothing: what it reported last holds for
+//     `load.max_age`, then it counts as free (fleet.hpp). It is asked again soon, so that its
+//     silence has no gap.
 //  3. One that has left is not asked any more.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Load'.
@@ -32,7 +33,7 @@ class WorkerLoads {
     /// The worker is asked now, at its own port.
     std::function<void(Worker& worker)> asks;
     std::function<void(Worker& worker, ReportedLoad const& load)> reported;
-    /// One that was asked so has not told it.
+    /// One that was asked so has not reported it.
     std::function<void(Worker& worker, NoLoad why)> reported_nothing;
   };
 

@@ -1,10 +1,10 @@
 // What workers are taken for where an answer goes on, at the endpoint of one request.
 //
 // Rules:
-//  1. `migration.by` says it for all of them, or each is what it was found to be
+//  1. `migration.by` sets it for all of them, or each is what it was found to be
 //     (worker_probes.hpp).
 //  2. A worker of which nothing is known is taken for one that goes on by text, after all others:
-//     what it says is verified anyway.
+//     what it sends is verified anyway.
 //
 // Pure, no thread rule. Source: docs/router.md, 'What a worker can'.
 #pragma once

@@ -76,7 +76,7 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   bool is_running() const { return state_ == State::running; }
   unsigned no_entry() const { return no_entry_; }
   bool has_failed_first() const { return failures_ == 1; }
-  /// Its turn will come.
+  /// It waits for its turn.
   void wait_for_turn() { state_ = State::due; }
   void begin();
   /// What is known of it may not hold any more.

@@ -1,4 +1,4 @@
-// Asks each worker what it can, off the way of requests, as `migration.by: auto` wants it.
+// Asks each worker what it can do, off the path of requests, as `migration.by: auto` wants it.
 //
 // Theory of operation. A worker that comes is asked for its list of models (who made it, and how a
 // model is called), then at completions and at chat for a few streams of one token each
@@ -7,11 +7,11 @@
 // Rules:
 //  1. At most kMostAtOnce workers are asked at a time, each one question after the other; a
 //     question has kPatience.
-//  2. One that does not answer, is busy or wants to know who asks is asked again, after a time that
-//     doubles up to kLongestWait. What was known of it stays. One that wants a key which it is not
-//     given is told once.
+//  2. One that does not answer, is busy or wants a key is asked again, after a time that doubles up
+//     to kLongestWait. What was known of it stays. One that wants a key which it is not given is
+//     reported once.
 //  3. One that cannot be reached, or refuses what it was found to take, may be another one at the
-//     same URL: it is asked anew (doubt()).
+//     same URL: it is asked again (doubt()).
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Who can what'.
 #pragma once

@@ -21,7 +21,7 @@
 namespace lastcall::router {
 namespace {
 
-/// The supervisor's name is kept from whatever `lastcall run` starts, so that ours comes first.
+/// The supervisor's name is withheld from whatever `lastcall run` starts, so that ours comes first.
 std::string etcd_password_of_environment() {
   config::Environment const environment = config::process_environment();
   auto const own = environment(kEtcdPasswordVariable);

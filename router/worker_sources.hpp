@@ -2,11 +2,11 @@
 //
 // Rules:
 //  1. A source is known by a number that is never used again; the fleet adds them up.
-//  2. follow() may be called again, with the sources of a configuration that was read anew: those
+//  2. follow() may be called again, with the sources of a configuration that was read again: those
 //     that are the same go on untouched, the workers of those that are gone leave.
-//  3. A worker's URL has scheme, host and port alone. One that a registry names otherwise is told
-//     once, and skipped: requests keep the path that they came with.
-//  4. A source that cannot be read leaves its workers as they were known last, which is told.
+//  3. A worker's URL has scheme, host and port alone. One that a registry names otherwise is
+//     reported once, and skipped: requests keep the path that they came with.
+//  4. A source that cannot be read leaves its workers as they were known last, which is reported.
 //
 // Thread rule: the loop's thread. Source: docs/router.md, 'Workers'.
 #pragma once

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-# What several folders of black boxes import, wherever a run begins to collect.
+# The modules that several folders of black boxes import, wherever a run begins to collect.
 sys.path.append(str(Path(__file__).parent / "integration"))
 sys.path.append(str(Path(__file__).parent))
 

@@ -1,9 +1,9 @@
 // The far ends of a cancel, for cancel_topic.py: each writes the instant (8 bytes, nanoseconds of
-// CLOCK_MONOTONIC) at which it heard of one to standard output.
+// CLOCK_MONOTONIC) at which it received one to standard output.
 //
 //   engine SOCKET NAME   an engine with the C++ SDK; for each byte of standard input it begins the
 //                        next request, NAME-K of root round-K, and for an 'e' it ends all of them
-//   relay PATH COUNT     passes each line of the last who connects on to the first COUNT
+//   relay PATH COUNT     passes each line of the last one that connects on to the first COUNT
 //   receiver PATH        what a relay writes to
 #include <array>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 void report_instant() {
   if (!lastcall::bench::report_instant(STDOUT_FILENO, lastcall::bench::now_ns())) {
-    std::_Exit(0);  // nobody measures any more
+    std::_Exit(0);  // nothing is measured any more
   }
 }
 

@@ -36,7 +36,7 @@ int signals() {
     int const signal = sigwaitinfo(&all, nullptr);
     std::int64_t const at = now_ns();
     if (signal == SIGCONT) {
-      continue;  // comes with TERM, and says nothing new
+      continue;  // comes with TERM, and adds nothing new
     }
     if (signal > 0 && !report_instant(STDOUT_FILENO, at)) {
       return 1;

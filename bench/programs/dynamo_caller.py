@@ -1,4 +1,4 @@
-"""Who calls that worker. On standard input `.` begins a request and `c` cancels the oldest.
+"""The caller of that worker. On standard input `.` begins a request and `c` cancels the oldest.
 
 On standard output a byte once the worker is there and for each begin, and for each cancel the
 instant before it.

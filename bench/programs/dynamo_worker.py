@@ -1,4 +1,4 @@
-"""A worker of NVIDIA Dynamo. Its requests wait for their cancel, and tell when it came."""
+"""A worker of NVIDIA Dynamo. Its requests wait for their cancel, and report when it came."""
 
 import asyncio
 import os

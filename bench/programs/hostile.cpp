@@ -46,7 +46,7 @@ std::vector<std::string> payloads() {
     pipelined += head("\r\n");
   }
   return {
-      "",                                                               // says nothing
+      "",                                                               // sends nothing
       head("X: "),                                                      // a head that never ends
       head(lines(110) + "Connection: " + commas + "\r\n\r\n"),          // the dearest list
       head(lines(110) + "X-List: " + commas + "\r\n\r\n"),              // a large head that is good

@@ -2,7 +2,7 @@
 """An engine that streams a chat: ingress_engine.py PORT
 
 A request's JSON has `events`, and `together`: as many requests as this are answered at once, event
-by event, when the last of them has come. Each event has its number. What only looks gets 200.
+by event, when the last of them has come. Each event has its number. A probe gets 200.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a scenario can expect: each check says nothing, or in one sentence what was seen instead.
+"""What a scenario can expect: each check returns nothing, or in one sentence what was seen instead.
 
 A check is named by `who` and `that` of an `[[expect]]` block; further keys are its arguments. The
 list in docs/conformance.md is made from the first lines of the docstrings here.

@@ -125,7 +125,7 @@ class Call(threading.Thread):
         enough = self.got >= self.tokens or not self._counts
         if enough and self.reason in ("length", "stop") and self.done:
             return "complete"
-        return "finished"  # a clean end of the body: no client can tell that there was more
+        return "finished"  # a clean end of the body: no client can know that there was more
 
     def hang_up(self):
         self._left = True

@@ -1,6 +1,6 @@
 """Runs a command as PID 1 of a PID namespace with a /proc of its own, and ends as it does.
 
-    contain.py DESCRIPTOR COMMAND...      DESCRIPTOR is told the PID of the command, as seen outside
+    contain.py DESCRIPTOR COMMAND...      DESCRIPTOR gets the PID of the command, as seen outside
 
 Not util-linux's unshare: the one of Debian 12 ends with 1 when its child was killed. Without root
 it takes a user namespace as well. Ends with the command's code, 128+n after a signal, and 125 where

@@ -26,7 +26,7 @@ CONTAIN = (sys.executable, "-B", "-S", os.path.join(os.path.dirname(__file__), "
 
 @functools.cache
 def isolated():
-    """Whether namespaces can be made here, by root or by anybody."""
+    """Whether namespaces can be made here, by root or by any user."""
     process, pid = start(["true"])
     return process.wait() == 0 and pid != 0
 
@@ -105,7 +105,8 @@ class Container:
                 os.kill(self.pid, number)
 
     def processes(self):
-        """Of the container, PID 1 among them: [(pid there, pid here, state, command)]."""
+        """The processes of the container, PID 1 among them: [(pid there, pid here, state,
+        command)]."""
         found = []
         for pid in [self.pid, *descendants(self.pid)]:
             with contextlib.suppress(OSError, IndexError):
@@ -144,7 +145,7 @@ def get(url, timeout=1.0, headers=(), contains=""):
     host, _, path = url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=timeout)
     try:
-        # The kubelet's name: some proxies tell probes from requests by it.
+        # The kubelet's name: some proxies distinguish probes from requests by it.
         all_headers = {"User-Agent": "kube-probe/1.32", **dict(headers)}
         connection.request("GET", "/" + path, headers=all_headers)
         response = connection.getresponse()
@@ -262,7 +263,7 @@ def free_ports(count):
     """Below those that the kernel gives to outgoing connections.
 
     They stay this run's until return_ports(): a pod binds them later, and some of them never, so
-    being free says nothing about the pods beside it.
+    being free shows nothing about the pods beside it.
     """
     found = []
     with _GIVING:

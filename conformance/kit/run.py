@@ -24,7 +24,7 @@ START_S = 40  # a subject has this long to get ready
 
 
 class Unable(Exception):
-    """The kit itself could not do what a scenario asks for; no word about the subject."""
+    """The kit itself could not do what a scenario asks for; this is not about the subject."""
 
 
 @dataclass
@@ -243,7 +243,7 @@ class Run:
 
 
 def play(scenario, adapter):
-    """Runs the steps and judges. The kit's own trouble is raised as Unable."""
+    """Runs the steps and judges. Trouble of the kit itself is raised as Unable."""
     reasons = [adapter.missing] if adapter.missing else adapter.cannot(scenario)
     if reasons:
         return Cell(adapter.name, scenario.name, "not applicable", reasons)

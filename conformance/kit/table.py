@@ -86,7 +86,7 @@ def reasons(adapters, cells):
 
 
 def known(adapters, cells):
-    """Why an adapter says that a scenario cannot be held in its form: each reason once."""
+    """Why an adapter declares that a scenario cannot be held in its form: each reason once."""
     failed = {(c.subject, c.scenario) for c in cells if c.verdict == "failed"}
     found = {}
     for each in adapters:

@@ -1,4 +1,4 @@
-"""What happened in one run, by whom it was seen, in milliseconds of CLOCK_MONOTONIC.
+"""What happened in one run, which observer saw it, in milliseconds of CLOCK_MONOTONIC.
 
 Threads: any may add; readers get copies.
 """

@@ -1,7 +1,7 @@
 // A server that streams tokens over HTTP from one poll() loop, and takes part in its own clean
 // stop.
 //
-// What is lastcall's is marked with (1) to (5); the rest is there so that it serves something:
+// lastcall's parts are marked with (1) to (5); the rest is there so that it serves something:
 //   POST /v1/completions {"max_tokens": N}   N tokens as server-sent events, one every 20 ms
 //   GET /health                              200
 #include <cerrno>
@@ -40,7 +40,7 @@ std::string chunk(std::string const& text) {
   return size + text + "\r\n";
 }
 
-/// What follows `key` in `text`, up to the end of the line; nothing if it is not there.
+/// The text after `key` in `text`, up to the end of the line; nothing if it is not there.
 std::optional<std::string> after(std::string const& text, std::string const& key) {
   std::size_t const at = text.find(key);
   if (at == std::string::npos) {

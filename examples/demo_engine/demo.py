@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows a clean stop: streams run, lastcall is told to stop, nothing is lost silently.
+"""Shows a clean stop: streams run, lastcall is stopped, nothing is lost silently.
 
     python3 demo.py PATH_TO_LASTCALL
 
@@ -39,7 +39,7 @@ STREAMS = [
     ("/v1/completions", 100_000),
     ("/v1/completions", 100_000),
 ]
-# Clients that have not heard of the stop: the phase in which they come.
+# Clients that do not know of the stop: the phase in which they come.
 LATE = ["deregistering", "draining"]
 LATE_TOKENS = 10
 
@@ -63,7 +63,7 @@ class Timeline:
 
 
 def parse_log(line):
-    """A log line as a dict; text that is no JSON becomes its message."""
+    """A log line as a dict; text that is not JSON becomes its message."""
     try:
         entry = json.loads(line)
     except ValueError:

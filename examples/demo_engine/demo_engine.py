@@ -68,7 +68,7 @@ async def complete(options, path, headers, body, reader, writer):
     given = headers.get("x-request-id")
     request_id = given if given and client.find(given) is None else None
     # (5) In flight from here until the block ends, which is after the last byte was written. A
-    # drain does not admit it: `handle` says so to the client.
+    # drain does not admit it: `handle` reports that to the client.
     async with client.request(request_id, endpoint=ENDPOINTS[path], admit=True) as context:
         hang_up = asyncio.ensure_future(watch_client(reader, context))
         tokens = int(body.get("max_tokens", options.tokens))
@@ -100,7 +100,7 @@ async def complete(options, path, headers, body, reader, writer):
 
 
 async def watch_client(reader, context):
-    """A client that goes away stops its request: nobody would read the rest."""
+    """A client that goes away stops its request: the rest would not be read."""
     await reader.read(1)  # returns when the connection ends; pipelining is not for this demo
     context.kill(reason="client_disconnect")
 
@@ -109,7 +109,7 @@ async def watch_client(reader, context):
 
 
 def begun(path, body):
-    """What the request has of the answer already, to go on behind it."""
+    """The part of the answer that the request has already, to go on after it."""
     text = body.get("prompt")
     if path != "/v1/completions":
         last = (body.get("messages") or [{}])[-1]
@@ -128,7 +128,7 @@ def usage_of(body, given, done):
         return None
     asked = body.get("prompt")
     prompt = sum(words_of(each.get("content")) for each in body.get("messages") or [])
-    if isinstance(asked, str):  # where the prompt ends within a word, the answer begins a new one
+    if isinstance(asked, str):  # where the prompt ends within a word, the answer starts a new one
         prompt += words_of(asked.removesuffix(given)) + words_of(given)
     return {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done}
 

@@ -1,4 +1,4 @@
-"""What a client of the demo sees: how a stream ended, and what a refusal says."""
+"""What a client of the demo sees: how a stream ended, and what a refusal contains."""
 
 import json
 
@@ -50,7 +50,7 @@ class StreamReader:
 
 
 def refusal(status, body):
-    """(is it fine, in words) of an answer that is no stream."""
+    """(is it fine, in words) of an answer that is not a stream."""
     try:
         error = json.loads(body).get("error", {})
     except ValueError:

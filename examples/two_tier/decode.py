@@ -37,7 +37,7 @@ async def generate(body):
     finished = False
     try:
         # (2) Sends the ids along, and ends the call when the context stops: its connection closes,
-        # and that is how the other tier learns of it.
+        # and that is how the other tier is notified.
         async with lastcall.httpx.stream(
             prefill, "POST", f"{PREFILL_URL}/prefill", json=body
         ) as blocks:

@@ -1,4 +1,4 @@
-"""The second tier: computes blocks for the first one, and hears of a cancel from nobody but it.
+"""The second tier: computes blocks for the first one, and receives a cancel only from it.
 
     python3 -m uvicorn prefill:app --port 8101
 """

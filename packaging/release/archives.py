@@ -1,6 +1,6 @@
 """Archives whose bytes depend on what is in them alone: names in order, one time, no owner.
 
-Of a folder: .tar.gz, .deb. Of what other tools have packed: a wheel or an sdist packed again.
+From a folder: .tar.gz, .deb. From what other tools have packed: a wheel or an sdist packed again.
 """
 
 import gzip
@@ -14,7 +14,8 @@ from pathlib import Path
 
 
 def paths_below(folder):
-    """Everything, folders before what is in them, in an order that no file system decides."""
+    """Everything, folders before what is in them, in an order that does not depend on the file
+    system."""
     return sorted(path for path in Path(folder).rglob("*"))
 
 

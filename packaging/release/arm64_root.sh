@@ -2,8 +2,8 @@
 # Unpacks what programs for arm64 are compiled with: arm64_root.sh FOLDER PACKAGE...
 #
 # A Debian 12 for arm64 whose packages are unpacked and not configured, so that nothing of it is run
-# and nothing of this machine changes. Takes packages from where this machine has its own. Of dpkg's
-# records it gets what says whose a file is, and what is known of each package.
+# and nothing of this machine changes. Takes packages from where this machine has its own. From
+# dpkg's records it gets which package each file is from, and what is known of each package.
 set -euo pipefail
 folder=$1
 shift

@@ -18,7 +18,7 @@ install() {  # PACKAGE...
 }
 
 quiet apt-get update -q
-# What pip does with it, without pip.
+# Does what pip does with it, without pip.
 python3 -m zipfile -e /try/dist/lastcall-*-py3-none-any.whl /opt/python
 export PYTHONPATH=/opt/python
 

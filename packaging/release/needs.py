@@ -1,4 +1,4 @@
-"""Which shared libraries a program is loaded with, and of which Debian packages, for any machine.
+"""The shared libraries that a program is loaded with, and their Debian packages, for any machine.
 
 Read from ELF by readelf and from dpkg's lists below `root`, so that nothing of another machine is
 run: `root` is / or an unpacked Debian.
@@ -14,7 +14,8 @@ from pathlib import Path
 SYSTEM = re.compile(
     r"^(lib(c|m|dl|rt|pthread|resolv)\.so\.\d+|ld-linux.*|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$"
 )
-# What the oldest system has on which a tarball is to run: Ubuntu 22.04, the libstdc++ of GCC 12.
+# The versions of the oldest system on which a tarball is to run: Ubuntu 22.04, the libstdc++ of GCC
+# 12.
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 
 
@@ -33,7 +34,8 @@ def asks_too_much(path):
 
 
 def _numbers(version):
-    """None of what is no number: GLIBC_ABI_DT_RELR is packed relocations, which 2.36 began with."""
+    """Names that are not a number are left out: GLIBC_ABI_DT_RELR is packed relocations, which 2.36
+    began with."""
     is_number = re.fullmatch(r"\d+(\.\d+)*", version)
     return tuple(map(int, version.split("."))) if is_number else None
 
@@ -61,7 +63,7 @@ class Root:
         return dict(sorted(found.items()))
 
     def depends(self, *programs):
-        """The Depends field: of each package what its own shlibs file asks for."""
+        """The Depends field: for each package what its own shlibs file asks for."""
         packages = {self._owner(self.library(name)) for program in programs
                     for name in needed(program) if not name.startswith("ld-linux")}  # fmt: skip
         return ", ".join(sorted(self._asked_for(name) for name in packages))

@@ -1,4 +1,5 @@
-"""OCI layouts (image-spec 1.1) as files, and as much of a Dockerfile as says what is in an image.
+"""OCI layouts (image-spec 1.1) as files, and as much of a Dockerfile as defines what is in an
+image.
 
 The same input gives the same bytes: names in order, one time, numbers for owners.
 """
@@ -56,13 +57,13 @@ def first_base(all_stages, name):
 
 
 def copied(all_stages, name):
-    """What of the stage `collect` becomes a layer each."""
+    """The parts of the stage `collect` that become a layer each."""
     return [rest.split()[1] for stage in _chain(all_stages, name)
             for instruction, rest in stage.instructions if instruction == "COPY"]  # fmt: skip
 
 
 def configuration(all_stages, name):
-    """What a container is started with."""
+    """The settings that a container is started with."""
     made = {"Env": [f"PATH={PATH}"], "Labels": {}}
     for stage in _chain(all_stages, name):
         for instruction, rest in stage.instructions:

@@ -44,7 +44,7 @@ TRIED = {"shim": [["/lastcall-shim", "--version"], ["/lastcall-shim", "--install
 
 
 class Machine:
-    """What is needed to run commands of one kind of machine below a folder."""
+    """The things that are needed to run commands of one kind of machine below a folder."""
 
     def __init__(self, name):
         self.name, self.debian = name, release.DEBIAN[name]

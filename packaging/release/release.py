@@ -99,7 +99,7 @@ class Machine:
 
     @staticmethod
     def launcher():
-        """Where the sources lie is in no file of the release: no compiler is told."""
+        """The folder of the sources is in no file of the release: no compiler gets it."""
         relative = ["/bin/sh", ROOT / "packaging/release/relative.sh", ROOT]
         ccache = shutil.which("ccache")  # which may take what another clone has compiled
         return ";".join(map(str, [*relative, *(["env", "CCACHE_NOHASHDIR=1", ccache] if ccache
@@ -179,7 +179,7 @@ class Machine:
             archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
 
     def tarball(self, number, at):
-        """Of all programs, and of the libraries that not every Linux has."""
+        """A tarball of all programs, and of the libraries that not every Linux has."""
         name = f"lastcall-{number}-linux-{self.name}"
         folder = self.out / "stage/tar"
         shutil.rmtree(folder, ignore_errors=True)
@@ -204,7 +204,7 @@ class Machine:
         archives.tar_gz(folder, self.out / f"{name}.tar.gz", at, name)
 
     def bills(self, number):
-        """Of what the linker and the compiler read."""
+        """The bills of materials, from what the linker and the compiler read."""
         for name, target in PROGRAMS.items():
             run(sys.executable, "-B", str(ROOT / "packaging/sbom.py"), "program", str(self.build),
                 target, str(self.out / f"{name}-{number}-{self.name}.spdx.json"),
@@ -224,7 +224,7 @@ def python_packages(out, at):
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "build", "*.egg-info", ".*cache")
     shutil.copytree(ROOT / "sdk/python", source, ignore=ignored)
     shutil.copy(ROOT / "LICENSE", source)
-    for kind in ("sdist", "wheel"):  # a process each: one would tell the other what it has read
+    for kind in ("sdist", "wheel"):  # a process each: one would reuse what the other has read
         code = f"import sys; from setuptools.build_meta import build_{kind} as b; b(sys.argv[1])"
         run(sys.executable, "-c", code, str(out), cwd=source,
             env={**os.environ, "SOURCE_DATE_EPOCH": str(at)})  # fmt: skip

@@ -7,7 +7,7 @@
 #   debian-12-arm64   as debian-12 without the program, under qemu-user
 #
 # By default all of them. Each is a root of its own, made by mmdebstrap from where this machine has
-# its own packages (kept as a tar in build/userlands) and unpacked anew. In it runs inside.sh.
+# its own packages (kept as a tar in build/userlands) and unpacked each time. inside.sh runs in it.
 # Needs root.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

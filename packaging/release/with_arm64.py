@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command where programs for arm64 run like others: with_arm64.py COMMAND...
+"""Runs a command in a place where programs for arm64 run like others: with_arm64.py COMMAND...
 
 In namespaces of its own (users, mounts, processes), in which root is this machine's root and the
 kernel hands arm64 programs to qemu-user. Linux 6.7 or newer keeps binfmt_misc a user namespace, so

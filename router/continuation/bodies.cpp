@@ -87,7 +87,7 @@ std::string escaped(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-/// `string` as it is written, with `text` behind it.
+/// `string` as it is written, with `text` appended.
 void append_to_string(JsonEdits& edits, Value const& string, std::string_view text) {
   edits.replace({string.text.data() + string.text.size(), 0}, escaped(text));
 }

@@ -1,7 +1,7 @@
-// The bodies of a request's legs: the client's own, with what a leg needs besides spliced in.
+// The bodies of a request's legs: the client's own, with whatever else a leg needs spliced in.
 //
 // Rules:
-//  1. No byte changes but the values named here and the fields that are added behind the last.
+//  1. No byte changes but the values named here and the fields that are added after the last.
 //  2. Nothing is added that the worker's mode does not take: an unknown key is a 400 for some.
 //  3. A continuation's limits are lowered by the tokens that it keeps.
 //
@@ -18,11 +18,11 @@
 
 namespace lastcall::router::continuation {
 
-/// What a worker can, at one endpoint.
+/// What a worker can do, at one endpoint.
 enum class Mode : std::uint8_t {
   none,        // nothing is known: nothing may be added
-  text,        // usage in every chunk; a chat goes on behind the assistant's last message
-  ids_vllm,    // that, and token ids: told, and taken as vLLM takes them
+  text,        // usage in every chunk; a chat goes on after the assistant's last message
+  ids_vllm,    // that, and token ids: reported, and taken as vLLM takes them
   ids_sglang,  // and taken as SGLang takes them
 };
 
@@ -36,10 +36,10 @@ struct GoOn {
   std::uint64_t kept = 0;  // tokens
 };
 std::string continued_body(Request const& request, Mode mode, GoOn const& how);
-/// Makes such a body one for a single token, by which the worker has the prompt in its cache.
+/// Turns such a body into one for a single token, which brings the prompt into the worker's cache.
 std::string warming_body(std::string_view body);
 
-/// SGLang tells no ids in the stream of a chat, and answers 400 to the wish.
+/// SGLang reports no ids in the stream of a chat, and answers 400 when they are asked for.
 constexpr bool reports_ids(Mode mode, Endpoint endpoint) {
   return mode == Mode::ids_vllm || (mode == Mode::ids_sglang && endpoint == Endpoint::completions);
 }

@@ -1,9 +1,9 @@
-// What one event of a generation says: a chunk of /v1/completions or /v1/chat/completions.
+// What one event of a generation contains: a chunk of /v1/completions or /v1/chat/completions.
 //
 // Rules:
 //  1. Nothing is copied but ids: values are views into the data, so that an edit can replace them.
-//  2. What is not understood is told as such (`is_odd`) and never guessed: a stream that holds it
-//     is relayed, but not continued.
+//  2. What is not understood is reported as such (`is_odd`) and never guessed: a stream that holds
+//     it is relayed, but not continued.
 //  3. Ids are read where vLLM and SGLang write them: `token_ids` of the choice, `prompt_token_ids`
 //     of the choice or of the chunk.
 //
@@ -25,7 +25,7 @@ using TokenIds = std::vector<TokenId>;
 
 enum class Finish : std::uint8_t {
   none,
-  normal,   // stop, length, tool_calls, ...: the engine has said all
+  normal,   // stop, length, tool_calls, ...: the engine has sent everything
   failure,  // abort, error: the engine gave up, though it looks like an end
 };
 
@@ -37,7 +37,7 @@ struct Usage {
 struct Chunk {
   enum class Kind : std::uint8_t {
     done,   // [DONE]
-    error,  // an error object, or an object that is none of a generation
+    error,  // an error object, or an object that is not of a generation
     piece,  // with a choice
     usage,  // without one
   };
@@ -60,7 +60,7 @@ struct Chunk {
   std::optional<TokenIds> prompt_ids;
   std::optional<Usage> usage;
 
-  /// It tells the client something beside who speaks.
+  /// It carries something for the client other than the role.
   bool has_output() const;
 };
 

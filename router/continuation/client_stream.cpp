@@ -25,7 +25,7 @@ bool is_empty(std::optional<json::Value> const& own, std::optional<std::string> 
   return changed ? changed->empty() : !own || own->text.empty();
 }
 
-/// Offsets in logprobs of completions count from the begin of the answer, and a leg's own prompt
+/// Offsets in logprobs of completions count from the start of the answer, and a leg's own prompt
 /// holds so many characters of that.
 void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characters) {
   json::Value const* const logprobs = find_value(chunk.choice, "logprobs");
@@ -95,7 +95,7 @@ void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
     }
   }
   if (json::Value const* const details = find(members, "prompt_tokens_details")) {
-    edits.replace(written(*details), "null");  // it tells what of the longer prompt was cached
+    edits.replace(written(*details), "null");  // it reports how much was cached
   }
 }
 

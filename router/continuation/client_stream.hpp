@@ -3,7 +3,7 @@
 // Rules:
 //  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
 //     one request; one [DONE].
-//  2. What a leg was asked for beyond the client's wish is taken out again, and an event that
+//  2. What a leg was asked for beyond the client's request is taken out again, and an event that
 //     exists for that alone is left out; all other bytes of an event stay as they are.
 //  3. Every event is whole.
 //
@@ -37,7 +37,8 @@ class ClientStream {
     TokenIds early_ids{};                 // report_early()
   };
   void begin_leg(Leg const& leg) { leg_ = leg; }
-  /// Ids of this leg whose events were left out: the next event that tells ids tells them first.
+  /// Ids of this leg whose events were left out: the next event that reports ids reports these
+  /// first.
   void report_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
 
   /// What the client may see of the texts; nothing: they stay as they are.
@@ -52,7 +53,7 @@ class ClientStream {
   // --- events of our own ---
   void text(std::string_view content, std::string_view reasoning, std::string& out);
   void finish(std::string_view reason, std::string& out);
-  /// The usage, where it is asked for and not told yet, and known.
+  /// The usage, where it is asked for, known, and not reported yet.
   void own_usage(std::optional<std::uint64_t> prompt, std::optional<std::uint64_t> completion,
                  std::string& out);
   void done(std::string& out);

@@ -15,7 +15,7 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// What an error object is called, where it says that sending the request again is right.
+/// What an error object is called, where it reports that sending the request again is right.
 std::optional<std::string_view> retryable_type(std::string_view data) {
   Members members;
   Members error;
@@ -122,7 +122,7 @@ Received Continuation::take(Event const& event, std::string& out) {
   return {};
 }
 
-/// It can be relayed, and nothing behind it can be vouched for.
+/// It can be relayed, but nothing after it can be vouched for.
 Received Continuation::take_odd(Event const& event, std::string& out) {
   if (leg_.state == LegState::verifying) {
     return fail("odd_event", out);
@@ -143,7 +143,7 @@ Received Continuation::take_error(Event const& event, std::string& out) {
   if (error == relay::EngineError::none) {
     return take_odd(event, out);
   }
-  // The request is at fault: another worker would say the same.
+  // The request is at fault: another worker would answer the same.
   voice_.client().raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
   return {Progress::done};
@@ -200,7 +200,7 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
   if (verdict != Verdict::proven) {
     return fail(name(verdict), out);
   }
-  // What it says is recorded behind what it was given.
+  // What it sends is recorded after what it was given.
   kLegMoves.apply(leg_.state, LegEvent::proven);
   if (leg_.way == Way::by_ids) {
     transcript_.go_on_by_ids();
@@ -208,7 +208,7 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
     std::size_t const again = request_.endpoint == Endpoint::chat ? voice_.drop_space() : 0;
     transcript_.go_on_by_text(again, std::move(leg_.verifier->reported()));
   }
-  TokenIds const& early = leg_.verifier->early_ids();  // of the begin of a character
+  TokenIds const& early = leg_.verifier->early_ids();  // of the start of a character
   transcript_.add({.ids = &early});
   leg_.tokens += early.size();
   voice_.client().report_early(early);
@@ -264,7 +264,7 @@ Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::s
   return received;
 }
 
-/// What fails behind the answer's finish does not matter to it.
+/// A failure after the answer's finish does not matter to it.
 Received Continuation::fail(std::string_view reason, std::string& out) {
   if (voice_.client().has_finished()) {
     return complete(out);
@@ -340,7 +340,7 @@ bool Continuation::forget() {
   if (leg_.state != LegState::live) {
     return false;
   }
-  // Where nothing was said yet the whole request can still be sent again.
+  // Where nothing was sent yet the whole request can still be sent again.
   if (odd_ == Refused::no && transcript_.has_text()) {
     odd_ = Refused::memory;
   }

@@ -1,4 +1,4 @@
-// One answer from several workers: what its legs say goes in, what its client gets comes out.
+// One answer from several workers: what its legs send goes in, what its client gets comes out.
 //
 // Theory of operation. A leg is the response of one worker. Its events are read (EventReader,
 // read_chunk), recorded (Transcript) and written for the client (Voice, ClientStream). When it
@@ -7,11 +7,11 @@
 // kLegMoves.
 //
 // Rules:
-//  1. The client's text is always a beginning of one answer: nothing is said twice, nothing is left
-//     out, and what cannot be proven is not said.
-//  2. At most one finish_reason and one [DONE], and none behind a failure.
-//  3. Memory is bounded by the request and what was said of it; held() tells how much it is, and
-//     forget() gives it back for good.
+//  1. The client's text is always a beginning of one answer: nothing is sent twice, nothing is left
+//     out, and what cannot be proven is not sent.
+//  2. At most one finish_reason and one [DONE], and none after a failure.
+//  3. Memory is bounded by the request and what was sent of its answer; held() returns how much it
+//     is, and forget() gives it back for good.
 //
 // Pure, no thread rule; nothing is thrown. Source: docs/continuation.md.
 #pragma once
@@ -44,19 +44,19 @@ struct Asked {
 
 enum class Progress : std::uint8_t {
   nothing,
-  more,          // `out` got something, or the record did
-  verified_now,  // and this leg is the first time proven to go on
+  more,          // `out` or the record got something
+  verified_now,  // and this leg is proven to go on, for the first time
   done,          // the answer is complete, and the client has its end
   failed,        // the leg is of no use any more
 };
 
 struct Received {
   Progress progress = Progress::nothing;
-  std::string_view reason{};  // of a failure: a closed set of words
+  std::string_view reason{};  // the reason of a failure: a closed set of words
   bool moved = false;         // the client got something
-  bool verified = false;      // the leg was proven, whatever came behind that
-  unsigned tokens = 0;        // told, or events with text where none are
-  /// The worker drains, and will cut the stream in this time.
+  bool verified = false;      // the leg was proven, whatever came after that
+  unsigned tokens = 0;        // reported, or events with text where none are
+  /// The worker drains, and will cut the stream after this time.
   std::optional<std::uint64_t> hand_off_ms{};
 };
 
@@ -84,7 +84,7 @@ class Continuation {
   /// Empty: it can be continued, as far as is known; else the label of the reason.
   std::string_view refused() const { return label(why_not(known())); }
 
-  /// For a first leg, also one in place of a leg that said nothing.
+  /// For a first leg, also for one in place of a leg that sent nothing.
   std::string first_body(Mode mode) const { return continuation::first_body(request_, mode); }
   /// A leg begins: with first_body(), or with what next() made last.
   void begin_leg(Mode mode);
@@ -99,17 +99,17 @@ class Continuation {
     LegState state = LegState::none;
     std::unique_ptr<Verifier> verifier{};  // of a leg that goes on; most answers have none
     Way way = Way::whole;
-    bool holds_text = false;   // its engine may: of an id that it has told
+    bool holds_text = false;   // its engine may: of an id that it has reported
     std::uint64_t kept = 0;    // tokens of the legs before
     std::uint64_t tokens = 0;  // of its own
   };
 
   struct Next {
     std::string body;
-    bool finished = false;  // nothing is left to be said: `out` got the end of the answer
+    bool finished = false;  // nothing is left to be sent: `out` got the end of the answer
     Way way = Way::whole;
   };
-  /// After a failure: the body for a worker of that mode; nothing: not with this one.
+  /// After a failure: the body for a worker of that mode; nothing: such a worker cannot go on.
   std::optional<Next> next(Mode mode, std::string& out);
 
   /// For hand_off.hpp: ids and text are level, and the present leg; another one for it.
@@ -120,7 +120,7 @@ class Continuation {
   /// For eligibility.hpp; transcript().confirm() takes what it asks for.
   Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Transcript& transcript() { return transcript_; }
-  /// Bytes that are held for this request beside its body.
+  /// Bytes that are held for this request, without its body.
   std::size_t held() const;
   /// Gives back what is recorded, for good. False: not now, since a leg is to go on from it.
   bool forget();

@@ -44,7 +44,7 @@ Refused why_not_by_ids(Known const& known) {
   if (!known.transcript.knows_ids()) {
     return Refused::ids_unknown;
   }
-  // Its client would have ids, or what is told of them, that are thrown away.
+  // Its client would have ids, or what is reported about them, that are thrown away.
   bool const wants_each = known.request.wants_ids || known.request.wants_logprobs;
   bool const has_reported_more = wants_each && !known.transcript.tail_ids().empty();
   return known.transcript.is_level() && !has_reported_more ? Refused::no : Refused::ids_not_level;

@@ -21,15 +21,15 @@ struct Known {
   Request const& request;
   Transcript const& transcript;
   std::string_view held;      // of its text, and not at the client
-  Refused odd = Refused::no;  // what was said rules it out
+  Refused odd = Refused::no;  // what was sent rules it out
 };
 
 /// On any worker that can.
 Refused why_not(Known const& known);
 Refused why_not_by_ids(Known const& known);
 Refused why_not_by_text(Known const& known);
-/// Told behind the last clean boundary: a worker that can detokenize them proves that they can be
-/// given back. Empty: there is nothing to prove, or it would not help.
+/// Reported after the last clean boundary: a worker that can detokenize them proves that they can
+/// be given back. Empty: there is nothing to prove, or it would not help.
 TokenIds ids_to_prove(Known const& known);
 /// The client has nothing of the text.
 bool has_shown_nothing(Known const& known);
@@ -38,7 +38,7 @@ bool has_shown_nothing(Known const& known);
 std::optional<Way> way_for(Known const& known, Mode mode);
 /// Tokens of the answer that it would be given.
 std::uint64_t kept(Known const& known, Way way);
-/// With those the limit in tokens is reached: nothing is left to be said.
+/// With those the limit in tokens is reached: nothing is left to be sent.
 bool is_spent(Known const& known, Way way);
 
 Verifier::Expected proof_of(Known const& known, Way way);

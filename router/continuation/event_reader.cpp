@@ -5,9 +5,9 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Returns the place behind the first line end at or after `at`, or npos; a return that nothing
-/// follows yet may be half of one. It looks at a window after the other, so that lines that all end
-/// with a return cost no search for a line feed each.
+/// Returns the place after the first line end at or after `at`, or npos; a return that nothing
+/// follows yet may be half of one. It looks at one window after the other, so that lines that all
+/// end with a return cost no search for a line feed each.
 std::size_t line_end(std::string_view text, std::size_t at) {
   constexpr std::size_t kWindow = 256;
   for (; at < text.size(); at += kWindow) {

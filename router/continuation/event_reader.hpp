@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. Any split of the bytes gives the same events, and their bytes joined are the stream.
-//  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all behind it, is
+//  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all after it, is
 //     handed out as `torn`, as it came.
-//  3. An event that a return alone ends is complete with the byte behind it, which may be a line
+//  3. An event that a return alone ends is complete with the byte after it, which may be a line
 //     feed.
 //  4. A comment line where no event has begun is handed out at once; so is an empty line there.
 //
@@ -21,12 +21,12 @@ namespace lastcall::router::continuation {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    data,     // one line of data, perhaps with an `event`, `id` or `retry` beside it
+    data,     // one line of data, perhaps also an `event`, `id` or `retry`
     error,    // it is named `error`
     other,    // several lines of data, or none
     comment,  // outside of an event
     blank,    // an empty line outside of an event
-    torn,     // a part of one that is too large, or what is behind it
+    torn,     // a part of one that is too large, or what follows it
   };
   Kind kind{};
   std::string_view bytes;  // all of it, line ends included
@@ -54,7 +54,7 @@ class EventReader {
   std::optional<Event> tear(std::string_view& bytes);
 
   std::size_t most_;
-  std::string part_;            // of an event whose end has not come
+  std::string part_;            // the start of an event whose end has not come
   std::size_t line_ = 0;        // where the line begins in it
   std::size_t data_begin_ = 0;  // of the line of data
   std::size_t data_size_ = 0;

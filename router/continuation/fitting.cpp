@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kShare = 0.75;  // of the time, that what is left may take
 
-/// Tokens that can come for each one that the leg has told.
+/// Tokens that can come for each one that the leg has reported.
 double left_for_each(Pace const& pace, Stretch const& left) {
   std::uint64_t const most = left.most.value_or(0);
   std::uint64_t const to_come = most - std::min(most, left.made);

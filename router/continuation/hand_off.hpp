@@ -1,10 +1,11 @@
 // Early hand-off: while a draining worker still answers, another one takes the answer over.
 //
 // Rules:
-//  1. The cut is where ids and text are level. What the old leg says behind it is held, as it came:
+//  1. The cut is where ids and text are level. What the old leg sends after it is held, as it came:
 //     at most kMostHeld bytes.
 //  2. The held bytes are dropped when the new leg is proven, and let through as if nothing had been
-//     when it fails, when they are too many, or when the old leg has said all. Nothing is lost.
+//     when it fails, when they are too many, or when the old leg has sent everything. Nothing is
+//     lost.
 //  3. No tokens of two legs are compared: they differ at any temperature above 0.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Early hand-off'.
@@ -46,7 +47,7 @@ class HandOff {
   HandOffState state() const { return state_; }
 
   /// Payload of the legs, as long as the state is `holding`. After `released` the new leg is of no
-  /// use, and what was heard is that of the old one; after `moved` the old one is.
+  /// use, and what was received is that of the old one; after `moved` the old one is.
   Received receive_old(std::string_view payload, std::string& out);
   Received receive_new(std::string_view payload, std::string& out);
   Received old_ended(std::string& out);

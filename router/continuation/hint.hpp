@@ -1,4 +1,5 @@
-// The word of a draining worker that one of its streams will not fit into what is left of its time.
+// The announcement of a draining worker that one of its streams will not fit into what is left of
+// its time.
 //
 // Rule: it is a comment of the stream, so that a client that does not know it ignores it; it goes
 // only to clients that announced themselves as routers. Pure, no thread rule. Source:
@@ -12,7 +13,7 @@
 
 namespace lastcall::router::continuation {
 
-/// What a draining worker says in a comment of the stream.
+/// What a draining worker announces in a comment of the stream.
 struct Hint {
   std::string request_id;
   std::uint64_t deadline_ms = 0;  // until it cuts the stream

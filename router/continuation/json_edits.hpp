@@ -1,11 +1,11 @@
 // Changes of a JSON text that leave every other byte of it as it was.
 //
 // Why not through a tree: it would change the order of keys, large seeds, floats, duplicate keys
-// and bytes that are no UTF-8, and cost more than relaying the event.
+// and bytes that are not UTF-8, and cost more than relaying the event.
 //
 // Rules:
 //  1. Parts are views into the text; they do not overlap.
-//  2. An object whose members are removed stays an object: with a member goes the comma beside it.
+//  2. An object whose members are removed stays an object: the comma beside a member goes with it.
 //
 // Pure, no thread rule. Source: RFC 8259.
 #pragma once
@@ -38,7 +38,7 @@ class JsonEdits {
   /// All members of an object for which `goes` holds; the list is that of the whole object.
   void remove(std::vector<json::Member> const& members,
               std::function<bool(json::Member const&)> const& goes);
-  /// A member behind the last one. `object`: as it is written; `is_empty`: it has no member that
+  /// A member after the last one. `object`: as it is written; `is_empty`: it has no member that
   /// stays.
   void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
 

@@ -1,14 +1,14 @@
-// How often, and for whom, an answer is continued.
+// How often an answer is continued, and for which requests.
 //
 // Rules:
 //  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
 //     kills its engine must not go through the fleet.
-//  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was
-//     there at two is poison, also when its client sends it again. Requests of one body that die
+//  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was in
+//     flight at two is poison, also when its client sends it again. Requests of one body that die
 //     together with one engine have seen one death. An answer that comes to its end clears it.
-//  3. Two deaths in a pool within kManyWithin are many: whoever sends suspects then sends one at a
-//     time to the whole pool, so that a third death names the one that did it.
-//  4. Stalls and repeats take from a budget: a fifth of the requests, and a few besides, so that a
+//  3. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
+//     whole pool, so that a third death names the one that did it.
+//  4. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
 //     slow fleet is not asked twice for everything.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
@@ -58,7 +58,7 @@ class MoveLimit {
   unsigned unproven_ = 0;
 };
 
-/// FNV-1a, which is enough to tell bodies from each other that nobody forges.
+/// FNV-1a, which is enough to distinguish bodies that are not forged.
 std::uint64_t hash_of_body(std::string_view body);
 
 /// Bodies that were in flight when an engine died.
@@ -111,7 +111,7 @@ class RecentDeaths {
   std::vector<Death> deaths_;  // the oldest first, none of them older than kManyWithin
 };
 
-/// It says for all requests what may be sent a second time.
+/// It decides for all requests what may be sent a second time.
 class RetryBudget {
  public:
   static constexpr unsigned kPercent = 20;

@@ -37,7 +37,7 @@ enum class Refused : std::uint8_t {
   media,
   stop_held,
   assistant_last,
-  // by what has been said
+  // by what has been sent
   tool_call_begun,
   reasoning_by_text,
   odd_event,

@@ -13,7 +13,7 @@ using json::Kind;
 using json::Value;
 using Members = std::vector<json::Member>;
 
-/// What completions make without being told.
+/// How many tokens completions make by default.
 constexpr std::uint64_t kCompletionsDefault = 16;
 
 bool is_set(Value const& value) {
@@ -221,8 +221,8 @@ void apply_rules(Request& request, RequestRules const& rules) {
   }
 }
 
-/// Those of completions tell where in the text they are: text that is given back is the prompt's,
-/// and text that is held or trimmed is not what they tell of.
+/// Those of completions report where in the text they are: text that is given back is the prompt's,
+/// and text that is held or trimmed is not what they refer to.
 void read_logprobs(Request& request) {
   Value const* const value = find_value(request.members, "logprobs");
   request.wants_logprobs = value != nullptr && value->text != "false";

@@ -3,7 +3,7 @@
 // Rules:
 //  1. Its body is kept as it came; what is found are views into it.
 //  2. Whether it can be continued by token ids, and whether by text, is decided by a table of keys
-//     once; what has been said since decides the rest (continuation.hpp).
+//     once; what has been sent since decides the rest (continuation.hpp).
 //
 // Pure, no thread rule. Source: docs/continuation.md; OpenAI's request objects and what vLLM and
 // SGLang add to them.
@@ -45,7 +45,7 @@ struct Request {
   std::optional<TokenIds> prompt_ids;
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
-  /// Whatever is said, nothing of it is continued.
+  /// Whatever is sent, nothing of it is continued.
   bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
   /// A limit in tokens holds that a continuation has to lower.
   bool counts_tokens() const { return max_tokens.has_value() || min_tokens > 0; }
@@ -53,7 +53,7 @@ struct Request {
 
 struct RequestRules {
   bool is_forbidden = false;      // by a header
-  bool allows_penalties = false;  // of presence and frequency, though they begin anew
+  bool allows_penalties = false;  // of presence and frequency, though they start again
 };
 
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules);

@@ -46,7 +46,7 @@ std::size_t TextGate::size_to_hold(std::string_view text) const {
   std::size_t const stop = rules_.keeps_stop ? 0 : begun(rules_.stops, text);
   std::size_t const space =
       rules_.holds_space ? space_at_end(text.substr(0, text.size() - stop)) : 0;
-  // Ahead of white space that is dropped later, the begin of a stop string is at the end again.
+  // Ahead of white space that is dropped later, the start of a stop string is at the end again.
   text.remove_suffix(stop + space);
   std::size_t const ahead = space > 0 && !rules_.keeps_stop ? begun(rules_.stops, text) : 0;
   return stop + space + ahead;

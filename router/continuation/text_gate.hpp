@@ -1,10 +1,10 @@
 // Between an engine's text and its client: finds stop strings, also over the seam of two legs, and
-// holds back what may be the begin of one, or white space that a template would trim.
+// holds back what may be the start of one, or white space that a template would trim.
 //
 // Rules:
 //  1. What was let out is never taken back: what may still be cut off is held.
-//  2. Held text is a part of what the engine said: a continuation by ids keeps it held; one by text
-//     in a chat drops white space at the end of it, which the next leg says again.
+//  2. Held text is a part of what the engine sent: a continuation by ids keeps it held; one by text
+//     in a chat drops white space at the end of it, which the next leg sends again.
 //
 // Pure, no thread rule. Source: vLLM's `stop` and `include_stop_str_in_output`;
 // docs/continuation.md.
@@ -32,9 +32,9 @@ class TextGate {
     bool is_stopped = false;  // the text ends here, with a stop string
   };
   Out pass(std::string_view text);
-  /// The engine has said all: what was held.
+  /// The engine has sent everything: returns what was held.
   std::string flush();
-  /// Drops the white space at the end of what is held; how many bytes.
+  /// Drops the white space at the end of what is held; returns how many bytes.
   std::size_t drop_space();
   std::string_view held() const { return held_; }
   bool is_open() const { return rules_.stops.empty() && !rules_.holds_space; }

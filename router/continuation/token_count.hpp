@@ -1,6 +1,6 @@
 // How many tokens of an answer are known to have been made, over all of its legs.
 //
-// Rule: what nobody told is estimated by the events with text, and known to be an estimate.
+// Rule: what was not reported is estimated by the events with text, and known to be an estimate.
 // Values only, no thread rule. Source: docs/continuation.md, 'Limits of tokens'.
 #pragma once
 
@@ -12,16 +12,16 @@ namespace lastcall::router::continuation {
 
 class TokenCount {
  public:
-  /// Behind an event with text: what its leg has made so far, where it is known.
+  /// After an event with text: what its leg has made so far, where it is known.
   void note_text(std::optional<std::uint64_t> of_leg) {
     ++events_;
     known_ = of_leg ? std::optional(kept_ + *of_leg) : std::nullopt;
   }
   std::optional<std::uint64_t> known() const { return known_; }
   std::uint64_t about() const { return known_.value_or(kept_ + events_); }
-  /// Tokens of earlier legs that are no ids of this record any more.
+  /// Tokens of earlier legs whose ids are not in this record any more.
   std::uint64_t kept() const { return kept_; }
-  /// About those that are no part of the prompt that is recorded.
+  /// About how many are not part of the prompt that is recorded.
   std::uint64_t about_since_prompt() const { return about() - in_prompt_; }
 
   /// A leg goes on whose prompt, where `is_known`, holds all that was made.

@@ -1,14 +1,14 @@
-// What a client's generation has said so far: the ids and the text that its engine told, and where
-// the two are level.
+// What a client's generation has brought so far: the ids and the text that its engine reported, and
+// where the two are level.
 //
 // Rules:
-//  1. A *clean boundary* is behind an event that told exactly one id and text with it: the engine's
-//     detokenizer gives text out only when nothing of it is pending. Behind an event of several ids
-//     bytes may be pending that nobody sees; behind ids without text they are.
-//  2. Ids can be given back when no text was told since the last clean boundary; the ids behind it
-//     are thrown away, because their text was never sent.
-//  3. Where an engine may hold text back (a parser of tools, stop strings), one id with text is no
-//     proof either: only a detokenized tail is (confirm()).
+//  1. A *clean boundary* is after an event that reported exactly one id and text with it: the
+//     engine's detokenizer gives text out only when nothing of it is pending. After an event of
+//     several ids bytes may be pending that are not visible; after ids without text they are.
+//  2. Ids can be given back when no text was reported since the last clean boundary; the ids after
+//     it are thrown away, because their text was never sent.
+//  3. Where an engine may hold text back (a parser of tools, stop strings), one id with text is not
+//     a proof either: only a detokenized tail is (confirm()).
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Clean boundaries'.
 #pragma once
@@ -27,7 +27,7 @@ namespace lastcall::router::continuation {
 
 enum class Tail : std::uint8_t {
   all,
-  with_text,  // without those that were told behind the last text
+  with_text,  // without those that were reported after the last text
 };
 
 class Transcript {
@@ -36,7 +36,7 @@ class Transcript {
     TokenIds const* ids = nullptr;
     std::string_view content;
     std::string_view reasoning;
-    std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine told
+    std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine reported
     bool may_lag = false;                     // text of an id may come later than the id
   };
   void report_prompt(TokenIds ids) {
@@ -46,10 +46,10 @@ class Transcript {
   void report_prompt_count(std::uint64_t count) { prompt_count_ = count; }
   void add(Piece const& piece);
 
-  /// Told behind the last clean boundary. A worker that can detokenize those with text proves that
-  /// they are level with it.
+  /// Reported after the last clean boundary. A worker that can detokenize those with text proves
+  /// that they are level with it.
   TokenIds tail_ids(Tail which = Tail::all) const;
-  /// True where `detokenized` is the text behind the last clean boundary, and nothing is pending.
+  /// True where `detokenized` is the text after the last clean boundary, and nothing is pending.
   bool confirm(std::string_view detokenized);
 
   bool knows_ids() const { return prompt_.has_value() && !ids_are_lost_; }
@@ -59,7 +59,7 @@ class Transcript {
   std::string const& text() const { return text_; }
   bool has_text() const { return last_.size > 0; }
   bool has_reasoned() const { return reasons_unseen_ || last_.size > text_.size(); }
-  /// It reasons, though its text does not tell: a leg by text took the answer up as reasoning.
+  /// It reasons, though its text does not show it: a leg by text took the answer up as reasoning.
   void report_reasons() { reasons_unseen_ = true; }
 
   /// Tokens that a continuation by ids keeps.
@@ -68,9 +68,9 @@ class Transcript {
   std::optional<TokenIds> const& prompt() const { return prompt_; }
   std::optional<std::uint64_t> prompt_count() const { return prompt_count_; }
 
-  /// A continuation by ids was verified: what it tells follows history().
+  /// A continuation by ids was verified: what it reports follows history().
   void go_on_by_ids();
-  /// By text: the last `dropped` bytes of it are said again. `told`: the new prompt's ids.
+  /// By text: the last `dropped` bytes of it are sent again. `reported`: the new prompt's ids.
   void go_on_by_text(std::size_t dropped, std::optional<TokenIds> reported);
   /// The whole request was sent again.
   void begin_again();
@@ -89,9 +89,9 @@ class Transcript {
   bool reasons_unseen_ = false;
   std::optional<TokenIds> prompt_;
   std::optional<std::uint64_t> prompt_count_;  // of the first leg
-  TokenIds ids_;                               // told behind prompt_
+  TokenIds ids_;                               // reported after prompt_
   std::string text_;                           // content alone
-  Mark last_;                                  // behind the last text
+  Mark last_;                                  // after the last text
   Mark clean_;                                 // the last clean boundary
   TokenCount count_;
 };

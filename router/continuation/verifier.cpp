@@ -69,7 +69,8 @@ bool Verifier::fits(std::uint64_t count) const {
 }
 
 bool Verifier::leaks(Chunk const& chunk) const {
-  // A prompt of text ends with a whole character: there the count alone would accuse the innocent.
+  // A prompt of text ends with a whole character: there the count alone would reject legs that are
+  // right.
   std::uint64_t const counted =
       expected_.way == Way::by_ids && chunk.usage ? chunk.usage->completion : 0;
   std::uint64_t const tokens = chunk.ids.empty() ? counted : chunk.ids.size();

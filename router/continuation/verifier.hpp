@@ -1,17 +1,19 @@
-// Whether a leg goes on where the one before it left off, or started over: nothing of it reaches
-// the client before that is known.
+// Decides whether a leg goes on where the one before it left off, or started over: nothing of it
+// reaches the client before that is known.
 //
 // Rules:
-//  1. By ids the prompt ids that the worker tells are those sent; where it tells none, it counts as
-//     many tokens of prompt.
+//  1. By ids the prompt ids that the worker reports are those sent; where it reports none, it
+//     counts as many tokens of prompt.
 //  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
-//     are longer by about as many; where it tells none, its count of the prompt rose by about that.
-//  3. The first text is that of the ids told with it, or, by ids, of the tokens counted: one of
+//     are longer by about as many; where it reports none, its count of the prompt rose by about
+//     that.
+//  3. The first text is that of the ids reported with it, or, by ids, of the tokens counted: one of
 //     more than kMostBytesAnId bytes an id is the prompt's text, which a detokenizer gives out
-//     behind a prompt that ends inside a character.
+//     after a prompt that ends inside a character.
 //  4. By text the answer's content has begun, so a leg that reasons first does not go on with it:
 //     some templates drop the end of the reasoning, and a parser takes all that follows for it.
-//  5. A leg that speaks before it has told enough is unproven, and no better than a wrong one.
+//  5. A leg that sends text before it has reported enough is unproven, and no better than a wrong
+//     one.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -28,18 +30,18 @@
 namespace lastcall::router::continuation {
 
 enum class Way : std::uint8_t {
-  whole,  // the request again: nothing was said
+  whole,  // the request again: nothing was sent
   by_ids,
   by_text,
 };
 
 enum class Verdict : std::uint8_t {
-  open,      // nothing that could tell has come
-  proven,    // and this chunk is the first to say something
-  unproven,  // it speaks and has told nothing
+  open,      // nothing that could decide it has come
+  proven,    // and this chunk is the first with text
+  unproven,  // it sends text and has reported nothing
   other_prompt,
   leaks_prompt,
-  reasons,  // behind content that was given to it as text
+  reasons,  // after content that was given to it as text
 };
 
 /// For the log and the label of a metric.
@@ -54,17 +56,17 @@ class Verifier {
     std::optional<TokenIds> prompt_ids;         // by ids: all sent; by text: the first leg's
     std::optional<TokenIds> exactly;            // by text: with those delivered, where known
     std::optional<std::uint64_t> prompt_count;  // of the first leg
-    std::uint64_t since_ids = 0;                // tokens delivered behind prompt_ids, about
-    std::uint64_t since_count = 0;              // and behind the first leg's prompt
+    std::uint64_t since_ids = 0;                // tokens delivered after prompt_ids, about
+    std::uint64_t since_count = 0;              // and after the first leg's prompt
     std::string prompt_end;                     // the last bytes of the prompt's text
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 
   Verdict receive(Chunk const& chunk);
   Way way() const { return expected_.way; }
-  /// The prompt that the worker told.
+  /// The prompt that the worker reported.
   std::optional<TokenIds>& reported() { return reported_; }
-  /// Those told before the first text.
+  /// Those reported before the first text.
   TokenIds const& early_ids() const { return early_ids_; }
 
  private:

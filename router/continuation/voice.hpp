@@ -27,7 +27,7 @@ class Voice {
   ClientStream const& client() const { return client_; }
   std::string_view held() const { return content_.held(); }
   std::size_t drop_space() { return content_.drop_space(); }
-  /// What is held will be said again.
+  /// What is held will be sent again.
   void begin_again();
 
  private:

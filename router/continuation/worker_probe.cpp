@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kUsage =
     R"("stream_options":{"include_usage":true,"continuous_usage_stats":true})";
-/// Words enough that any tokenizer makes several tokens of them.
+/// Enough words that any tokenizer makes several tokens of them.
 constexpr std::string_view kAnswer = "one two three four five six";
 
 }  // namespace
@@ -68,7 +68,7 @@ WorkerProbe::Reported WorkerProbe::read(std::string_view stream) {
   return reported;
 }
 
-/// The prompt that it tells, or counts, is the one that it was given as ids.
+/// The prompt that it reports, or counts, is the one that it was given as ids.
 bool WorkerProbe::took(Reported const& reported) const {
   return reported.prompt_ids ? *reported.prompt_ids == history_
                              : reported.prompt_count == history_.size();

@@ -1,13 +1,13 @@
-// What a worker can at one endpoint, found by asking it: off user traffic, once an instance.
+// What a worker can do at one endpoint, found by asking it: off user traffic, once an instance.
 //
 // Rules:
-//  1. Each question is a stream of one token; its answer is believed only where it tells what was
+//  1. Each question is a stream of one token; its answer is believed only where it reports what was
 //     asked for. A 400 is an answer: the worker does not take the field. So is a 404 (it has no
 //     such endpoint), and a 500 at a question that only adds a field to one that it has answered.
-//  2. A worker that does not answer, is busy, or wants to know who asks, is asked no further:
-//     nothing is known of it (has_failed()).
+//  2. A worker that does not answer, is busy, or wants a key, is asked no further: nothing is known
+//     of it (has_failed()).
 //  3. What was found is a Mode: the most that the worker proved.
-//  4. Text behind the prompt of a completion is a longer prompt wherever, so that is not asked.
+//  4. Text after the prompt of a completion is a longer prompt everywhere, so that is not asked.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
 #pragma once
@@ -26,9 +26,9 @@
 namespace lastcall::router::continuation {
 
 enum class ProbeStep : std::uint8_t {
-  usage,        // does it tell its count of the prompt in the first chunk?
+  usage,        // does it report its count of the prompt in the first chunk?
   text,         // does the prompt grow by a partial answer?
-  reports_ids,  // does it tell ids?
+  reports_ids,  // does it report ids?
   vllm_ids,     // does it take them as vLLM does?
   sglang_ids,   // or as SGLang does?
   done,
@@ -36,8 +36,8 @@ enum class ProbeStep : std::uint8_t {
 
 class WorkerProbe {
  public:
-  /// `known`: ids of some text of the model, for a worker that tells none at this endpoint and may
-  /// take them all the same.
+  /// `known`: ids of some text of the model, for a worker that reports none at this endpoint and
+  /// may take them all the same.
   WorkerProbe(Endpoint endpoint, std::string model, TokenIds known = {})
       : endpoint_(endpoint), model_(std::move(model)), known_(std::move(known)) {}
 
@@ -47,7 +47,7 @@ class WorkerProbe {
   void answered(unsigned status, std::string_view stream);
   Mode mode() const { return mode_; }
   bool has_failed() const { return has_failed_; }
-  /// Those of its prompt and one token, where it told any.
+  /// Those of its prompt and one token, where it reported any.
   TokenIds const& reported() const { return history_; }
 
  private:
@@ -73,7 +73,8 @@ class WorkerProbe {
 };
 
 /// At completions vLLM and SGLang take ids alike, and only vLLM is known to hold no text back for a
-/// stop string that is asked for in the output: who is not known to be vLLM is taken for SGLang.
+/// stop string that is asked for in the output: a worker that is not known to be vLLM is taken for
+/// SGLang.
 constexpr Mode mode_of_completions(Mode found, bool is_vllm) {
   return found == Mode::ids_vllm && !is_vllm ? Mode::ids_sglang : found;
 }

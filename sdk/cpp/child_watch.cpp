@@ -55,7 +55,7 @@ ChildWatch::ChildWatch(Report report)
 
 ChildWatch::~ChildWatch() {
   if (generation_ != fork_generation()) {
-    return;  // the thread did not come along
+    return;  // the thread does not exist in the child
   }
   {
     std::lock_guard const lock(mutex_);

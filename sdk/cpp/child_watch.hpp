@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. An end is reported unless it was with 0 or by TERM, which is how one is stopped on purpose,
-//     or nobody can tell how it was (someone has reaped it already). With `any_end` every end is.
-//  2. The status is read without reaping: whoever started the child still gets it.
+//     or how it ended cannot be known (it has been reaped already). With `any_end` every end is.
+//  2. The status is read without reaping: the code that started the child still gets it.
 //  3. A forked copy does nothing: the children are its parent's.
 //
 // Thread rule: methods from any thread, the destructor once; one thread of its own waits for all

@@ -67,7 +67,7 @@ int Connection::open() {
   if (!fd || ::connect(fd.get(), static_cast<sockaddr const*>(generic), sizeof(address)) != 0) {
     return errno;
   }
-  if (!watches(set_, fd)) {  // no memory, no room: tried again later, as when nobody listens
+  if (!watches(set_, fd)) {  // no memory, no room: tried again later, as when no supervisor listens
     return errno;
   }
   socket_ = std::move(fd);

@@ -1,4 +1,4 @@
-// The connection to the supervisor, and the one descriptor that tells that something is to be done.
+// The connection to the supervisor, and the one descriptor that shows that something is to be done.
 //
 // Rules:
 //  1. The descriptor is an epoll set of the socket, a wake-up and a timer: it is readable whenever
@@ -56,9 +56,9 @@ class Connection {
   void wake_at(std::optional<Clock::time_point> due);
 
   enum class Ready : std::uint8_t { nothing, something, input };
-  /// Waits for at most that many milliseconds, -1: for ever. What woke it counts as heard.
+  /// Waits for at most that many milliseconds, -1: for ever. The wake-up counts as handled.
   Ready wait(int at_most_ms);
-  /// After each wait(), and before the next: in between nobody needs to be woken.
+  /// After each wait(), and before the next: in between no thread needs to be woken.
   void woke(Clock::time_point now);
   void sleeps() { is_rung_ = false; }
   /// Bytes read into `room`; 0: none just now; absent: the other side is gone.

@@ -12,7 +12,7 @@ std::uint64_t next_token() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// What callbacks throw has nowhere to go.
+/// There is no place for an exception of a callback to go.
 void call(RequestContext::Callback const& callback, RequestContext const& context) noexcept {
   callback(context);
 }
@@ -23,7 +23,8 @@ ContextState::ContextState(std::string id, std::string root, std::shared_ptr<Own
     : id_(std::move(id)), root_(std::move(root)), owner_(std::move(owner)) {}
 
 ContextState::~ContextState() {
-  // Whoever is the last of a long chain takes it apart in a loop, not each its child in turn.
+  // The last owner of a long chain takes it apart in a loop, instead of each context its child in
+  // turn.
   thread_local Children* dying = nullptr;
   if (children_.empty()) {
     return;

@@ -1,4 +1,4 @@
-// What a RequestContext is a handle of, and what it tells the client that began it.
+// What a RequestContext is a handle of, and what it reports to the client that began it.
 //
 // Rules:
 //  1. One mutex guards all trees; `level` alone is read without it.
@@ -30,10 +30,10 @@ enum class Level : std::uint8_t { live, stopped, killed };
 
 class ContextState;
 using ContextPtr = std::shared_ptr<ContextState>;
-/// Ids that one line of the supervisor cancelled: it need not be told of these again.
+/// Ids that one line of the supervisor cancelled: it need not be notified of these again.
 using Notified = std::unordered_set<std::string_view>;
 
-/// What a context tells its client. Called on whichever thread acts on it, with no lock held.
+/// What a context reports to its client. Called on whichever thread acts on it, with no lock held.
 class Owner {
  public:
   Owner() = default;
@@ -41,7 +41,7 @@ class Owner {
   Owner(Owner const&) = delete;
   Owner& operator=(Owner const&) = delete;
 
-  /// These rose; the supervisor already knows of those in `told`.
+  /// These rose; the supervisor already knows of those in `notified`.
   virtual void raised(std::span<ContextPtr const> contexts, Notified const& notified) = 0;
   virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
   /// The engine has let go of a cancelled request that is not over yet.
@@ -49,8 +49,8 @@ class Owner {
   virtual void progress(ContextState& context) = 0;
 };
 
-/// Holds the one mutex of all trees, and keeps alive what a walk met: the end of a context runs
-/// code of its user's, which must not happen under the mutex.
+/// Holds the one mutex of all trees, and keeps alive what a walk met: the end of a context runs its
+/// user's code, which must not happen under the mutex.
 class TreeLock {
  public:
   TreeLock();
@@ -84,7 +84,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   bool link(ContextPtr const& child);
   std::uint64_t subscribe(Level level, RequestContext::Callback callback);
   bool forget(std::uint64_t token);
-  /// The one future of that level: however often it is asked for, one subscriber stands behind it.
+  /// The one future of that level: however often it is asked for, it has one subscriber.
   std::shared_future<void> reached(Level level);
   std::shared_future<bool> stopped_or_killed();
   bool confirm();
@@ -128,7 +128,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   Children children_;
   std::vector<Above> above_;
   std::vector<Subscriber> subscribers_;
-  std::shared_future<void> stopped_, killed_;  // not valid before somebody asks
+  std::shared_future<void> stopped_, killed_;  // not valid before it is asked for
   std::shared_future<bool> either_;
 };
 
@@ -136,7 +136,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
 std::string checked_id(std::string id, char const* what = "request id");
 std::string random_id();
 
-/// The way between handles and what they mean.
+/// Converts between handles and what they refer to.
 struct Handles {
   static RequestContext of(ContextPtr state) { return RequestContext(std::move(state)); }
   static ContextPtr const& state_of(RequestContext const& context) { return context.state_; }

@@ -33,7 +33,7 @@ TreeLock::TreeLock() {
 }
 
 TreeLock::~TreeLock() {
-  tree_mutex().unlock();  // and only then goes what was kept
+  tree_mutex().unlock();  // and only then what was kept is released
 }
 
 ContextState* TreeLock::keep(ContextPtr context) {

@@ -21,7 +21,7 @@ struct Watched {
 };
 
 Watched& watched() {
-  // Outlives what runs at exit: a client of static storage, a thread that has yet to end.
+  // It outlives what runs at exit: a client of static storage, a thread that has yet to end.
   static Watched& all = *std::make_unique<Watched>().release();
   return all;
 }

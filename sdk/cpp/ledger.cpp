@@ -90,7 +90,7 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
   }
   bool const is_sent = send(ipc::RequestEnd{context.id(), static_cast<ipc::Outcome>(outcome)});
   if (was_waiting) {
-    return;  // one that was never admitted ends with its connection; nobody needs to hear of it
+    return;  // one that was never admitted ends with its connection; it need not be reported
   }
   forget_written();
   unconfirmed_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
@@ -132,7 +132,7 @@ void Ledger::lost(Clock::time_point now, Later& later) {
   later.push_back([kept = std::move(moved_)] {});
   moved_.clear();
   questions_.clear();
-  if (std::exchange(is_welcomed_, false)) {  // one that never said welcome was not there
+  if (std::exchange(is_welcomed_, false)) {  // one that never sent a welcome was not there
     lost_at_ = now;
   }
 }
@@ -200,7 +200,7 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
       ids.push_back(context->id());
     }
   }
-  later.push_back([kept = std::move(moved_)] {});  // the end of one may run the program's code
+  later.push_back([kept = std::move(moved_)] {});  // its end may run the program's code
   moved_.clear();
   moved_at_ = now;
   send_ids(std::move(ids), [](auto some) { return ipc::RequestProgress{std::move(some)}; });

@@ -1,7 +1,7 @@
-// The live requests of this process, and the lines that tell the supervisor of them.
+// The live requests of this process, and the lines that report them to the supervisor.
 //
 // Rules:
-//  1. The table is the truth; what was sent is only its shadow. announce() tells all of it anew:
+//  1. The table is the truth; what was sent is only its shadow. announce() reports all of it again:
 //     the live requests as `resumed`, their cancels, and the ends that no supervisor has read.
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
 //     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
@@ -49,7 +49,7 @@ struct Entry {
   std::optional<std::uint64_t> way{};
   Clock::time_point began_at{Clock::now()};
   Decided waiting;       // set while it waits for admission
-  bool was_announced{};  // some supervisor was told
+  bool was_announced{};  // a supervisor was notified
 };
 
 class Ledger {
@@ -68,15 +68,16 @@ class Ledger {
   void confirmed(ContextState const& context);
   void progress(ContextState& context);
 
-  /// How many live requests announce() will tell of.
+  /// How many live requests announce() will report.
   std::size_t announced_size() const;
   void announce();
   void welcomed() { is_welcomed_ = true; }
-  /// The connection has ended; what of it was not written is still to be told.
+  /// The connection has ended; what was not written of it is still to be reported.
   void lost(Clock::time_point now, Later& later);
   void admitted(std::string_view id, Later& later);
   void rejected(ipc::Rejected const& message, Later& later);
-  /// An error that answers a question: whoever cannot even be asked must not stop the engine.
+  /// An error that answers a question: a supervisor that cannot even be asked must not stop the
+  /// engine.
   void answered(std::uint64_t seq, bool is_error, Later& later);
   /// Sends and starts what is due; returns when the next is.
   std::optional<Clock::time_point> tick(Clock::time_point now, Later& later);
@@ -96,7 +97,7 @@ class Ledger {
 
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
   std::optional<Clock::time_point> unadmitted_at() const;
-  /// `resumed`: it ran before whoever reads the line.
+  /// `resumed`: it ran before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
   static void settle(Entry& entry, Admission const& admission, Later& later);

@@ -1,4 +1,4 @@
-// The lines of the ledger: what announces everything anew, and how each is made.
+// The lines of the ledger: what announces everything again, and how each is made.
 #include <utility>
 
 #include "ipc/codec.hpp"

@@ -41,7 +41,7 @@ std::uint8_t checked_priority(std::uint8_t priority) {
   return priority;
 }
 
-/// The detail loses its start until the line fits: what speaks in a traceback is its end.
+/// The detail loses its start until the line fits: the end of a traceback is its important part.
 template <typename Message>
 Message clipped_to_line(Message message) {
   std::string const whole = std::move(message.detail);

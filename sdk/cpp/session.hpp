@@ -1,7 +1,8 @@
-// The protocol with the supervisor, from hello to the last answer, and what a Client is a face of.
+// The protocol with the supervisor, from hello to the last answer, and the implementation of a
+// Client.
 //
 // Rules:
-//  1. The connection may end at any moment; the next one is greeted with all that is to know.
+//  1. The connection may end at any moment; the next one is greeted with all that is to be known.
 //  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
 //  3. No callback runs and no context is raised with the mutex held.
 //  4. In a forked child every call sees that it is one before it takes the mutex, which a thread
@@ -43,7 +44,7 @@ struct Callbacks {
   std::function<void(Phase)> phase;
 };
 
-/// The first report of a fatal error, until somebody has heard it.
+/// The first report of a fatal error, until it was received.
 struct FatalReport {
   ipc::Fatal message;
   std::promise<bool> promise;
@@ -73,7 +74,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void set_endpoint(ipc::EndpointRegister endpoint);
   void drop_endpoint(std::string const& name);
   RequestContext begin(RequestOptions options, Decided decided);
-  /// Whether a thread other than this one would hear what is waited for.
+  /// Whether a thread other than this one would receive what is waited for.
   bool can_wait() const;
   std::optional<RequestContext> find(std::string_view id);
   std::vector<RequestContext> live();
@@ -84,7 +85,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void watch_child(int pid, std::string name, bool any_end);
   bool forget_child(int pid);
   void failed_with_exception(std::string const& name);
-  /// What comes from now on is the end of a program that is done.
+  /// From now on an end is that of a program that is done.
   void stop_reporting();
   void set(std::function<void(Callbacks&)> const& change);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
@@ -101,7 +102,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void abandon_in_child();
 
  private:
-  /// Not in a forked child: acts under the mutex, and then calls what that left to be called.
+  /// Not in a forked child: acts under the mutex, and then makes the calls that that left to be
+  /// made.
   template <typename Act>
   void locked(Act act) {
     if (is_detached()) {
@@ -126,12 +128,12 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
-  /// What to say about the attempt, if anything.
+  /// What to log about the attempt, if anything.
   std::string connect(Clock::time_point now);
   void disconnect(Later& later);
   void finish_round(Later& later);
 
-  // What the supervisor says.
+  // The messages of the supervisor.
   bool receive(std::string_view line);
   void refuse(ipc::DecodeError const& problem);
   bool handle(ipc::FromSupervisor& message);
@@ -150,7 +152,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
-  /// Says once when a callback does not come back: whoever else would be heard is who notices.
+  /// Reports once when a callback does not return: it is noticed by the other threads that have
+  /// something to send.
   void report_stall();
   void log(std::string const& text) const;
 
@@ -163,7 +166,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::shared_ptr<Session> running_;  // what the thread takes over at its start
   std::mutex joining_;                // guards is_joined_
   bool is_joined_{};
-  std::recursive_mutex turn_;  // without a thread: of who processes; a callback may close
+  std::recursive_mutex turn_;  // without a thread: the caller's; a callback may close
 
   std::mutex mutex_;
   Ledger ledger_;
@@ -177,7 +180,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
-  std::atomic<Clock::rep> busy_since_{};  // 0: whoever processes waits, or was told of
+  std::atomic<Clock::rep> busy_since_{};  // 0: the thread that processes waits, or was reported
   std::atomic<pthread_t> busy_{};
 
   // What follows belongs to the thread that processes.

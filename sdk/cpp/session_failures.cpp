@@ -1,4 +1,5 @@
-// What else tells the supervisor that the engine is dead: uncaught exceptions, dead children.
+// The other ways to report to the supervisor that the engine is dead: uncaught exceptions, dead
+// children.
 #include <stdexcept>
 #include <utility>
 
@@ -38,7 +39,7 @@ bool Session::forget_child(int pid) {
   return children && children->forget(pid);
 }
 
-/// Once the supervisor cleans up, ends are what is wanted.
+/// Once the supervisor cleans up, ends are wanted.
 void Session::failed(std::string reason, std::string detail) {
   if (phase().value_or(Phase::starting) < Phase::cleaning_up) {
     report_fatal(std::move(reason), std::move(detail));

@@ -1,4 +1,4 @@
-// What the supervisor says, and what becomes of it.
+// The messages of the supervisor, and what becomes of them.
 #include <algorithm>
 #include <utility>
 

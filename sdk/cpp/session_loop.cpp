@@ -54,7 +54,7 @@ void* Session::run(void* session) {
 }
 
 void Session::run_until_closed() {
-  run_once(0);  // who closes in a callback is in the middle of a round, which nothing wakes
+  run_once(0);  // a close in a callback is in the middle of a round, which nothing wakes
   while (!is_closed_.load()) {
     run_once(-1);
   }
@@ -176,7 +176,7 @@ void Session::disconnect(Later& later) {
     return;
   }
   auto const now = Clock::now();
-  // One that never said welcome was not there: the slow retries go on.
+  // One that never sent a welcome was not there: the slow retries go on.
   absent_since_ = is_welcomed_ ? now : std::min(absent_since_, connected_at_);
   is_welcomed_ = false;
   ledger_.lost(now, later);

@@ -95,7 +95,8 @@ void append_causes(std::exception const& error, std::string& text) {
   }
 }
 
-/// Where std::terminate() was called: nothing has been unwound for an exception that nobody caught.
+/// Where std::terminate() was called: nothing has been unwound for an exception that was not
+/// caught.
 std::string stack() {
   std::array<void*, 64> frames{};
   int const size = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -119,7 +120,7 @@ bool is_answer(std::string_view line) {
   return (ack != nullptr && ack->seq == kSeq) || (error != nullptr && error->seq == kSeq);
 }
 
-/// Says so, and waits until it was heard.
+/// Reports it, and waits until that was received.
 void report(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
   Connection connection(target.path);
   if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
@@ -168,7 +169,7 @@ void report_all(Targets const& at) {
 [[noreturn]] void on_terminate() {
   thread_local bool is_reporting = false;
   Targets& at = targets();
-  // Another thread that fails at the same time waits for what this one says; the lock is kept.
+  // Another thread that fails at the same time waits for the report of this one; the lock is kept.
   if (!std::exchange(is_reporting, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
     try {
       report_all(at);

@@ -1,5 +1,5 @@
-// What ends a process that the supervisor could otherwise only see end: an exception that nobody
-// caught, or std::terminate() without one.
+// Reports why a process ends that the supervisor could otherwise only see end: an exception that
+// was not caught, or std::terminate() without one.
 //
 // Rules:
 //  1. The report goes over a connection of its own: when the program terminates, its threads, its
@@ -19,13 +19,13 @@
 
 namespace lastcall::sdk {
 
-/// From now on the end of this process by std::terminate() is told to the supervisor at `path`,
+/// From now on the end of this process by std::terminate() is reported to the supervisor at `path`,
 /// in the name of `hello`. `owner` is what forget_uncaught() takes it back with.
 void report_uncaught(void const* owner, std::string path, ipc::Hello hello);
 void forget_uncaught(void const* owner);
 
-/// What is to be said of the exception that is being handled; an empty reason: there is none, or it
-/// is no failure (a thread that is cancelled).
+/// The report about the exception that is being handled; an empty reason: there is none, or it is
+/// not a failure (a thread that is cancelled).
 ipc::Fatal describe_exception(std::string_view what_failed);
 
 }  // namespace lastcall::sdk

@@ -2,7 +2,7 @@
 # Finds or installs the type checker pyright, which Debian does not have: pyright.sh FOLDER
 #
 # Leaves FOLDER/pyright, a link to what PATH has, else to a package of npm's registry. Where that
-# cannot be had the test that needs it is skipped and says so.
+# cannot be had the test that needs it is skipped and reports it.
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)

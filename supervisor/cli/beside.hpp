@@ -12,7 +12,7 @@
 namespace lastcall::cli {
 
 /// Becomes the program: the one beside `own_path`, else the one on PATH. `words` begin with the
-/// name that it is called by. Returns only where neither is there: 1, after a line on `err` that
+/// name that it is called by. Returns only where neither exists: 1, after a line on `err` that
 /// begins with `command`.
 int become(std::string const& own_path, std::string const& program, std::vector<std::string> words,
            std::string const& command, std::ostream& err);

@@ -41,7 +41,7 @@ ipc::Cancel next_order(ipc::Cancel const& plain, std::vector<std::string> const&
   return order;
 }
 
-/// What `changed` says for all of them, and the rest as the last one does.
+/// Joins them: `changed` is of all of them, the rest is the last one's.
 void join(Json& answer, std::string const& next) {
   Json parsed = Json::parse(next, nullptr, false);
   if (!parsed.is_object()) {

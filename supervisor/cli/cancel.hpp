@@ -19,7 +19,7 @@ struct CancelOptions {
 /// Why no request can have this id or root; empty: one can.
 std::string id_problem(std::string const& id);
 
-/// However many ids there are, they are told in as many lines as it takes, and answered as one.
+/// However many ids there are, they are sent in as many lines as it takes, and answered as one.
 /// Exit code 1 also when there was nothing to cancel.
 int run_cancel(CancelOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);

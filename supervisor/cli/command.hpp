@@ -25,7 +25,7 @@ struct Streams {
   std::function<CommandTree()> tree;  // everything that can be typed
 };
 
-/// What runs once the command line is understood; its options were filled in by then.
+/// Runs once the command line is understood; its options were filled in by then.
 using Run = std::function<int(Streams const&)>;
 
 struct Command {

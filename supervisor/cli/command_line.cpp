@@ -16,7 +16,7 @@
 namespace lastcall::cli {
 namespace {
 
-/// CLI11 would say no more than that a subcommand is missing.
+/// CLI11 would only report that a subcommand is missing.
 std::string unknown_command(std::span<Command const> commands, std::string_view word) {
   std::vector<std::string_view> names;
   for (Command const& command : commands) {
@@ -27,8 +27,8 @@ std::string unknown_command(std::span<Command const> commands, std::string_view 
          (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
 }
 
-/// CLI11 reads a word `[a,b]` as two where a list may stand. Behind this it is one word, until
-/// each option takes it away again.
+/// CLI11 reads a word `[a,b]` as two where a list may stand. After this it is one word, until each
+/// option takes it away again.
 constexpr char kOneWord = '\x01';
 
 std::string one_word(std::string const& word) {
@@ -46,7 +46,7 @@ struct Words {
   std::vector<std::string> after_dashes;
 };
 
-/// The one that is typed first; null where nobody has it.
+/// The one that is typed first; null where no command has it.
 Command const* command_of(Program const& program, int argc, char const* const* argv) {
   auto const known =
       std::find_if(program.commands.begin(), program.commands.end(), [&](Command const& command) {
@@ -90,7 +90,7 @@ std::string near_option(CLI::App const& app, std::string const& word) {
   return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";
 }
 
-/// In the words of the one who typed it, and in their order, which CLI11 turns round.
+/// In the user's words, and in their order, which CLI11 reverses.
 std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   std::string text = error.what();
   if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
@@ -105,7 +105,7 @@ std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   return text;
 }
 
-/// Says what is wrong with a command line that makes no sense.
+/// Reports what is wrong with a command line that makes no sense.
 std::string explain(Program const& program, CLI::App const& app, CLI::ParseError const& error,
                     std::string_view command, std::string_view first) {
   if (command.empty() && first.starts_with('-')) {

@@ -20,7 +20,7 @@ namespace lastcall::cli {
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 2;
-/// A failure of our own that nobody expected: no answer, and for `run` no word of its supervisor.
+/// An unexpected failure of our own: no answer, and for `run` no word of its supervisor.
 inline constexpr int kExitUnexpected = 70;  // EX_SOFTWARE of sysexits.h
 
 struct Program {

@@ -196,7 +196,7 @@ Run setup_wait_ready(CLI::App& app) {
 Run setup_serve(CLI::App& app) {
   auto const command = std::make_shared<ServeCommand>();
   add_config(app, command->load);
-  // For `run`, which made the directory; no matter of a user.
+  // For `run`, which made the directory; users do not set it.
   app.add_option("--private-directory", command->private_directory)->group("");
   app.add_option("--parent", command->parent)->group("");
   return [command](Streams const& streams) {
@@ -262,7 +262,7 @@ Run setup_completion(CLI::App& app) {
   };
 }
 
-/// What is said to manifests and to API servers.
+/// The commands for manifests and API servers.
 constexpr char const* kKube = "lastcall-kube";
 
 constexpr Command kCommands[] = {

@@ -30,7 +30,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
-/// Inside of single quotes, where POSIX shells know no escape.
+/// Inside single quotes, where POSIX shells know no escape.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (char const c : text) {

@@ -36,7 +36,7 @@ struct CommandTree {
 
 /// Commands as lines of text with tabs between the fields: for a program that completes for others.
 void print_tree(CommandTree const& tree, std::ostream& out);
-/// Reads what print_tree() wrote; a line that is none of it is passed over.
+/// Reads what print_tree() wrote; any other line is skipped.
 std::vector<TypedCommand> read_tree(std::string const& text);
 
 int run_completion(std::string const& shell, CommandTree const& tree, std::ostream& out);

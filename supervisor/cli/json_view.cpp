@@ -14,7 +14,7 @@ std::string visible(std::string_view text) {
   return out;
 }
 
-/// Only its first line: of a traceback the log has the rest.
+/// Only its first line: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback) {
   auto const found = object.find(key);
   if (found == object.end() || !found->is_string()) {

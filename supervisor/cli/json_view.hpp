@@ -1,6 +1,6 @@
 // What the views of JSON documents share: a document's members as text for people. Pure functions.
 //
-// Whatever a document lacks, or has as another kind, is shown as its fallback.
+// A member that a document lacks, or has as another kind, is shown as its fallback.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace lastcall::cli {
 
 using JsonValue = nlohmann::ordered_json;
 
-/// No object: it is no JSON.
+/// No object: it is not JSON.
 JsonValue parse_json(std::string_view text);
-/// Without what a terminal would obey.
+/// Without the bytes that a terminal would obey.
 std::string visible(std::string_view text);
-/// Only its first line: of a traceback the log has the rest.
+/// Only its first line: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback = {});
 std::int64_t member_number(JsonValue const& object, char const* key, std::int64_t fallback = 0);
 bool member_flag(JsonValue const& object, char const* key);

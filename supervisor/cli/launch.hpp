@@ -1,4 +1,4 @@
-// What the launcher (supervisor/launcher) tells the program that it becomes.
+// What the launcher (supervisor/launcher) passes to the program that it becomes.
 //
 // Thread rule: called once, from main, before there is a thread.
 #pragma once
@@ -8,15 +8,15 @@
 namespace lastcall::cli {
 
 struct Launch {
-  /// `lastcall` as users start it: beside it are the other programs. Where the program was
-  /// started without the launcher, its own.
+  /// The path of `lastcall` as users start it: the other programs are beside it. Where the program
+  /// was started without the launcher, its own path.
   std::string path = "lastcall";
   /// What is blocked for the shim that `run` becomes, such as `TERM,INT`: only what was not blocked
-  /// before. Whoever becomes something else than the shim has to unblock it.
+  /// before. A process that becomes something other than the shim has to unblock it.
   std::string held_signals;
 };
 
-/// Takes both out of the environment, so that no child has them.
+/// Takes both out of the environment, so that no child gets them.
 Launch take_launch();
 
 }  // namespace lastcall::cli

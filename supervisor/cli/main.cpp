@@ -23,7 +23,7 @@ void reserve_standard_descriptors() {
   }
 }
 
-/// An answer that nobody could read is none.
+/// An answer that could not be written is none.
 int with_output_written(int code) {
   errno = 0;
   std::cout.flush();

@@ -24,7 +24,7 @@ struct OperatorOptions {
   Output output = Output::text;
 };
 
-/// The socket to ask at; absent after a complaint about the configuration.
+/// The socket to ask; absent after a complaint about the configuration.
 std::optional<std::string> admin_socket(OperatorOptions const& options,
                                         config::Environment const& environment, std::ostream& err);
 

@@ -12,7 +12,7 @@ namespace lastcall::cli {
 
 struct PlanOptions {
   config::LoadOptions load;
-  std::optional<std::string> pod_grace;  // "120s"; instead of what the environment says
+  std::optional<std::string> pod_grace;  // "120s"; instead of the environment's value
   Output output = Output::text;
 };
 

@@ -43,7 +43,7 @@ std::optional<config::Address> address_of(ProbeOptions const& options,
   return loaded.config.probes.listen;
 }
 
-/// The parts that say no, in one line; without any the first line.
+/// The parts that report a failure, in one line; without any the first line.
 std::string reason_in(std::string_view body) {
   std::string const first(body.substr(0, body.find('\n')));
   std::string reason;

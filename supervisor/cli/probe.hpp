@@ -1,7 +1,7 @@
 // `lastcall probe`: asks one of the supervisor's probes, for exec probes in images without curl.
 //
 // Silent on success; one line on stderr otherwise, which the kubelet shows in the pod's events.
-// Exit codes: 0 the probe says yes; 1 it says no, or nobody answered in time; 2 bad usage or
+// Exit codes: 0 the probe succeeds; 1 it fails, or there was no answer in time; 2 bad usage or
 // configuration.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A field report becomes a test: same events, same actions, or the first line that differs.
 // Exit codes: 0 every action is the same; 1 a line differs, is missing or was changed; 2 bad usage,
-// a file that cannot be read, or one without any step in it.
+// a file that cannot be read, or a file without any step in it.
 #pragma once
 
 #include <iosfwd>

@@ -25,7 +25,7 @@ std::string count_text(JsonValue const& request, char const* key) {
   return request.contains(key) ? std::to_string(member_number(request, key)) : "-";
 }
 
-/// What the engine told, else about as many as the stream has events.
+/// What the engine reported, else about as many as the stream has events.
 std::string tokens_text(JsonValue const& request) {
   std::string const tokens = count_text(request, "tokens");
   std::string const events = tokens == "-" ? count_text(request, "events_sent") : "-";
@@ -158,8 +158,8 @@ class Table {
     return sum - kGap;
   }
 
-  /// Its end is shown as two dots. An id is visible text; one of several bytes a character is cut
-  /// between two of them.
+  /// Its end is shown as two dots. An id is visible text; where characters have several bytes it is
+  /// cut between two of them.
   static std::string cut(std::string const& cell, std::size_t width) {
     if (runtime::width_of(cell) <= width) {
       return cell;

@@ -3,8 +3,8 @@
 // Rules:
 //  1. Users' requests are in the order of their age, the oldest first; what is part of one stands
 //     below it, indented.
-//  2. Where a terminal is too narrow, columns are left out in an order that keeps what tells a
-//     request from others, and its id is cut last.
+//  2. Where a terminal is too narrow, columns are left out in an order that keeps what
+//     distinguishes a request from others, and its id is cut last.
 #pragma once
 
 #include <cstddef>

@@ -163,8 +163,9 @@ void greet(config::Config const& config, RunSockets const& sockets, bool command
   err.flush();
 }
 
-/// A container that nobody told of its grace. PID 1 outside of Kubernetes has what its engine gives
-/// by default: Docker and Podman 10 s, ECS 30 s. Whoever set a grace period is believed.
+/// A container whose grace period is not configured. PID 1 outside of Kubernetes has what its
+/// engine gives by default: Docker and Podman 10 s, ECS 30 s. A grace period that was set is
+/// believed.
 std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
                                          config::Environment const& environment) {
   if (::getpid() != 1 || loaded.grace.value || loaded.grace_period_is_given) {
@@ -175,7 +176,7 @@ std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
   return on_ecs ? 30 : 10;
 }
 
-/// For the shim and for `serve`, which read the variable like one that a user has set.
+/// For the shim and for `serve`, which read the variable as if a user had set it.
 void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
   std::string const text = std::to_string(seconds);
   ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
@@ -188,8 +189,8 @@ void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
          "LASTCALL_POD_GRACE_SECONDS=62)\n";
 }
 
-/// The port is `serve`'s. Without it there would be an engine that nobody supervises, later and
-/// for other reasons than the one that is clear now. Empty: it can be had.
+/// The port is `serve`'s. Without it there would be an unsupervised engine, later and for other
+/// reasons than the one that is clear now. Empty: the port is free.
 std::string probe_listener(config::Probes const& probes) {
   return probes::open_listening_socket(probes.listen.host, probes.listen.port).error;
 }

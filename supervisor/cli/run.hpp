@@ -6,9 +6,9 @@
 //     the exit code is the shim's.
 //  3. Sockets are where the configuration says. The default place is for the one service of a
 //     container: where it cannot be used, or is taken, this run gets a directory of its own.
-//  4. A signal is held from the first moment on, by the launcher, and the shim hears of it.
+//  4. A signal is held from the first moment on, by the launcher, and the shim receives it.
 //  5. What `serve` could not have, a port or a socket, ends it with one line before anything runs;
-//     what only `serve` finds out ends it just so, by way of the shim.
+//     what only `serve` finds out ends it in the same way, through the shim.
 //
 // Thread rule: called once, from main.
 #pragma once
@@ -33,7 +33,7 @@ struct RunCommand {
   Launch launch;
 };
 
-/// Returns only when there is nothing to become.
+/// Returns only when there is no program to become.
 int run_run(RunCommand const& command, config::Environment const& environment, std::ostream& err);
 
 }  // namespace lastcall::cli

@@ -36,7 +36,7 @@ bool is_live(std::string const& socket) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  // Where too many wait to be accepted, somebody listens too.
+  // Where too many wait to be accepted, a process listens too.
   bool const answers =
       fd >= 0 && (::connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 ||
                   errno == EAGAIN);
@@ -55,21 +55,22 @@ std::string why_unusable(std::string const& socket) {
   return can_hold(socket) ? "" : "cannot listen on " + socket + ": its directory is not writable";
 }
 
-/// Nobody else can have made it, or put something into it; a link that leads to such a one is none.
+/// No other user can have made it, or put something into it; a link that leads to such a directory
+/// does not count.
 bool is_private(std::string const& directory) {
   struct stat facts {};
   return ::lstat(directory.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
          facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// The one that operators find by themselves; empty: another `run` of this user has it, or another
-/// user has prepared it.
+/// The one that operators' commands find by themselves; empty: another `run` of this user has it,
+/// or another user has prepared it.
 std::string make_known_directory(config::Environment const& environment) {
   std::string const socket = known_admin_socket(environment);
   std::string const place = std::filesystem::path(socket).parent_path().string();
   bool const is_made = !place.empty() && ::mkdir(place.c_str(), 0700) == 0;
-  // What a `run` has left behind that was killed is taken over; one that is just starting has no
-  // socket yet.
+  // What a `run` that was killed has left is taken over; one that is just starting has no socket
+  // yet.
   bool const is_left = !is_made && errno == EEXIST && is_private(place) &&
                        ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
   return is_made || is_left ? place : std::string();

@@ -19,10 +19,10 @@ struct RunSockets {
   std::string problem;            // not empty: there is no place for them
 };
 
-/// Where the first `run` of a user makes its sockets that cannot use the default places; empty:
+/// Where the first `run` of a user that cannot use the default places makes its sockets; empty:
 /// this user has no $XDG_RUNTIME_DIR.
 std::string known_admin_socket(config::Environment const& environment);
-/// A `run` of this user has made it; root asks whomever it likes.
+/// A `run` of this user has made it; root may ask any supervisor.
 bool is_there(std::string const& known_socket);
 
 /// Removes what was made, when nothing will run in it.

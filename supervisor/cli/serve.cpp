@@ -14,7 +14,7 @@ namespace lastcall::cli {
 
 namespace {
 
-/// `auto`: where `run` was called by hand, on a host; in a pod anybody reaches the port.
+/// `auto`: where `run` was called by hand, on a host; in a pod anyone can reach the port.
 bool shows_status(ServeCommand const& command, config::Loaded const& loaded) {
   switch (loaded.config.probes.status_page) {
     case config::StatusPage::automatic:
@@ -27,8 +27,8 @@ bool shows_status(ServeCommand const& command, config::Loaded const& loaded) {
   return false;
 }
 
-/// A shim that is killed before it has spoken is one that nobody misses. True: it was there just
-/// now.
+/// The end of a shim that is killed before it has connected is noticed by no other process. True:
+/// it was there just now.
 bool ends_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   return ::getppid() == parent;

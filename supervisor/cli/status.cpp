@@ -28,7 +28,7 @@ ViewOptions view_on(runtime::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
 }
 
-/// From here on the engine was told to go, and so is the supervisor.
+/// From here on the engine has been ordered to end, and so is the supervisor.
 bool is_at_the_end_of_a_stop(std::string_view phase) {
   return phase == "cleaning_up" || phase == "exited";
 }
@@ -67,7 +67,7 @@ void print(std::string const& status, Output output, runtime::Terminal const& te
   out.flush();
 }
 
-/// Statuses are told at intervals: a phase that is over before the next one is never seen. So the
+/// Statuses are sent at intervals: a phase that is over before the next one is never seen. So the
 /// end of a stop is also known from what comes after it.
 std::optional<int> end_in(std::string const& phase, std::string const& before, Follow follow,
                           std::ostream& err) {

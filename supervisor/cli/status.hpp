@@ -19,7 +19,7 @@ struct StatusOptions {
 int run_status(StatusOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);
 
-/// What is followed to its end.
+/// The event that is followed to its end.
 enum class Follow : unsigned char {
   everything,  // the supervisor's own end, if a stop led to it
   drain,       // `drained`; 1 if it was undone, or a stop overtook it
@@ -27,8 +27,8 @@ enum class Follow : unsigned char {
 };
 
 /// The exit code. A connection that ends elsewhere is a complaint and 1: a supervisor that dies
-/// stops no engine. `phase`: what the answer to the order named. A supervisor that has just begun
-/// holds orders until it knows of its engine, in the phase in which it is.
+/// stops no engine. `phase`: the one that the answer to the order named. A supervisor that has just
+/// started holds orders until it knows of its engine, and stays in its phase meanwhile.
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
                   Follow follow, std::string phase = "");
 

@@ -17,7 +17,7 @@ using runtime::duration_text;
 using runtime::fitted;
 using runtime::put_row;
 
-/// Tells which part of the plan runs: by the clock, or a later one where the phases before took
+/// Finds which part of the plan runs: by the clock, or a later one where the phases before took
 /// less than they may.
 std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64_t now) {
   std::string const phase = member_text(status, "phase");
@@ -87,7 +87,7 @@ void put_stop(std::ostream& out, JsonValue const& status) {
   }
 }
 
-/// preStop mode: who waits, and whether another engine is waited for.
+/// preStop mode: which hooks wait, and whether another engine is waited for.
 void put_hook(std::ostream& out, JsonValue const& status) {
   if (JsonValue const& hook = member_of(status, "prestop"); !hook.empty()) {
     std::string line = "called " + duration_text(member_number(hook, "called_ms")) + " ago, ";
@@ -105,7 +105,7 @@ void put_hook(std::ostream& out, JsonValue const& status) {
 }
 
 /// People ask how much is left of what, so those with nothing in flight share a row. Peers may
-/// share a name, or have given none; what the ingress relays its engine may announce as well.
+/// share a name, or have given none; what the ingress relays may also be announced by its engine.
 void put_endpoints(std::ostream& out, JsonValue const& status) {
   struct InFlight {
     std::int64_t relayed = 0;
@@ -148,7 +148,7 @@ void put_requests(std::ostream& out, JsonValue const& status) {
   put_endpoints(out, status);
 }
 
-/// What runs and waits, where something bounds it; that the engine is busy, always.
+/// What runs and waits, where a limit bounds it; that the engine is busy, always.
 void put_admission(std::ostream& out, JsonValue const& status) {
   JsonValue const& admission = member_of(status, "admission");
   bool const busy = member_flag(admission, "busy");

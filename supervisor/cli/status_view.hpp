@@ -12,7 +12,7 @@ struct ViewOptions {
 };
 
 /// Several lines: phase, deadline, requests, endpoints, health with its reason, engine, registries.
-/// Text that is no status object is given back as it is.
+/// Text that is not a status object is returned as it is.
 std::string status_text(std::string_view status_json, ViewOptions options);
 
 /// One line with a bar: how far a drain has come. `most` is the largest number of requests seen.

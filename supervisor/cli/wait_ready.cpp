@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 /// How often a supervisor that is not there yet is looked for.
 constexpr milliseconds kRetry{100};
-/// Longer than anybody waits, and the clock does not overflow.
+/// Longer than any caller waits, and the clock does not overflow.
 constexpr milliseconds kLongest = std::chrono::hours{24} * 36'500;
 
 struct Wait {

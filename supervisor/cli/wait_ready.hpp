@@ -1,4 +1,4 @@
-// `lastcall wait-ready`: blocks until requests should come, for scripts and start-up hooks.
+// `lastcall wait-ready`: blocks until the engine may get requests, for scripts and start-up hooks.
 //
 // Exit code 0: ready; 1: not ready in time, with the reason on `err`.
 #pragma once

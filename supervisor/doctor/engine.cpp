@@ -19,7 +19,7 @@ std::string text_at(Json const& json, char const* outer, char const* inner) {
                                                          : std::string();
 }
 
-/// A supervisor that runs knows more than a visitor.
+/// A running supervisor knows more than an outside check.
 void ask_supervisor(Visit const& visit, Findings& findings) {
   Json const& status = visit.status;
   if (status.contains("engine") && status["engine"].value("shim_missing", false)) {

@@ -2,12 +2,12 @@
 // fix.
 //
 // Rules:
-//  1. A finding is what will hurt, not what could be nicer; its text names the key, the path or the
-//     number, and ends with what to do.
+//  1. A finding is what will do harm, not what could be nicer; its text names the key, the path or
+//     the number, and ends with what to do.
 //  2. Nothing is changed and nothing is left behind: ports are tried for an instant, directories
 //     are asked for their rights, servers get a connection or one GET.
 //  3. What a running supervisor holds is not complained of: it is asked instead, and where it does
-//     not speak to whoever asks, that is the finding.
+//     not answer this user, that is the finding.
 //
 // Thread rule: main's thread; each look at a network ends within kReach.
 #pragma once
@@ -35,14 +35,14 @@ using Findings = std::vector<Finding>;
 inline constexpr std::string_view kAreas[] = {"configuration", "ports",  "sockets",   "uids",
                                               "graces",        "engine", "registries"};
 
-/// Whether a supervisor speaks at the configured socket.
+/// Whether a supervisor answers at the configured socket.
 enum class Speaks : std::uint8_t { no, yes, not_to_us, perhaps_not_to_us };
 
 struct Visit {
   config::Loaded const& loaded;
   config::Environment const& environment;
   Speaks speaks = Speaks::no;
-  /// What a supervisor that runs here says of itself; null: none does, or not to us.
+  /// What a supervisor that runs here reports of itself; null: none does, or not to us.
   nlohmann::ordered_json const& status;
 
   bool in_pod() const { return environment("KUBERNETES_SERVICE_HOST").has_value(); }

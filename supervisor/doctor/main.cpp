@@ -1,5 +1,5 @@
-// lastcall-doctor: what `lastcall doctor` becomes. A program of its own, so that the supervisor
-// does not carry it.
+// lastcall-doctor: what `lastcall doctor` becomes. It is a program of its own, so that the
+// supervisor does not carry it.
 //
 //   lastcall-doctor [--config FILE] [--set KEY=VALUE]... [--json]
 //
@@ -45,7 +45,7 @@ std::optional<Asked> asked(int argc, char** argv) {
   return asked;
 }
 
-/// What a supervisor at the configured socket says of itself; null where none answers.
+/// What a supervisor at the configured socket reports of itself; null where none answers.
 std::pair<doctor::Speaks, Json> status_of(std::string const& socket) {
   using doctor::Speaks;
   auto connected = ipc::OperatorClient::connect(socket, "lastcall-doctor", doctor::kReach);

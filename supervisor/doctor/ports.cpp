@@ -1,5 +1,5 @@
-// Where lastcall listens: whether it may, and whether somebody else does. That no two listeners of
-// its own clash is the configuration's to check.
+// Where lastcall listens: whether it may, and whether another process does. That no two of its own
+// listeners clash is checked by the configuration.
 #include <cerrno>
 #include <system_error>
 #include <utility>

@@ -1,4 +1,4 @@
-// The Unix sockets: whether they can be made or reached here, and by whom.
+// The Unix sockets: whether they can be made or reached here, and by which user.
 #include <algorithm>
 #include <filesystem>
 #include <system_error>

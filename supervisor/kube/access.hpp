@@ -1,11 +1,11 @@
-// How an API server is reached, and as whom: kubectl's configuration, or a pod's own account.
+// How an API server is reached, and as which user: kubectl's configuration, or a pod's own account.
 //
 // Rules:
-//  1. The files of $KUBECONFIG (or --kubeconfig, or ~/.kube/config) are read as kubectl does: of an
-//     entry that several have the first holds. Without any, a pod's service account is taken.
-//  2. What is not understood is refused by its name, never passed over: a proxy, a server name for
-//     TLS, an auth provider, a password.
-//  3. Certificates that stand in the file itself are given on in anonymous files of this process.
+//  1. The files of $KUBECONFIG (or --kubeconfig, or ~/.kube/config) are read as kubectl does: where
+//     several have an entry, the first one holds. Without any, a pod's service account is taken.
+//  2. What is not understood is refused by its name, never ignored: a proxy, a server name for TLS,
+//     an auth provider, a password.
+//  3. Certificates that are in the file itself are passed on in anonymous files of this process.
 //  4. A plugin (`exec`) is run for its credential when it is first needed, and again when that has
 //     been refused.
 //
@@ -44,7 +44,7 @@ struct Access {
   std::optional<CredentialPlugin> plugin;
 };
 
-/// What cannot be used, with its place.
+/// The reason why something cannot be used, with its place.
 struct NoAccess {
   std::string text;
 };

@@ -36,7 +36,7 @@ struct AdmissionServer::Connection {
   std::unique_ptr<ingress::TlsSession> tls;
   Clock::time_point deadline = Clock::now() + kPatience;
   State state = State::reading;
-  std::string input;  // the head, and what of the body has come
+  std::string input;  // the head, and as much of the body as has come
   relay::RequestReader reader;
   AdmissionRequest request;
   std::size_t whole = 0;  // head and body; 0: the head is not complete
@@ -89,7 +89,7 @@ void AdmissionServer::begin_end() {
   is_ending_ = true;
   listeners_.ending();
   ingress::take_no_newcomers(listening_.get());
-  accept();  // who waits in the queue would be reset
+  accept();  // clients that wait in the queue would be reset
   listening_.close();
 }
 
@@ -150,7 +150,7 @@ void AdmissionServer::read(Connection& connection) {
   }
 }
 
-/// What has come so far: a head, a body, or what is wrong with one of them.
+/// Handles what has come so far: a head, a body, or what is wrong with one of them.
 void AdmissionServer::take(Connection& connection) {
   if (connection.whole == 0) {
     relay::TakenHead taken;
@@ -191,7 +191,8 @@ void AdmissionServer::write(Connection& connection) {
   if (result.io != Io::some) {
     connection.state = State::done;
   } else if (connection.output.empty()) {
-    // What the client has sent meanwhile would turn a close into a reset, and destroy the answer.
+    // Bytes that the client has sent meanwhile would turn a close into a reset, and destroy the
+    // answer.
     connection.tls->send_close_notify();
     ingress::end_output(connection.socket);
     connection.deadline = std::min(connection.deadline, Clock::now() + kLinger);

@@ -1,15 +1,16 @@
 // The webhook's port: TLS, HTTP/1.1, one request a connection, on one thread.
 //
 // Invariants:
-//  1. A connection has kPatience in all, from its begin to the last byte of its answer, and a head
-//     and a body of bounded size: what drips costs one descriptor for that long and delays nobody.
+//  1. A connection has kPatience in all, from its start to the last byte of its answer, and a head
+//     and a body of bounded size: a slow client costs one descriptor for that long and delays no
+//     other.
 //  2. At most kConnections are open; the one that has been reading for longest makes room.
 //  3. One request a connection: API servers keep connections to a webhook for minutes, and one
 //     that is closed while it is idle may cost them the next pod.
-//  4. When it ends, who has connected is answered, and nobody else.
+//  4. When it ends, clients that have connected are answered, and no others.
 //  5. The certificate follows its files (ingress/tls.hpp).
 //
-// Thread rule: the owner's thread, which run() keeps until `stop` is readable and everybody has
+// Thread rule: the owner's thread, which run() keeps until `stop` is readable and all clients have
 // been answered. Source: RFC 9112; Kubernetes' admission webhooks, which send a Content-Length.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Questions to an API server, one after the other.
 //
 // Rules: a list is read to its end, in pages; a watch ends by its deadline, or when the caller has
-// enough. A credential that is refused is got again once, where a plugin gives it.
+// enough. A credential that is refused is fetched again once, where a plugin gives it.
 //
 // Thread rule: main's thread. Source: the Kubernetes API, 'Efficient detection of changes'.
 #pragma once
@@ -37,7 +37,7 @@ struct ListAnswer {
 
 enum class WatchEnd : std::uint8_t {
   time_over,  // or the server ended it: goes on from `version`
-  enough,     // the caller said so
+  enough,     // the caller ended it
   too_old,    // changes were missed: everything has to be listed again
   failed,
 };
@@ -59,7 +59,7 @@ class ApiServer {
  private:
   discovery::HttpReply send(discovery::HttpRequest request, TimePoint deadline);
   Answer to_answer(std::string const& path, discovery::HttpReply reply) const;
-  /// What the caller is told of a refusal; empty: there was none.
+  /// What a refusal reports to the caller; empty: there was none.
   std::string renew();
 
   Access access_;

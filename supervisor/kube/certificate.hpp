@@ -1,7 +1,7 @@
 // When the certificate in a file ends.
 //
-// Rules: the file is read again when it is another one; where it cannot be read, what was read
-// before it holds. Thread rule: one owner. Source: RFC 5280, 4.1.2.5; stat(2).
+// Rules: the file is read again when it was replaced; where it cannot be read, what was read before
+// it holds. Thread rule: one owner. Source: RFC 5280, 4.1.2.5; stat(2).
 #pragma once
 
 #include <array>

@@ -1,11 +1,11 @@
-// The pods of a rollout from its begin to its end, and what their stops did to requests.
+// The pods of a rollout from its start to its end, and what their stops did to requests.
 //
 // Invariants:
-//  1. A pod that ended is counted once, with every stop that it reported since the begin; a report
-//     that was there already at the begin, of a life that was over then, is not counted.
-//  2. A pod that ended without a report that tells what was in flight is unknown: nobody knows what
-//     it lost, and ignorance is never success.
-//  3. A pod of which no container of an engine ever ran had no request: it is not counted.
+//  1. A pod that ended is counted once, with every stop that it reported since the start; a report
+//     that was there already at the start, of a life that was over then, is not counted.
+//  2. A pod that ended without a report of what was in flight is unknown: it is not known what it
+//     lost, and ignorance is never success.
+//  3. A pod in which no engine's container ever ran had no request: it is not counted.
 //
 // Pure, no thread rule.
 #pragma once
@@ -24,7 +24,7 @@ namespace lastcall::kube {
 struct Verdict {
   std::uint64_t pods = 0;       // that ended
   std::uint64_t never_ran = 0;  // and are not in `pods`
-  std::uint64_t failures = 0;   // stops that were no graceful ones
+  std::uint64_t failures = 0;   // stops that were not graceful
   std::array<std::uint64_t, lifecycle::kOutcomes> requests{};
   std::uint64_t lost = 0;            // with those that died with their engine, or were cut unseen
   std::vector<std::string> unknown;  // names of pods
@@ -38,7 +38,7 @@ std::string to_json(Verdict const& verdict, bool is_over);
 
 class Fleet {
  public:
-  /// What was there when the watch began.
+  /// The pods that were there when the watch began.
   void begin(std::vector<Pod> const& pods);
   void observe(Pod const& pod);
   /// With its last state. False: it had ended already.
@@ -51,9 +51,9 @@ class Fleet {
   bool has_any_ended() const { return !ended_.empty(); }
   bool is_any_ending() const;
   bool is_any_left_of_the_begin() const;
-  /// What was taken is as new as this list: nobody ends in it, and who is missing has ended.
+  /// What was taken is as new as this list: no pod ends in it, and a pod that is missing has ended.
   bool is_level_with(std::vector<Pod> const& pods) const;
-  /// Pods that ended, and whose end no report tells.
+  /// Pods that ended without a report of their end.
   std::vector<Pod> silent() const;
   std::vector<StopReport> reports_of(std::string const& uid) const;
   Verdict verdict() const;

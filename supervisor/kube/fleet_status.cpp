@@ -21,7 +21,7 @@ using json::text;
 
 constexpr std::chrono::seconds kProxyPatience{3};
 
-/// The value behind a series: `name{labels} value`.
+/// The value after a series: `name{labels} value`.
 std::optional<double> value_of(std::string const& line, std::string_view name) {
   bool const is_it =
       line.starts_with(name) && (line[name.size()] == ' ' || line[name.size()] == '{');
@@ -34,7 +34,7 @@ std::optional<double> value_of(std::string const& line, std::string_view name) {
   return end == line.c_str() + space || !std::isfinite(value) ? std::nullopt : std::optional(value);
 }
 
-/// What a document of the status page says, in the form of a row.
+/// A document of the status page in the form of a row.
 Json row_of(Json const& page) {
   Json row{{"phase", member(page, "phase")}, {"ready", member(page, "ready")}};
   Json const& in_flight = member(page, "in_flight");

@@ -1,9 +1,10 @@
-// `lastcall rollout status`: what the supervisors of many pods say, through the API server's proxy.
+// `lastcall rollout status`: what the supervisors of many pods report, through the API server's
+// proxy.
 //
-// Rules: a pod that has the status page tells all of it; of others (in a pod it is off by default)
-// the metrics tell the phase, what is in flight and the deadline, but not when requests are cut.
-// One that does not answer is listed all the same. Exit code 0: every pod answered; 1: one did not,
-// or there is none.
+// Rules: a pod that has the status page reports all of it; for others (in a pod it is off by
+// default) the metrics give the phase, what is in flight and the deadline, but not when requests
+// are cut. One that does not answer is listed all the same. Exit code 0: every pod answered; 1: one
+// did not, or there is none.
 //
 // Thread rule: main's thread.
 #pragma once

@@ -85,7 +85,7 @@ void print_summary(bool uninject, std::vector<std::string> const& changed, std::
   err << '\n';
 }
 
-/// What of the command line is not plain yet. False: complained.
+/// Resolves what is not plain on the command line yet. False: complained.
 bool complete(InjectOptions const& options, inject::Options& complete, std::ostream& err) {
   complete = options.inject;
   for (std::string const& text : options.templates) {

@@ -1,4 +1,4 @@
-// `lastcall inject`: puts lastcall beside the engine in manifests that somebody else wrote.
+// `lastcall inject`: puts lastcall beside the engine in manifests that others wrote.
 //
 // Reads files, or standard input, and prints them with the sidecar in them; with a ResourceList it
 // is a KRM function. Exit code 0: printed; 2: refused, each reason on `err`, and nothing printed.

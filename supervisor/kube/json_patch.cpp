@@ -23,7 +23,7 @@ std::string escaped_key(std::string const& key) {
   return out;
 }
 
-/// Whether `after` is `before` with things put in, as far as its kind and its scalars tell.
+/// Whether `after` is `before` with things put in, as far as its kind and its scalars show.
 bool is_grown(Json const& before, Json const& after) {
   if (before.is_object() && after.is_object()) {
     for (auto const& [key, value] : before.items()) {
@@ -87,7 +87,7 @@ class Patch {
   }
 
   /// From front to back, so that each place is one of the list as it is by then. False: more than
-  /// items of its own was changed.
+  /// its own items was changed.
   bool compare_lists(Json const& before, Json const& after, std::string const& path) {
     std::vector<std::size_t> counterparts;  // of each item of `before`
     std::size_t at = 0;

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// As the user called it: `lastcall inject` says so to us in our name.
+/// As the user called it: `lastcall inject` passes it to us in our name.
 std::string name_of(std::string_view called) {
   called.remove_prefix(called.rfind('/') + 1);  // npos + 1 is 0
   if (called == "kubectl-lastcall") {
@@ -21,7 +21,7 @@ std::string name_of(std::string_view called) {
   return called == "lastcall" ? "lastcall" : "lastcall-kube";
 }
 
-/// An answer that nobody could read is none.
+/// An answer that could not be written is none.
 int with_output_written(std::string const& name, int code) {
   errno = 0;
   std::cout.flush();

@@ -11,7 +11,7 @@ using json::text;
 
 constexpr char const* kSidecar = "lastcall";
 
-/// What the engine's containers reported, or the sidecar.
+/// The reports of the engine's containers, or of the sidecar.
 struct Reports {
   std::vector<StopReport> final;
   std::vector<StopReport> earlier;
@@ -71,7 +71,7 @@ Pod read_pod(Json const& json) {
   for (Json const& each : member(status, "containerStatuses")) {
     look_at(each, pod, engines, sidecar);
   }
-  // Both tell the same stops; the engine's container is the nearer witness.
+  // Both report the same stops; the engine's container is the nearer witness.
   pod.final_reports = std::move(engines.final.empty() ? sidecar.final : engines.final);
   pod.earlier_reports = std::move(engines.earlier.empty() ? sidecar.earlier : engines.earlier);
   for (char const* const kind : {"initContainers", "containers"}) {

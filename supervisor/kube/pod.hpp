@@ -19,7 +19,7 @@ struct Pod {
   std::string port = "7090";  // of the supervisor's probes
   bool is_ready = false;
   bool is_ending = false;                   // has a deletionTimestamp
-  bool has_run = false;                     // a container of it has, at some time
+  bool has_run = false;                     // a container of it has run at some time
   std::vector<StopReport> final_reports;    // of containers that have ended
   std::vector<StopReport> earlier_reports;  // of lives before the present ones
 };

@@ -17,7 +17,7 @@ using config::Entry;
 using config::Node;
 
 constexpr std::int64_t kLargestUser =
-    4'294'967'294;  // above it is the uid that means nobody at all
+    4'294'967'294;  // above it is the uid that means no user at all
 
 class PodsReader {
  public:

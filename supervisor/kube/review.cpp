@@ -24,7 +24,7 @@ constexpr char const* kMark = "lastcall.dev/inject";
 constexpr std::string_view kLead = "lastcall cannot be put into this pod: ";
 constexpr std::size_t kLongestWarning = 256;  // the API server cuts what is longer
 
-/// Nothing where it is no JSON, or deeper than anything that is one of ours.
+/// Nothing where it is not JSON, or deeper than any pod of ours.
 std::optional<Json> parse(std::string_view body) {
   bool is_too_deep = false;
   Json parsed = Json::parse(
@@ -90,7 +90,7 @@ std::string in_one_line(config::Problems const& problems) {
   return line;
 }
 
-/// A key of a pod's metadata, given back what it had.
+/// Gives a key of a pod's metadata the value back that it had.
 void put_back(Json& pod, Json const& original, char const* map, char const* key) {
   Json const& before = member(member(original, "metadata"), map);
   Json const& was = member(before, key);
@@ -118,8 +118,8 @@ void erase(Json& pod, char const* map, char const* key) {
   }
 }
 
-/// What inject() would decide by, and what is decided here: whether the pod is meant, and that it
-/// has no lastcall, whatever an annotation says.
+/// Replaces what inject() would decide by with what is decided here: whether the pod is meant, and
+/// that it has no lastcall, whatever an annotation says.
 constexpr std::pair<char const*, char const*> kDecided[] = {
     {"labels", kMark}, {"annotations", kMark}, {"annotations", inject::kRecord.data()}};
 

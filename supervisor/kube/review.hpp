@@ -6,9 +6,9 @@
 //     charts/lastcall-injector give it (docs/injection.md, 'What a pod gets').
 //  2. A pod that has a container `lastcall` stays as it is, so that a second call changes nothing.
 //     One that does not ask (label or annotation lastcall.dev/inject: "true") stays as it is, too.
-//  3. What cannot be injected is answered by `on_failure`, with every reason. A body that is no
-//     review of a pod's creation is an HTTP error with one reason where nobody can be told by uid,
-//     else a refusal: nothing that was not understood gets an answer that admits it.
+//  3. What cannot be injected is answered by `on_failure`, with every reason. A body that is not a
+//     review of a pod's creation is an HTTP error with one reason where there is no uid to answer,
+//     else a refusal: a body that was not understood never gets an answer that admits it.
 //  4. Nothing of the body is believed: its depth is bounded before it is built, and what is printed
 //     of it is valid UTF-8.
 //
@@ -25,7 +25,7 @@ namespace lastcall::kube {
 
 enum class OnFailure : std::uint8_t {
   deny,   // the pod is refused
-  warn,   // it comes without lastcall, and whoever made it is told
+  warn,   // it comes without lastcall, and its creator is warned
   audit,  // it comes without lastcall, and the audit log has the reason
 };
 
@@ -38,7 +38,7 @@ struct ReviewAnswer {
   ReviewEnd end = ReviewEnd::invalid;
   int status = 200;    // of HTTP
   std::string body;    // JSON
-  std::string pod;     // "NAMESPACE/NAME", as far as it is told; for the log
+  std::string pod;     // "NAMESPACE/NAME", as far as it is given; for the log
   std::string reason;  // why it is not injected; empty: it is
 };
 

@@ -5,9 +5,9 @@
 //  1. Everything comes from the API server: reports from the pods' states while they end and from
 //     their Events, `status` through its proxy from the supervisors' probe ports. It only reads.
 //  2. A report goes with its pod: what is not watched is lost. So the watch has begun before the
-//     command behind `--` is started.
-//  3. Exit code 0: the rollout is over, every pod that ended told what became of its requests, and
-//     none was lost. 1: one was lost, a pod is unknown, or the rollout did not end (or did not
+//     command after `--` is started.
+//  3. Exit code 0: the rollout is over, every pod that ended reported what became of its requests,
+//     and none was lost. 1: one was lost, a pod is unknown, or the rollout did not end (or did not
 //     begin) in time. 2: bad usage, no access.
 //
 // Thread rule: main's thread.

@@ -140,8 +140,8 @@ void RolloutWatch::follow() {
   }
 }
 
-/// Until the API server is asked again: at most kBetweenTries, and not behind the command's end or
-/// the deadline, which may be all that is left to tell.
+/// Until the API server is asked again: at most kBetweenTries, and not after the command's end or
+/// the deadline, which may be all that is left to report.
 void RolloutWatch::wait_for_command() const {
   auto const left = std::chrono::ceil<milliseconds>(deadline_ - TimePoint::clock::now());
   Descriptor const child(
@@ -162,7 +162,7 @@ bool RolloutWatch::is_over() {
       !target_.workload->kind->is_over(Json::parse(answer.body, nullptr, false))) {
     return false;
   }
-  // The watch may be behind the workload: then it has the last state of a pod yet to tell.
+  // The watch may be behind the workload: then it has yet to report the last state of a pod.
   ListAnswer const now = api_.list(api_.path("v1", "pods"), query_);
   return now.error.empty() && fleet_.is_level_with(pods_in(now.items));
 }

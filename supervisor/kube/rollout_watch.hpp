@@ -3,9 +3,9 @@
 // Invariants:
 //  1. Every change of a pod is taken in the order of the API server's watch. Where changes were
 //     missed (the server no longer has them), all pods are listed again; those that are gone
-//     without a last state are told by their Events, or are unknown.
+//     without a last state are known by their Events, or are unknown.
 //  2. A workload that is as it should be proves nothing until one of its pods has ended: the
-//     rollout may not have begun. The same holds for pods that nobody touches.
+//     rollout may not have begun. The same holds for pods that the rollout does not touch.
 //
 // Thread rule: main's thread.
 #pragma once
@@ -61,7 +61,7 @@ class RolloutWatch {
   Fleet fleet_;
   std::string version_;
   std::string query_;
-  std::string reported_;  // the failure that was told last
+  std::string reported_;  // the failure that was reported last
   Command command_ = Command::none;
   pid_t child_ = -1;
 };

@@ -1,4 +1,4 @@
-// What `lastcall check` says of the configuration that an injected sidecar gets.
+// What `lastcall check` reports about the configuration that an injected sidecar gets.
 //
 // Thread rule: none. Source: config/load.hpp, by which the sidecar reads it, too.
 #pragma once

@@ -15,13 +15,13 @@
 namespace lastcall::kube {
 
 struct StopReport {
-  std::string text;  // as it was written: two that are equal tell the same stop
+  std::string text;  // as it was written: two that are equal report the same stop
   std::string cause;
   bool is_graceful = true;
   std::array<std::uint64_t, lifecycle::kOutcomes> requests{};
-  /// What the engine still had when its time was up, where nobody knew single requests.
+  /// What the engine still had when its time was up, where single requests were not known.
   std::uint64_t cut = 0;
-  /// Somebody told what was in flight, or nothing can have been.
+  /// What was in flight was reported, or nothing can have been.
   bool is_known = false;
 
   std::uint64_t lost() const;

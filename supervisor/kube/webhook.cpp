@@ -37,7 +37,7 @@ struct Failed {
   std::string text;
 };
 
-/// The signals that end it, and none other, as something to wait for.
+/// The signals that end it, and no others, as something to wait for.
 Descriptor blocked_stop_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);

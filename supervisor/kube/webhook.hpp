@@ -1,12 +1,12 @@
 // `lastcall webhook`: puts lastcall into pods for API servers that cannot do it themselves.
 //
 // Two ports: TLS for the API server (POST /inject), plain HTTP for /livez, /readyz and /metrics. It
-// keeps nothing and knows no cluster; several may run. TERM or INT ends it: it is not ready from
-// then on, answers who has connected, and exits with 0. As an engine of `lastcall run` it is taken
-// out of service before that.
+// keeps no state and knows no cluster; several may run. TERM or INT ends it: it is not ready from
+// then on, answers clients that have connected, and exits with 0. As an engine of `lastcall run` it
+// is taken out of service before that.
 //
-// Exit code 0: ended as it was told; 1: a port cannot be had; 2: bad usage, or a certificate or a
-// file of pods that cannot be used.
+// Exit code 0: ended by a signal; 1: it cannot listen on a port; 2: bad usage, or a certificate or
+// a file of pods that cannot be used.
 //
 // Thread rule: main's thread; the listener of probes has its own. Source: docs/injection.md, 'By a
 // webhook'.

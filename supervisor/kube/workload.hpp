@@ -23,7 +23,7 @@ struct WorkloadName {
   std::string name;
 };
 
-/// Reads "deployment/vllm"; nothing where no such kind is known.
+/// Reads "deployment/vllm"; nothing where the kind is not known.
 std::optional<WorkloadName> parse_workload(std::string const& text);
 /// "deployment, statefulset, ...".
 std::string known_kinds();

@@ -85,7 +85,7 @@ struct Held {
   int signal;
   char name[5];
 };
-/// Whatever the shim would take: stops, and what it passes on to an engine that runs.
+/// The signals that the shim would take: stops, and those that it passes on to an engine that runs.
 constexpr Held kHeld[] = {{SIGTERM, "TERM"}, {SIGINT, "INT"},   {SIGQUIT, "QUIT"},
                           {SIGHUP, "HUP"},   {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
 
@@ -140,7 +140,8 @@ char own_path[sizeof kPathName + PATH_MAX];  // with its name in the environment
 char program[PATH_MAX + sizeof kProgram];
 char held[sizeof kHeldName + 32];
 
-/// Before anything else: what comes from here on waits. Returns the mask from before.
+/// Comes before anything else: a signal that comes from here on waits. Returns the mask from
+/// before.
 Word hold() {
   Word const set = held_set();
   Word before = 0;
@@ -175,7 +176,7 @@ void find_own_path(char const* called_as) {
 /// In the folder of this file.
 void find_program() {
   char const* const path = own_path + sizeof kPathName - 1;
-  char const* name = path;  // behind the last slash
+  char const* name = path;  // after the last slash
   for (char const* c = path; *c != 0; ++c) {
     name = *c == '/' ? c + 1 : name;
   }
@@ -203,7 +204,7 @@ char line[sizeof program + 128];
 
 }  // namespace
 
-/// `stack`: as the kernel leaves it, argc, argv, the environment and the auxiliary vector.
+/// `stack`: as the kernel leaves it: argc, argv, the environment and the auxiliary vector.
 extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   Word const count = stack[0];
   char** const arguments = reinterpret_cast<char**>(stack + 1);
@@ -223,8 +224,9 @@ extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   find_own_path(called_as);
   find_program();
 
-  // Theirs without our two names, which nobody else may set, and ours. The list grows over the
-  // auxiliary vector, of which nobody reads more here: the kernel gives the program one of its own.
+  // The caller's without our two names, which no other program may set, and ours. The list grows
+  // over the auxiliary vector, which is not read any further here: the kernel gives the program one
+  // of its own.
   char** next = environment;
   for (Word at = 0; at < size; ++at) {
     bool const is_ours =

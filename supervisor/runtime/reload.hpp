@@ -1,4 +1,4 @@
-// Reads the configuration again, into one that runs.
+// Reads the configuration again, and applies it to the running one.
 //
 // Rules:
 //  1. The same sources as at the start: the file that was read then, the variables, `--set`.

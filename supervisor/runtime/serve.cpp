@@ -25,7 +25,7 @@ void keep_memory_small() {
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
-/// A socket and a pidfd for each, and what the supervisor has open besides.
+/// A socket and a pidfd for each, and what else the supervisor has open.
 void make_room_for_connections(Log& log) {
   constexpr std::uint64_t kEach = 2;
   constexpr std::uint64_t kOwn = 128;

@@ -17,10 +17,10 @@ struct ServeOptions {
   std::string config_path;            // what was read; empty: the defaults
   std::vector<std::string> warnings;  // of the configuration, for the log and `status`
   std::string private_directory;      // of this run alone: removed at the end; empty: none
-  bool shows_status = false;          // on the probe port, to everybody
+  bool shows_status = false;          // on the probe port, for all clients
 };
 
-/// The exit code of the process. Everything has been said and flushed; the caller leaves with
+/// The exit code of the process. Everything has been written and flushed; the caller leaves with
 /// _exit(2), because a hung worker thread must not hold the process.
 int serve(config::Config const& config, ServeOptions const& options);
 

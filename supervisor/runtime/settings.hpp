@@ -1,4 +1,4 @@
-// From the configuration to what the core is told.
+// From the configuration to the core's settings.
 //
 // Rules:
 //  1. Nothing is decided here but names: each field of lifecycle::Settings has one source.
@@ -20,7 +20,7 @@ namespace lastcall::runtime {
 
 lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace);
 
-/// The limits of the same checks, as the configuration says them now.
+/// The limits of the same checks, as the configuration has them now.
 lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config);
 
 lifecycle::AdmissionLimits admission_limits_from(config::Admission const& admission);

@@ -1,4 +1,4 @@
-// Construction, routing of what is heard, and the end; the orders are in supervisor_obey.cpp.
+// Construction, routing of what is received, and the end; the orders are in supervisor_obey.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
 #include <utility>
@@ -168,7 +168,7 @@ void Supervisor::read_stop_record() {
   }
 }
 
-// --- what is heard -------------------------------------------------------------------------------
+// --- what is received ----------------------------------------------------------------------------
 
 void Supervisor::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   switch (hello.role) {

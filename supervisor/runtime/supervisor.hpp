@@ -1,4 +1,5 @@
-// The supervisor: owns every part of the shell, routes what it hears, obeys what the core orders.
+// The supervisor: owns every part of the shell, routes what it receives, obeys what the core
+// orders.
 //
 // Invariants:
 //  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
@@ -7,7 +8,7 @@
 //     this stop without us (memory, will, deadline) has left our hands before anything else of its
 //     step is done, logged or counted, and its engine is signalled before that is.
 //  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last. Where it
-//     said 137 it hears before that, for as long, whether the shim knows better.
+//     reported 137 it waits before that, for as long, for the shim to correct it.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';
 // specification, 'Architecture'.
@@ -58,7 +59,7 @@ class Supervisor final : private ipc::Observer {
 
   /// Why it cannot run with this configuration; empty: it can.
   std::string problem() const;
-  /// Listens and tells the core that we are up. Empty: done; else why it cannot listen.
+  /// Listens and notifies the core that we are up. Empty: done; else why it cannot listen.
   std::string start();
   /// Valid once the io_context has stopped.
   int exit_code() const { return exit_code_; }
@@ -76,10 +77,11 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  /// With the shim before anything of this step is done or told: a supervisor that is frozen or
-  /// killed at its next line has left it.
+  /// They are with the shim before anything of this step is done or reported: a supervisor that is
+  /// frozen or killed at its next line has left them there.
   void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
-  /// An operator's cancel is with the engines before it is counted and told; true if it was one.
+  /// An operator's cancel is with the engines before it is counted and reported; true if it was
+  /// one.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
@@ -89,7 +91,7 @@ class Supervisor final : private ipc::Observer {
   void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
-  /// What `cleanup.paths` never removes, whatever it names.
+  /// The paths that `cleanup.paths` never removes, whatever it names.
   std::vector<std::string> own_files() const;
   void settle(lifecycle::CleanupItem item, ItemResult result);
   void publish_report(lifecycle::Instant now);
@@ -125,10 +127,10 @@ class Supervisor final : private ipc::Observer {
   void count_peers();
   void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
-  /// After word of it: peers that are gone waited for that, and in run mode somebody is to be left
-  /// to end the engine without its shim.
+  /// After its end was reported: peers that are gone waited for that, and in run mode a process has
+  /// to remain that ends the engine without its shim.
   void watch_engine(ipc::PeerId shim);
-  /// Something changed that probes and watchers show; told once, at the end of this turn.
+  /// Something changed that probes and watchers show; published once, at the end of this turn.
   void changed();
   void refresh();
 

@@ -1,4 +1,4 @@
-// What the parts of the supervisor tell each other.
+// What the parts of the supervisor report to each other.
 #include <string_view>
 
 #include "base/clock.hpp"
@@ -9,7 +9,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Work of which nothing moves for so long has the engine's own counters read.
+/// When no work moves for so long, the engine's own counters are read.
 constexpr lifecycle::Duration kStillIsSeen{2'000};
 
 }  // namespace
@@ -46,7 +46,7 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
-  // Before tokens that stand still say something, the counter has to be read again.
+  // Before tokens that stand still prove something, the counter has to be read again.
   lifecycle::EngineHealth const& health = core_.health();
   bool const stands_still = health.settings().tokens_show_stalls &&
                             health.progress.still_for(monotonic_now()) >= kStillIsSeen;
@@ -184,7 +184,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
 }
 
 /// The server of an engine with several processes answers its checks for up to 2 s after its core
-/// has died. The shim sees each process, and its word may be a moment behind a check's.
+/// has died. The shim sees each process, and its report may come a moment after a check's.
 lifecycle::Duration Supervisor::server_outlives_engine() const {
   constexpr lifecycle::Duration kWithoutShim{2'000};
   constexpr lifecycle::Duration kWithShim{300};
@@ -194,7 +194,7 @@ lifecycle::Duration Supervisor::server_outlives_engine() const {
   return core_.snapshot().shim_connected ? kWithShim : kWithoutShim;
 }
 
-/// An error of the engine may be its death where somebody would confirm that: the shim, or a check
+/// An error of the engine may be its death where something would confirm that: the shim, or a check
 /// that fails outside of a stop.
 bool Supervisor::engine_may_be_dying() const {
   lifecycle::Snapshot const now = core_.snapshot();
@@ -210,7 +210,7 @@ IngressSession::Listeners Supervisor::ingress_listeners() {
   return {.engine_may_be_gone =
               [this] {
                 // A shim whose container was killed ends its connection before the engine does, and
-                // until the core gives it up nobody knows.
+                // until the core gives it up that is not known.
                 return core_.snapshot().engine == lifecycle::EngineState::running;
               },
           .engine_may_be_dying = [this] { return engine_may_be_dying(); },

@@ -24,7 +24,7 @@ bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;
 }
 
-/// The ingress asks by a call; a peer is told on the wire, in the order of what else it is told.
+/// The ingress asks by a call; a peer is notified on the wire, in the order of its other messages.
 bool finds_it_in_reply(CoreLoop const& loop, auto const& decision) {
   return is_relayed(decision.peer) && loop.is_in_reply(decision.peer, decision.id);
 }
@@ -55,7 +55,7 @@ bool Supervisor::send_ahead(lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
   auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);
   if (cancel == nullptr || cancel->by) {
-    return false;  // sent with what else this turn has for the same peers
+    return false;  // sent with whatever else this turn has for the same peers
   }
   for (lifecycle::Action const& action : actions) {
     if (auto const* const ready = std::get_if<lifecycle::CancelsReady>(&action)) {
@@ -92,7 +92,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   events_.report(now, action);
   std::visit(
       Overloaded{
-          // These were carried out before anything was told.
+          // These were carried out before anything was reported.
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
           [](act::SignalEngine const&) {},
           [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
@@ -145,7 +145,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::PublishReport const&) { publish_report(now); },
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
           [&](act::ExitSupervisor const& order) { end(order.code); },
-          // Answers are the loop's matter; notes have been counted and told above.
+          // Answers are the loop's matter; notes have been counted and reported above.
           [](act::Refuse const&) {}, [](act::Answer const&) {},
           [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
           [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
@@ -175,7 +175,7 @@ void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& 
                 .report = will_json(core_.report(now), order.phase, core_.snapshot().in_flight)});
 }
 
-/// The shim was told before.
+/// The shim was notified before.
 void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
   sdks_.broadcast(ipc::PhaseChange{order.phase, order.deadline});
   ingress_.phase(order.phase);
@@ -229,7 +229,7 @@ void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
 
 void Supervisor::publish_report(lifecycle::Instant now) {
   lifecycle::Report const report = core_.report(now);
-  // The last that was told of it was that it ran: its shim is lost, so nobody knows how it ended.
+  // The last report about it was that it ran: its shim is lost, so it is not known how it ended.
   bool const end_is_unknown = report.engine == lifecycle::EngineState::exited &&
                               shim_.engine().state == ipc::EngineState::running;
   report_.publish(report_json(

@@ -90,7 +90,7 @@ def helm(request, tmp_path_factory):
 
 @pytest.fixture
 def accepted(tmp_path):
-    """Whether lastcall has nothing to say about a configuration, not even a warning."""
+    """Whether lastcall has nothing to report about a configuration, not even a warning."""
 
     def check(config):
         path = tmp_path / "lastcall.yaml"
@@ -107,7 +107,7 @@ def accepted(tmp_path):
 
 @pytest.fixture
 def accepted_words(tmp_path):
-    """The same for what a command line says, on top of a file's text."""
+    """The same for what a command line sets, on top of a file's text."""
 
     def check(words, text=""):
         path = tmp_path / "lastcall.yaml"

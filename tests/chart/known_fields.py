@@ -1,4 +1,4 @@
-"""Which fields Kubernetes knows, for the objects that the chart renders.
+"""The fields that Kubernetes knows, for the objects that the chart renders.
 
 Neither Helm nor an offline kubectl refuses an unknown field, and an API server drops it unless it
 is asked not to: a typo in a template would be a setting that silently is not there.

@@ -15,7 +15,7 @@ FORMS = {"native": "1.34.0", "plain": "1.28.0"}
 
 
 def injected(helm, folder, pod, *, kube="1.34.0", values=None, check=True):
-    """A pod that a chart of somebody else's renders through the library."""
+    """A pod that another chart renders through the library."""
     file = folder / "values.yaml"
     template = {key: pod[key] for key in ("metadata", "spec")}
     file.write_text(yaml.safe_dump({"template": template, "lastcall": values or {}}))

@@ -16,7 +16,7 @@ KUBERNETES = (
 
 
 def breaches(pod):
-    """Of the profile 'restricted', v1.32, in words; those of 'baseline' are among them."""
+    """What breaks the profile 'restricted', v1.32, in words; it includes 'baseline'."""
     found = [f"{key} is set" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key)]
     for volume in pod.get("volumes", []):
         kinds = set(volume) - {"name"}
@@ -85,7 +85,7 @@ def test_the_pages_policy_admits_clients_and_scrapes_at_the_charts_ports(helm):
 
 
 def test_the_pages_policies_let_the_router_reach_its_workers(helm):
-    """Each selects its own pods alone, and what one lets out the other lets in."""
+    """Each selects its own pods alone, and one lets in what the other lets out."""
     workers, routers = (documented("NetworkPolicy", name)["spec"]
                         for name in ("qwen-lastcall", "qwen-lastcall-router"))  # fmt: skip
     objects = helm.all_objects("-f", DEMO, "--set", "config.ingress.enabled=true",

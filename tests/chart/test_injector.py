@@ -17,7 +17,7 @@ def policies(helm, *settings, kube="1.34.0"):
 
 
 def fingerprint(objects):
-    """Of what a server evaluates, whatever the release is called and whichever namespaces."""
+    """What a server evaluates, whatever the release is called and whichever namespaces."""
     specs = [objects[kind]["spec"] for kind in sorted(objects) if kind.endswith("Policy")]
     for spec in specs:
         spec["matchConstraints"].pop("namespaceSelector")

@@ -1,4 +1,5 @@
-"""The injector where no policy can be: a Deployment of the webhook, and what tells API servers."""
+"""The injector where no policy can be: a Deployment of the webhook, and what registers it with API
+servers."""
 
 import subprocess
 

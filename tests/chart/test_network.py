@@ -1,4 +1,5 @@
-"""Ports of a pod: where the engine serves, who takes the requests, and who has to reach what."""
+"""Ports of a pod: where the engine serves, which container takes the requests, and which peer has
+to reach what."""
 
 import pytest
 from conftest import DEMO, VLLM, container, sets

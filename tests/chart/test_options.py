@@ -59,7 +59,7 @@ def test_null_takes_a_part_of_the_sidecar_away(helm, key):
 
 
 def test_null_never_turns_something_on(helm):
-    """Kubernetes mounts a token unless it is told not to."""
+    """Kubernetes mounts a token unless it is asked not to."""
     keys = ("automountServiceAccountToken", "shareProcessNamespace", "dnsPolicy",
             "podSecurityContext", "updateStrategy", "config", "serviceAccount")  # fmt: skip
     spec = deployment(helm, *[f"{key}=null" for key in keys])["spec"]

@@ -44,7 +44,7 @@ def test_one_container_without_makes_it_burstable(helm):
 
 @MODES
 def test_a_quota_finds_both_limits_in_each_container(helm, mode, kube):
-    """Of a ResourceQuota with limits.cpu and limits.memory: without them a pod is refused."""
+    """As a ResourceQuota with limits.cpu and limits.memory asks: without them a pod is refused."""
     words = [f"{name}.resources.limits.cpu=1" for name in ("install", "sidecar", "engine")]
     words += ["engine.resources.limits.memory=1Gi", f"mode={mode}"]
     pod = helm.pod("-f", DEMO, *sets(*words), kube=kube)

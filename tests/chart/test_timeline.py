@@ -1,4 +1,4 @@
-"""NOTES.txt says when what happens in a stop; `lastcall plan` is what is true."""
+"""NOTES.txt says what happens when in a stop; `lastcall plan` is what is true."""
 
 import re
 import subprocess

@@ -9,7 +9,7 @@ its command:
   {"id", "op": "load", "path", "body", "pause"}    starts requests one after the other, for ever
   {"op": "targets", "id", "targets": [base URLs]}  where the load of that id goes from now on
   {"op": "finish", "id"}                           -> the load's sums: {"outcomes", "problems"}
-The end of a stream says how it ended: `completed` (its final chunk and [DONE] were there) with its
+The end of a stream shows how it ended: `completed` (its final chunk and [DONE] were there) with its
 text, `error` with the kind that the error event names, `refused` with the status, or `cut`.
 
 Threads: one reads commands, one a request; one lock for stdout. Only the standard library.

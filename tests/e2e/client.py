@@ -14,7 +14,7 @@ PATIENCE = 60
 
 
 def wait_until(holds, what, patience=PATIENCE, pause=0.1):
-    """Polls; returns what `holds` returned first that counts as true."""
+    """Polls; returns the first true result of `holds`."""
     deadline = time.monotonic() + patience
     while True:
         found = holds()
@@ -65,7 +65,7 @@ class Client:
         return number, answers
 
     def get(self, url):
-        """(status, body); status None: nobody answers."""
+        """(status, body); status None: nothing answers."""
         answer = self.send(op="get", url=url)[1].next()
         return answer["status"], answer["body"]
 

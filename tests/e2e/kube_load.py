@@ -6,13 +6,14 @@ import threading
 
 from client import wait_until
 
-# Under load endpoints change late and so does whoever follows them: as long as the grace allows.
+# Under load endpoints change late and so do the clients that follow them: as long as the grace
+# allows.
 PATIENT = {"shutdown": {"late_accept": "7s"}}
 
 
 @contextlib.contextmanager
 def followed(release, number, targets):
-    """Keeps a load on the endpoints that are told, as soon as they are."""
+    """Keeps a load on the endpoints that are given, as soon as they are."""
     over = threading.Event()
 
     def push():

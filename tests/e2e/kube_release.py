@@ -137,14 +137,14 @@ class Release:
     # --- looking
 
     def pods(self):
-        """Of the engine, those that are being deleted left out."""
+        """The engine's pods, without those that are being deleted."""
         found = json.loads(
             self.kubectl("get", "pods", "-l", self.engines, "-o", "json")
         )["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def names(self):
-        """Of the engine's pods, those on their way included."""
+        """The names of the engine's pods, those on their way included."""
         found = self.kubectl("get", "pods", "-l", self.engines, "-o", "name")
         return {name.removeprefix("pod/") for name in found.split()}
 
@@ -253,9 +253,10 @@ def revived(release, name):
 
 
 def last_exit(states, name):
-    """Exit code of a container in the last state of its pod that tells one.
+    """Exit code of a container in the last state of its pod that has one.
 
-    Nothing: the kubelet removed the pod without telling, as old ones do. The report tells it too.
+    Nothing: the kubelet removed the pod without reporting it, as old ones do. The report has it
+    too.
     """
     for state in reversed(states.states()):
         for each in state["status"].get("containerStatuses", []):

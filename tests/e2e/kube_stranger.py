@@ -1,4 +1,4 @@
-"""An engine's Deployment and Service as somebody else writes them, and the ways in for lastcall."""
+"""An engine's Deployment and Service as others write them, and the ways in for lastcall."""
 
 import copy
 import json
@@ -16,13 +16,13 @@ INJECTOR = os.path.join(ROOT, "charts/lastcall-injector")
 BUILD = os.path.abspath(os.environ.get("LASTCALL_BUILD_DIR", os.path.join(ROOT, "build/dev")))
 PROGRAMS = os.path.join(BUILD, "supervisor/cli")
 LABELS = {"app.kubernetes.io/instance": "x"}
-# What a user of the command says where images have other names than those of a release.
+# The words that a user of the command adds where images have other names than those of a release.
 WORDS = ["--container=vllm", "--set=engine.kind=vllm", f"--image=localhost/lastcall:{TAG}",
          f"--shim-image=localhost/lastcall-shim:{TAG}"]  # fmt: skip
 
 
 def version_of_policies():
-    """What the API server has of MutatingAdmissionPolicy, the newest first."""
+    """The versions of MutatingAdmissionPolicy that the API server has, the newest first."""
     served = call(KUBECTL, "api-versions").split()
     group = "admissionregistration.k8s.io"
     found = [
@@ -88,7 +88,7 @@ class Stranger(Release):
         self.kubectl("rollout", "status", "deployment/x-lastcall", "--timeout=150s")
 
     def replaced(self, change):
-        """The Deployment's pods after a change by which all of them are made anew."""
+        """The Deployment's pods after a change by which all of them are made again."""
         old = self.names()
         change()
         self.settled()
@@ -108,7 +108,7 @@ class Stranger(Release):
         self.kubectl("apply", "-f", "-", text=made)
 
     def post_render(self, folder):
-        """Their chart, which nobody changes, with a flag of Helm's."""
+        """Their chart, unchanged, with a flag of Helm's."""
         chart = os.path.join(folder, "vllm-stack")
         os.makedirs(os.path.join(chart, "templates"))
         with open(os.path.join(chart, "Chart.yaml"), "w") as file:
@@ -136,7 +136,7 @@ def names_of(pod):
 
 
 def comparable(pod):
-    """Its spec without what the API server, the scheduler and service accounts say."""
+    """Its spec without what the API server, the scheduler and service accounts add."""
     spec = copy.deepcopy(pod["spec"])
     spec.pop("nodeName", None)
     spec["volumes"] = [v for v in spec["volumes"] if not v["name"].startswith("kube-api-access")]

@@ -163,7 +163,7 @@ containerRuntimeEndpoint: unix://$node/containerd.sock
 failCgroupV1: false
 cgroupDriver: cgroupfs
 enforceNodeAllocatable: []
-# Nobody could pull again what was collected.
+# What was collected could not be pulled again.
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 failSwapOn: false

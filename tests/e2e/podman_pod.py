@@ -160,7 +160,7 @@ class PodmanPod:
         return [record["report"] for record in self.records() if "report" in record]
 
     def events(self, kind):
-        """Instants (CLOCK_MONOTONIC, ms) of what the core was told; needs log level debug."""
+        """Instants (CLOCK_MONOTONIC, ms) of the core's events; needs log level debug."""
         steps = [record for record in self.records() if record["msg"] == "step"]
         return [step["at_ms"] for step in steps if step["event"]["type"] == kind]
 
@@ -188,11 +188,11 @@ class PodmanPod:
         return pid
 
     def pid(self, name):
-        """Of its PID 1. While it is started podman says 0, to which a KILL would be for us all."""
+        """Its PID 1's. While it is started podman has 0, to which a KILL would be for us all."""
         return wait_until(lambda: self.state(name)["Pid"], f"{name} runs")
 
     def kill_and_watch(self, name):
-        """When its PID 1 had ended, as its pidfd says: CLOCK_MONOTONIC, ms."""
+        """When its PID 1 had ended, as its pidfd reports: CLOCK_MONOTONIC, ms."""
         process = os.pidfd_open(self.pid(name))
         with os.fdopen(process, "rb", buffering=0):
             ended = select.poll()

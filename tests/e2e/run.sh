@@ -21,7 +21,7 @@ store=build/e2e/podman
 with_podman=(tests/e2e/podman_env.sh "$store")
 mkdir -p build/e2e build/results
 
-# What only a trial tells: overlay mounts and cgroups for a container of the shim alone.
+# Only a trial shows it: overlay mounts and cgroups for a container of the shim alone.
 try_container() {
   local rootfs=build/e2e/trial
   mkdir -p "$rootfs"

@@ -28,7 +28,7 @@ def test_an_engine_of_another_user_is_served_alike(make_release, who):
     gone(release, name)
     assert last_exit(states, "engine") in (0, None)
     [report] = reports_in(log.text())
-    # Its SDK was let in too: it told what was in flight.
+    # Its SDK was let in too: it reported what was in flight.
     assert (report["in_flight"], report["requests"]["completed"]) == ("sdk", 1)
 
 
@@ -53,7 +53,7 @@ def test_an_engine_that_the_kernel_kills_for_its_memory_is_restarted_and_says_so
 
 
 def test_the_values_for_vllm_give_a_pod_that_serves_and_drains_by_the_engines_gauges(make_release):
-    """Only the images are others, and there is no GPU and nobody who provides volumes."""
+    """Only the images are others, and there is no GPU and no provider of volumes."""
     release = make_release(
         example="vllm.yaml", engine={"resources": {"limits": {"nvidia.com/gpu": "0"}}},
         persistence={"enabled": False},

@@ -13,7 +13,7 @@ from kube_release import gone, last_exit, revived
 
 
 def restarts(states, name):
-    """Of a container, as many as any state of its pod told."""
+    """The restarts of a container: as many as any state of its pod showed."""
     return max(
         each["restartCount"]
         for state in states.states()

@@ -16,7 +16,7 @@ OURS = {"image": "lastcall", "shimImage": "lastcall-shim", "engine.image": "last
 
 
 def commands():
-    """As README has them, of the block that installs the demo engine, behind the one that makes the
+    """As README has them, of the block that installs the demo engine, after the one that makes the
     images and gives them to the cluster: run.sh has done that."""
     with open(os.path.join(ROOT, "README.md")) as file:
         blocks = re.findall(r"^```sh\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
@@ -70,7 +70,7 @@ def test_the_three_commands_of_readme_lead_to_a_metric_and_the_status_page(clust
 
 
 def test_helm_test_asks_the_pod_and_passes(cluster):
-    """With the values of README, as somebody would after the install."""
+    """With the values of README, as a user would after the install."""
     install = here(commands()[0], cluster, 7090)
     subprocess.run(install, shell=True, check=True, timeout=170, cwd=ROOT)
     done = subprocess.run(

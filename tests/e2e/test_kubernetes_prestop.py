@@ -39,7 +39,8 @@ def test_the_hook_of_a_deleted_pod_holds_the_signal_until_the_streams_have_ended
     streams = [release.stream(max_tokens=320) for _ in range(3)]
     release.kubectl("delete", "pod", name, "--wait=false")
     hook = wait_until(lambda: status(release, name).get("prestop"), "the kubelet's call")
-    # The supervisor's own hook is what tells a deletion from a restart of the engine's container.
+    # The supervisor's own hook is what distinguishes a deletion from a restart of the engine's
+    # container.
     wait_until(lambda: status(release, name)["prestop"]["deletion"], "deletion evidence")
     assert hook["waits"] is True
     refusal = release.kubectl("exec", name, "-c", "lastcall", "--", "sh", "-c",
@@ -83,14 +84,14 @@ def inside(release, name, command):
 
 
 def restart_engine(release, name, log):
-    """Of a pod with the probe UNLESS_ILL."""
+    """The one of a pod with the probe UNLESS_ILL, by making it ill."""
     inside(release, name, "touch /tmp/ill")
     wait_until(lambda: "preStop called" in messages(log), "the kubelet's call", 90)
     inside(release, name, "rm /tmp/ill")
 
 
 def replace_liveness(release, probe):
-    """Of the engine's container, in every new pod."""
+    """The engine's container gets the probe, in every new pod."""
     spec = json.loads(release.kubectl("get", "deployment", "x-lastcall", "-o", "json"))["spec"]
     names = [each["name"] for each in spec["template"]["spec"]["containers"]]
     path = f"/spec/template/spec/containers/{names.index('engine')}/livenessProbe"

@@ -21,7 +21,7 @@ def records(log):
 
 
 def position(found, **wanted):
-    """Of the first record that has all of it."""
+    """The place of the first record that has all of it."""
     return next(
         i for i, record in enumerate(found)
         if all(record.get(key) == value for key, value in wanted.items())

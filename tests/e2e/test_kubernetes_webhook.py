@@ -14,7 +14,7 @@ from kube_release import HELM, KUBECTL, TAG, call
 from kube_stranger import PROGRAMS, inject_into
 from test_kubernetes_injection import GOLDEN, PODS, asking, without_token
 
-# Until the kubelet has written a Secret anew, and Deployments are back.
+# Until the kubelet has written a Secret again, and Deployments are back.
 PATIENCE = 150
 IMAGES = {f"{name}:0.1.0": f"localhost/{name}:{TAG}" for name in ("lastcall", "lastcall-shim")}
 
@@ -151,7 +151,7 @@ def test_without_a_webhook_only_pods_that_ask_depend_on_its_policy(cluster):
                    patience=PATIENCE)  # fmt: skip
         assert not with_lastcall(cluster.made(asks))
     finally:
-        call(KUBECTL, "delete", configuration)  # Helm makes both anew
+        call(KUBECTL, "delete", configuration)  # Helm makes both again
         cluster.upgrade()
     wait_until(lambda: with_lastcall(cluster.made(asks)), "injection again", patience=PATIENCE)
 

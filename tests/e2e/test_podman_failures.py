@@ -1,4 +1,4 @@
-"""An engine that fails is told to Kubernetes by its container's exit code, whatever it said."""
+"""Kubernetes gets an engine's failure by its container's exit code, whatever it wrote."""
 
 import pytest
 from client import wait_until

@@ -1,4 +1,4 @@
-"""Stops of a pod of separate containers: who gets the signal first makes no difference."""
+"""Stops of a pod of separate containers: the order of the signals makes no difference."""
 
 import pytest
 from client import wait_until

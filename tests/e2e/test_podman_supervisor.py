@@ -76,7 +76,7 @@ def test_without_a_supervisor_the_engine_starts_all_the_same(make_pod):
 def test_a_killed_shim_is_noticed_within_100_ms(make_pod):
     """Without a handle on its process it would be a second, for a shim that only reconnects.
 
-    A busy machine may be late with anything: that it was in time once shows what tells.
+    A busy machine may be late with anything: that it was in time once shows what reports it.
     """
     pod = make_pod(log={"level": "debug"}).start()
     took = []

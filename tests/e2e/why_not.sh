@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints why containers cannot run here, or nothing: what no package could mend.
+# Prints why containers cannot run here, or nothing: only reasons that no package could mend.
 set -euo pipefail
 if ((EUID != 0)); then
   echo 'containers need root'

@@ -1,4 +1,4 @@
-"""What a router and a worker have said to each other, byte by byte, and the legs that are in it."""
+"""What a router and a worker have sent to each other, byte by byte, and the legs that are in it."""
 
 import http.client
 import io
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 class _Kept(io.BytesIO):
-    """Several responses behind one another: reading one to its end must not close it."""
+    """Several responses one after the other: reading one to its end must not close it."""
 
     def close(self):
         pass
@@ -90,7 +90,7 @@ class Recorder:
 
     def __init__(self, port):
         self.target = port
-        self._talks = []  # (what the router said, what the worker said)
+        self._talks = []  # (what the router sent, what the worker sent)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self._listener.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"

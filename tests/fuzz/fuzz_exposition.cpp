@@ -1,4 +1,4 @@
-// An engine's metrics, merged with ours. Checked: ours comes first and whole, every line behind it
+// An engine's metrics, merged with ours. Checked: ours comes first and whole, every line after it
 // is one of the engine's that a scraper can read, and OpenMetrics has its one end.
 #include <cstdint>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 //  1. where each request ends, its method, target and body are the same for all, or the difference
 //     is one that http_differences.cpp lists;
 //  2. what we send to the engine for those that we take is the same requests for the others, and
-//     nothing besides: no request travels inside another one;
+//     nothing else: no request travels inside another one;
 //  3. our work grows with the bytes alone, however many requests they are.
 #include <charconv>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace lastcall;
 
-/// As the ingress does: a chunked body is chunked anew, a length stays.
+/// As the ingress does: a chunked body is chunked again, a length stays.
 void write_body(std::string& out, std::string_view body, relay::Framing const& framing) {
   if (framing.kind != relay::Framing::Kind::chunked) {
     out.append(body);

@@ -1,5 +1,5 @@
 // Injection into any bytes, and into manifests in any layout (manifest_grammar.hpp). Checked:
-//  1. what inject_properties.hpp says, of both;
+//  1. what inject_properties.hpp checks, for both;
 //  2. a manifest that keeps to the grammar is never refused, and gets a sidecar;
 //  3. of it every byte stays, in its order, where no number was too small and nothing was null.
 #include <cstddef>

@@ -1,11 +1,11 @@
 // Lines that are derived from the protocol's grammar, with at most one thing wrong in each. The
 // order of keys, white space, escapes, unknown keys, and earlier members of the same name are all
 // chosen. Checked:
-//  1. a line that keeps to the grammar is read, in the other order and spelling too, and says
+//  1. a line that keeps to the grammar is read, in the other order and spelling too, and contains
 //     afterwards what it was derived from;
 //  2. a line with one bad field is a bad_field that names the field, keeps the seq, and lets the
 //     peer stay;
-//  3. what the supervisor can say to a shim, the shim reads, and reads the same.
+//  3. what the supervisor can send to a shim, the shim reads, and reads the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ constexpr std::string_view kPieces[] = {
     "a",      "Qwen/Qwen3-0.6B", "\"",         "\\", "\n",    "\x01", "/",
     "\u00e9", "\u20ac",          "\U0001f600", "{}", "req-7", "\x7f"};
 
-/// What is wrong with a line, if anything is.
+/// The fault of a line, if it has one.
 struct Spoiled {
   bool wanted = false;
   std::string name;  // of the field, with the object around it
@@ -239,7 +239,7 @@ std::string write(Choices& choose, Members members) {
   std::abort();
 }
 
-/// A field may be left out again where it says what is assumed without it.
+/// A field may be left out again where it has the value that is assumed without it.
 void check_meaning(Members const& members, std::string_view line, std::string const& again) {
   Json const said = Json::parse(again);
   for (auto const& [name, value] : members) {

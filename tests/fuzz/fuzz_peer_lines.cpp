@@ -1,4 +1,4 @@
-// Peers that say anything, in any order: the real codec, sessions and core; sockets and log are
+// Peers that send anything, in any order: the real codec, sessions and core; sockets and log are
 // fakes that take their place at the linker. An input is lines:
 //   N TEXT   peer N (0 to 3) says TEXT; the first that it says must be a hello
 //   x N      its connection ends        k N   its process ends        t   half a second passes
@@ -176,7 +176,7 @@ class World : public runtime::EventSink {
   }
 
  private:
-  /// Whom the fake server never calls, and what it never runs on.
+  /// The parts that the fake server never calls, and those that it never runs on.
   class Nobody : public ipc::Observer {
     void hello(PeerId, ipc::Hello&&) override {}
     void message(PeerId, ipc::ToSupervisor&&, ipc::Seq) override {}

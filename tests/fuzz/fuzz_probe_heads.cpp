@@ -1,8 +1,8 @@
-// What anybody can send to the ports for probes, hooks and operators, up to the end of its head.
+// What any client can send to the ports for probes, hooks and operators, up to the end of its head.
 // Checked, on a stack as small as that of the threads that read it:
 //  1. the answer is one whole response, which our own parser reads to its end;
 //  2. the handler is asked at most once, with a path and headers that hold no line end;
-//  3. what is no head never reaches the handler.
+//  3. what is not a head never reaches the handler.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -42,7 +42,7 @@ void check_request(probes::Request const& request) {
   }
 }
 
-/// One response up to its last byte, and nothing behind it.
+/// One response up to its last byte, and nothing after it.
 bool is_whole(std::string answer, bool is_head) {
   relay::ResponseReader reader;
   relay::ReadHead head;
@@ -66,7 +66,7 @@ void check(std::string_view bytes) {
                          .headers = {{"X-Path", request.path}}};
   });
   require(asked <= 1);
-  // Nobody knows whether a bad head was that of a HEAD.
+  // It is not known whether a bad head was that of a HEAD.
   require(is_whole(answer, is_head) || (asked == 0 && is_whole(answer, true)));
   require(probes::answer_head(bytes, [](auto const&) { return std::nullopt; }).empty() ==
           (asked == 1));

@@ -1,4 +1,4 @@
-// What the supervisor, or whoever sits on its socket, can send to the shim. Checked:
+// What the supervisor, or another process on its socket, can send to the shim. Checked:
 //  1. lines are the same however the bytes arrive, and none is longer than the limit;
 //  2. the shim's own JSON takes exactly what the supervisor's reader takes for an object;
 //  3. a problem has words, and what is answered to it is one valid line.
@@ -23,7 +23,7 @@ namespace {
 
 using namespace lastcall;
 
-// What the shim takes an error for that names no code.
+// What the shim takes an error without a code for.
 constexpr std::string_view kNoErrorCode = "\"unknown\"";
 
 void require(bool condition) {

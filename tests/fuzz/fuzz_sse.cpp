@@ -2,7 +2,7 @@
 // kinds of line ends, errors in several shapes. Checked against a reader of the standard that keeps
 // everything:
 //  1. the boundary, the number of events and the first suspect, however the bytes arrive;
-//  2. a stream that is cut at the boundary, with an error event behind it, is for a client exactly
+//  2. a stream that is cut at the boundary, with an error event after it, is for a client exactly
 //     the events before and then that error: nothing half, nothing twice.
 #include <algorithm>
 #include <cstddef>
@@ -79,8 +79,8 @@ std::string derive(fuzz::Choices& choose) {
 
 struct Line {
   std::string_view text;
-  std::size_t first_end = 0;  // behind its end, or between the halves of that
-  std::size_t end = 0;        // behind all of its end
+  std::size_t first_end = 0;  // after its end, or between the halves of that
+  std::size_t end = 0;        // after all of its end
 };
 
 /// Complete lines only.
@@ -161,7 +161,7 @@ Known scan(std::string_view stream, std::vector<std::size_t> const& steps) {
 
 using Event = std::pair<std::string, std::string>;  // its name and its data
 
-/// What a client dispatches. Source: the HTML standard, 9.2.6.
+/// The events that a client dispatches. Source: the HTML standard, 9.2.6.
 std::vector<Event> dispatched(std::string_view stream) {
   std::vector<Event> events;
   Event event;

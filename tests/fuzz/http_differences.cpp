@@ -1,5 +1,5 @@
-// What is known to be read differently, and why that is no defect of ours. tests/fuzz/README.md has
-// the same list in words; a test holds the two together.
+// What is known to be read differently, and why that is not a defect of ours. tests/fuzz/README.md
+// has the same list in words; a test holds the two together.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -56,7 +56,7 @@ struct Seen {
   bool refuses(std::string_view why) const { return theirs == nullptr && other.why == why; }
 };
 
-/// What follows `lower_case` to the end of its line, wherever it is.
+/// The text after `lower_case` to the end of its line, wherever it is.
 bool any_line(std::string_view bytes, std::string_view lower_case,
               bool (*is_it)(std::string_view)) {
   auto const is_same = [](char a, char b) { return relay::http_text::lower(a) == b; };

@@ -2,11 +2,11 @@
 // two that others wrote. What they see differently is how requests are smuggled.
 //
 // Rules:
-//  1. Each message is read on its own, as the first one of a connection: what a message says about
-//     the connection's end has no influence on where the next one begins.
+//  1. Each message is read on its own, as the first one of a connection: what a message states
+//     about the connection's end has no influence on where the next one begins.
 //  2. Bodies are the payload alone: chunk sizes, extensions and trailers are not in them.
-//  3. Nobody needs more than the bytes that there are: a length says what is missing, and nothing
-//     is set aside for it.
+//  3. No parser needs more than the bytes that there are: a length shows what is missing, and
+//     nothing is set aside for it.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Message {
   friend bool operator==(Message const&, Message const&) = default;
 };
 
-/// Why no further message was read.
+/// The reason why no further message was read.
 enum class Stopped : std::uint8_t {
   at_end,      // the bytes ended where a message may begin
   incomplete,  // a message has begun and is not complete
@@ -56,7 +56,8 @@ inline constexpr std::array<OtherParser, 2> kOtherParsers{
 /// http_differences.cpp does not list ends the process.
 void compare_readings(std::string_view stream, Side side);
 
-/// What would travel on: messages of ours, which each other parser must take for exactly `bodies`.
+/// Checks what would travel on: messages of ours, which each other parser must take for exactly
+/// `bodies`.
 void compare_written(std::string_view stream, Side side, std::vector<std::string> const& bodies);
 
 }  // namespace lastcall::fuzz

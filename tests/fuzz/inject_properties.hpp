@@ -8,7 +8,8 @@
 
 namespace lastcall::fuzz {
 
-/// What is wrong; empty: nothing. A refusal is no fault, but for one without a place or a reason.
+/// Returns what is wrong; empty: nothing. A refusal is not a fault, except one without a place or a
+/// reason.
 inline std::string fault_of(std::string const& manifests, inject::Options const& options) {
   using inject::Outcome;
   auto const of = [](std::string const& text) {

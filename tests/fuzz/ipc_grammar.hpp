@@ -18,12 +18,12 @@ struct Key {
     boolean,  //
     number,   // `least` to `most`
     word,     // of `words`
-    newer,    // of `words`, and others are no error
+    newer,    // of `words`, and others are not an error
     signal,   //
     change,   // a number, or null, which means something
     share,    // 0 to 1, or null
     object,   // of `inner`
-    any,      // an object that nobody looks into
+    any,      // an object that is not looked into
     report,   // a text of up to `most` bytes that is an object
     fixed,    // just that one of `words`
   };
@@ -39,7 +39,7 @@ struct Key {
 struct Row {
   std::string_view op;
   std::span<Key const> keys;
-  bool for_shim = false;  // of what the supervisor says
+  bool for_shim = false;  // of what the supervisor sends
 };
 
 std::span<Row const> to_supervisor_rows();

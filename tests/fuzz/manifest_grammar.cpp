@@ -301,7 +301,7 @@ class Layout {
     }
   }
 
-  /// Behind "key:" or "-", with the line's end.
+  /// After "key:" or "-", with the line's end.
   void value(Thing const& thing, std::size_t indent, std::string& out) {
     bool const is_collection = thing.kind == Thing::Kind::list || thing.kind == Thing::Kind::map;
     bool const is_empty = thing.items.empty() && thing.entries.empty();

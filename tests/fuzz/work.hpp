@@ -4,8 +4,8 @@
 // counts as coverage.
 //
 // A step is an edge of the control flow (the compiler calls a hook on each), or 16 bytes that a
-// function of the C library looked at or moved. No clock: the same input has the same number. Not
-// counted is what other libraries do, and nothing is counted in a build that is not for fuzzing.
+// function of the C library looked at or moved. No clock: the same input has the same number. Steps
+// of other libraries are not counted, and nothing is counted in a build that is not for fuzzing.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ class ApiServer:
         self._slices = {}
         self._history = []  # (version, type, slice)
         self._ends = 0  # of watches
-        self.forgotten = 0  # a watch from before that version is told 410
+        self.forgotten = 0  # a watch from before that version gets 410
         self._version = 100
         self._changed = threading.Condition()
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -68,7 +68,8 @@ class ApiServer:
             self._changed.notify_all()
 
     def bookmark(self):
-        """Tells watches that all is heard up to a version which nothing else has told."""
+        """Notifies watches that everything was sent up to a version which nothing else has
+        reported."""
         with self._changed:
             self._version += 10
             only = {"kind": "EndpointSlice", "metadata": {"resourceVersion": str(self._version)}}

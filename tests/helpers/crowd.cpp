@@ -1,5 +1,5 @@
-// crowd NUMBER: so many processes that do nothing, which make each walk of /proc long; says how
-// many it has. They end with it: it is their parent, and they ask to be told of its death.
+// crowd NUMBER: so many processes that do nothing, which make each walk of /proc long; prints how
+// many it has. They end with it: it is their parent, and they ask to be notified of its death.
 #include <cstdlib>
 #include <string>
 

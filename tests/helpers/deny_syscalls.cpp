@@ -50,7 +50,7 @@ bool deny_process_primitives(unsigned error) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 7, 0),
       // A refused clone3 is ENOSYS everywhere, or glibc could start nothing.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 7, 0),
-      // Kernels before 6.5 know no pidfd of a socket's other end, and say so in their own way.
+      // Kernels before 6.5 know no pidfd of a socket's other end, and report it in their own way.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 4),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument(1)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOL_SOCKET, 0, 2),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An LLM engine for tests: OpenAI-compatible on the outside, as well or badly behaved as told.
+"""An LLM engine for tests: OpenAI-compatible on the outside, as well or badly behaved as asked.
 
     /usr/bin/python3 engine_sim.py --port 0 --port-file F [flags, see --help]
 
@@ -330,5 +330,5 @@ if __name__ == "__main__":
         worker_main(chosen)
     else:
         sys.stdout.flush()
-        # At once, as an engine that is told to end does: open connections are cut.
+        # At once, as an engine that has to end does: open connections are cut.
         os._exit(asyncio.run(Engine(chosen).live()))

@@ -1,5 +1,5 @@
 // Chains of processes that fork a successor and end, each in its own session, faster than a walk of
-// /proc can list them. Ends by itself after 20 s, should nobody manage to end it.
+// /proc can list them. Ends by itself after 20 s, if nothing manages to end it.
 //   fork_storm                 4 chains whose links live for 1 ms behind their successor's birth
 //   fork_storm MICROSECONDS    8 chains whose links live that long and end when they have forked
 #include <cstdlib>

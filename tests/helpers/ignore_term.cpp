@@ -5,7 +5,7 @@
 
 int main() {
   signal(SIGTERM, SIG_IGN);
-  alarm(120);  // should nobody end it
+  alarm(120);  // if nothing ends it
   say("ready");
   for (;;) {
     pause();

@@ -1,4 +1,4 @@
-// Leaves `argv[1]` (100) orphans that sleep for 0.3 s, says so, and stays until TERM (code 0).
+// Leaves `argv[1]` (100) orphans that sleep for 0.3 s, reports it, and stays until TERM (code 0).
 // With a second argument the orphans ignore TERM and stay as long as it does.
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     waitpid(middle, nullptr, 0);
   }
   signal(SIGTERM, [](int) { _exit(0); });
-  alarm(120);  // should nobody end it
+  alarm(120);  // if nothing ends it
   say("ready");
   for (;;) {
     pause();

@@ -119,7 +119,7 @@ class Peer {
     }
     std::size_t const choice = live.empty() ? 0 : below(random_, 8);
     if (choice < 3) {
-      // Ids sort in the order of their begin, so that a greeting names parents first.
+      // Ids sort in the order of their start, so that a greeting names parents first.
       std::string const id = name_ + "-" + std::to_string(100 + requests_.size());
       Request& made = requests_[id];
       made.parent = choice == 2 ? live[below(random_, live.size())] : "";
@@ -151,7 +151,7 @@ class Peer {
             R"({"op":"request.end","id":")" + id + R"(","outcome":")" + request.outcome + "\"}\n"};
   }
 
-  /// What the supervisor makes of a line.
+  /// The effect of a line on the supervisor.
   void arrives(Line const& line) {
     if (line.what == What::hello || line.what == What::progress) {
       return;
@@ -208,7 +208,7 @@ int dial(char const* path) {
   std::_Exit(1);
 }
 
-/// The supervisor has let in whoever came before: peers die faster than it can look at them, and
+/// The supervisor has let in all that came before: peers die faster than it can look at them, and
 /// those that find every place taken are refused.
 void wait_for_a_welcome(char const* path) {
   int const fd = dial(path);

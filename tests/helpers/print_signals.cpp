@@ -1,5 +1,5 @@
-// Says the number of every signal that it gets, `ready` first. Ends on a signal given as argument,
-// with the code given after it, else never.
+// Prints the number of every signal that it gets, `ready` first. Ends on a signal given as
+// argument, with the code given after it, else never.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>

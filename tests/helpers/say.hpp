@@ -1,4 +1,4 @@
-// How a helper tells the test that it is ready: one line on stdout, unbuffered.
+// How a helper notifies the test that it is ready: one line on stdout, unbuffered.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // An engine whose worker left session and group, and ignores TERM; the main process ends with code
-// 0 on TERM, or, with an argument, ignores it as well. Says `ready`, then the worker's number.
+// 0 on TERM, or, with an argument, ignores it as well. Prints `ready`, then the worker's number.
 #include <signal.h>
 
 #include "say.hpp"
@@ -29,7 +29,7 @@ int main(int argc, char**) {
   } else {
     signal(SIGTERM, [](int) { _exit(0); });
   }
-  alarm(120);  // should nobody end it
+  alarm(120);  // if nothing ends it
   say("ready");
   say(std::to_string(worker));
   for (;;) {

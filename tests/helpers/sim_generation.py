@@ -62,7 +62,7 @@ CORE_DIED = {"error": {"message": "EngineCore encountered an issue. See stack tr
 
 
 def given_text(body, chat):
-    """What of the answer is in the request: it is the text `t0 t1 t2 ...`, whatever is asked."""
+    """The part of the answer in the request: the text is `t0 t1 t2 ...`, whatever is asked."""
     if chat:
         last = (body.get("messages") or [{}])[-1]
         goes_on = body.get("continue_final_message") and last.get("role") == "assistant"
@@ -85,7 +85,7 @@ class Generation:
         options = body.get("stream_options") or {}
         self.usage = bool(options.get("include_usage"))
         self.tells_usage = self.usage and bool(options.get("continuous_usage_stats"))
-        self.given = given_text(body, self.chat)  # of the answer, which goes on behind it
+        self.given = given_text(body, self.chat)  # of the answer, which goes on after it
         self.begins_at = len(self.given.split())
         self.text = json.dumps(body)
         self.rank = 0  # of two, where the engine has them
@@ -204,7 +204,7 @@ class Generator:
             self.finish(generation)
 
     def rank_of(self, request):
-        """SGLang refuses a rank that is no number; vLLM and an older SGLang balance instead."""
+        """SGLang refuses a rank that is not a number; vLLM and an older SGLang balance instead."""
         told = request.headers.get("x-data-parallel-rank", "0")
         if self.options.no_rank_header or not (told.isdigit() or self.options.dp_ranks):
             return 0
@@ -289,7 +289,7 @@ class Generator:
             generation.nudge()
 
     def abort_all(self):
-        """As vLLM's engine does on its signal: who reads the stream takes it for a whole one."""
+        """As vLLM's engine does on its signal: a reader of the stream takes it for a whole one."""
         self.aborts = True
         for generation in [*self.running.values(), *self.queue]:
             generation.nudge()
@@ -304,7 +304,7 @@ class Generator:
         return True
 
     async def cut(self, connection, generation, headers):
-        """Ends a cancelled request so that nobody takes it for a finished one."""
+        """Ends a cancelled request so that no client takes it for a finished one."""
         if generation.gone:
             return False
         if self.core_is_dead and not generation.context.is_stopped():

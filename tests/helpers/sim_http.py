@@ -1,7 +1,7 @@
 """The HTTP/1.1 edge of engine_sim: requests in, answers and event streams out.
 
-Small on purpose: Content-Length bodies in, keep-alive, chunked streams out. What a server library
-would hide is the point here: a client that goes away is noticed at once, and a stream can be cut
+Small on purpose: Content-Length bodies in, keep-alive, chunked streams out. The point here is what
+a server library would hide: a client that goes away is noticed at once, and a stream can be cut
 without its final chunk.
 
 Threads: one event loop.

@@ -16,7 +16,7 @@ NAMES = {  # running, waiting, KV cache use, tokens
     "trtllm": ("trtllm_num_requests_running", "trtllm_num_requests_waiting",
                "trtllm_kv_cache_utilization", "trtllm_generation_tokens_total"),
 }  # fmt: skip
-# What a text may be instead of the truth.
+# The texts that may come instead of the truth.
 # `zero`: of the gauges alone; `still`: of the counter, too.
 MODES = ("true", "stale", "zero", "still", "absent", "nan", "half", "garbage", "error", "flood")
 

@@ -28,7 +28,7 @@ def eat_memory():
 
 
 def set_title(title):
-    """As Python's setproctitle does: the text takes the place of the command line. See proc(5)."""
+    """As Python's setproctitle does: the text replaces the command line. See proc(5)."""
     with open("/proc/self/stat", encoding="latin-1") as file:
         fields = file.read().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
@@ -37,7 +37,7 @@ def set_title(title):
 
 
 def worker_main(options):
-    """A child without work. Ends on TERM and with its parent, unless told otherwise."""
+    """A child without work. Ends on TERM and with its parent, unless asked otherwise."""
     if options.title:
         set_title(options.title)
 

@@ -18,7 +18,7 @@ int main() {
   }
   waitpid(middle, nullptr, 0);
   signal(SIGTERM, [](int) { _exit(0); });
-  alarm(120);  // should nobody end it
+  alarm(120);  // if nothing ends it
   say("ready");
   for (;;) {
     pause();

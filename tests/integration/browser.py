@@ -12,7 +12,7 @@ import urllib.request
 
 PATIENCE = 60.0
 
-# The contrast of every text that is shown to what lies behind it, as WCAG 2.1 computes it.
+# The contrast of every text that is shown to its background, as WCAG 2.1 computes it.
 CONTRASTS = """
 const rgb = text => (text.match(/[\\d.]+/g) || []).map(Number);
 const part = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;

@@ -1,4 +1,4 @@
-"""Heads that anybody can send to a listener for probes, hooks or operators, before any token."""
+"""Heads that any client can send to a listener for probes, hooks or operators, before any token."""
 
 import contextlib
 import socket
@@ -40,7 +40,7 @@ HEADS = {
 
 
 def answer_of(port, head):
-    """All that the listener says, up to its close."""
+    """All that the listener sends, up to its close."""
     said = b""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(head)

@@ -14,7 +14,7 @@ def in_time(measure, most, least=None, tries=5):
 
 
 def unless_late(attempt, late, tries=3):
-    """What an attempt gives. While `late` says of it that the machine was, another one is made.
+    """The result of an attempt. While `late` finds that the machine was late, another one is made.
 
     The last one counts as it is: what comes out wrong each time is ours.
     """

@@ -75,7 +75,7 @@ def open_process(process):
     """A pidfd of that process and of no other. ProcessLookupError if it is gone."""
     assert isinstance(process, KnownProcess)
     descriptor = os.pidfd_open(process)
-    # What is open now keeps its number, so what /proc says of the number is said of it.
+    # What is open now keeps its number, so what /proc shows for the number is about it.
     if stat_of(process) is None:
         os.close(descriptor)
         raise ProcessLookupError(f"the number of process {process} is another's now")
@@ -87,7 +87,7 @@ def monotonic_ms():
 
 
 def end_of(process, act=None, timeout=20):
-    """Does what is asked, and tells when the process had ended, in ms of CLOCK_MONOTONIC."""
+    """Does what is asked, and returns when the process had ended, in ms of CLOCK_MONOTONIC."""
     descriptor = open_process(process)
     try:
         if act:

@@ -293,7 +293,7 @@ class RealApi:
                   "application/merge-patch+json")  # fmt: skip
 
     def mark_ending(self, name):
-        """As `kubectl delete` does: a pod that has a node is there until its kubelet says."""
+        """As `kubectl delete` does: a pod that has a node is there until its kubelet reports."""
         self._ask("DELETE", self._path("pods", name), {"gracePeriodSeconds": 30})
 
     def remove(self, plural, name):

@@ -1,4 +1,4 @@
-"""The conformance kit: lastcall's own rows in short, and that the kit can tell a failure."""
+"""The conformance kit: lastcall's own rows in short, and that the kit can detect a failure."""
 
 import importlib
 import json
@@ -56,7 +56,7 @@ def test_lastcall_with_its_ingress_holds_the_quick_scenarios(tmp_path):
 
 
 def test_ten_seconds_of_grace_that_nobody_told_of_are_enough_for_run():
-    """Docker's default, PID 1, no configuration: nothing is killed, and clients are told."""
+    """Docker's default, PID 1, no configuration: nothing is killed, and clients are notified."""
     if not isolated():
         pytest.skip("no PID namespace can be made here")
     done = kit("lastcall-sdk", "--scenario", "grace-not-told", "--must-hold", "lastcall-sdk",

@@ -201,7 +201,7 @@ def test_the_private_config_touches_nothing_that_is_shared(tmp_path):
 
 
 def kinds(lines):
-    """Without times, ports and identities, and without what stands behind the picture's edge."""
+    """Without times, ports and identities, and without what is beyond the picture's edge."""
     return {re.sub(r"[0-9a-f]{8,}|\d+(\.\d+)?", "N", line)[:60].rstrip() for line in lines}
 
 

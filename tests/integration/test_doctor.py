@@ -1,4 +1,4 @@
-"""`lastcall doctor`: what will hurt, each in one sentence with its cause and what to do."""
+"""`lastcall doctor`: what will do harm, each in one sentence with its cause and what to do."""
 
 import contextlib
 import http.server

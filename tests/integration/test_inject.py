@@ -1,4 +1,4 @@
-"""`lastcall inject` as a command: files, standard input, what it says, and how it ends."""
+"""`lastcall inject` as a command: files, standard input, what it prints, and how it ends."""
 
 import os
 import subprocess

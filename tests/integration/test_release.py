@@ -1,4 +1,5 @@
-"""What `./dev release` is made of, in small: archives do not depend on when, where and by whom."""
+"""What `./dev release` is made of, in small: archives do not depend on the time, the place and the
+user."""
 
 import hashlib
 import importlib

@@ -1,4 +1,5 @@
-"""`lastcall rollout`: pods that end before an API server, what is told of them, and the verdict."""
+"""`lastcall rollout`: pods that end before an API server, what is reported about them, and the
+verdict."""
 
 import base64
 import json
@@ -28,7 +29,7 @@ def api(tmp_path):
 
 @pytest.fixture(scope="module", params=["ours", "real"])
 def any_api(request, tmp_path_factory):
-    """The same of both: what ours says is what a kube-apiserver says."""
+    """The same for both: ours answers what a kube-apiserver answers."""
     if request.param == "real" and (reason := kube_api.why_not_real()):
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("api")
@@ -223,7 +224,7 @@ def test_changes_that_the_server_no_longer_has_are_made_up_for_by_a_list(api, tm
     api.change("pods", "a", state(ended(report(completed=2))))
     kube_api.wait_until(lambda: api.sent.count("a") == 2)
     lists = api.lists.count("pods")
-    api.forget("a")  # its end is never told
+    api.forget("a")  # its end is never reported
     kube_api.wait_until(lambda: api.lists.count("pods") > lists)
     end_pod(api, "b", report(completed=1))
     code, lines, _ = watch.end()
@@ -352,7 +353,7 @@ def test_certificates_may_stand_in_the_file(tmp_path):
 
 @pytest.mark.parametrize("form", ["files", "data"])
 def test_a_client_certificate_is_who_asks(tmp_path, form):
-    """A server that takes nobody without one of its own authority, as a cluster's own does."""
+    """A server that takes no client without one of its own authority, as a cluster's own does."""
     sys.path.append(os.path.join(os.path.dirname(__file__), "registries"))
     from certificates import Authority
 

@@ -1,4 +1,4 @@
-"""Each program hides its environment and memory from processes of its user, from its begin on."""
+"""Each program hides its environment and memory from processes of its user, from its start on."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", HERE.parents[1] / "build/dev")
 LASTCALL, KUBE = (str(BUILD / "supervisor/cli" / name) for name in ("lastcall", "lastcall-kube"))
 SHIM = str(BUILD / "shim/lastcall-shim")
 AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
-# Each has reached what it waits for: a socket that says nothing, an input, or its command.
+# Each has reached what it waits for: a socket that sends nothing, an input, or its command.
 CALLS_A_SOCKET = {
     "status": (LASTCALL, "status", "--admin-socket"),
     "drain": (LASTCALL, "drain", "--admin-socket"),

@@ -74,7 +74,7 @@ class Webhook:
             return reply.status, json.loads(reply.read())
 
     def review(self, pod, **request):
-        """The response of a review; what the API server would make of the pod with it."""
+        """The response of a review, and the pod that the API server would make with it."""
         asked = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                  "request": {"uid": "7c0f", "operation": "CREATE", "namespace": "models",
                              "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -167,7 +167,7 @@ def webhook(tmp_path_factory, authority):
 
 @pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
 def test_it_makes_the_golden_pod(webhook, path):
-    """Which the library chart, the policy and `lastcall inject` make, too (tests/chart, e2e)."""
+    """The library chart, the policy and `lastcall inject` make the same (tests/chart, e2e)."""
     _, made = webhook.review(pod_of(path))
     golden = pod_of(GOLDEN / "native" / path.name)
     assert made == golden
@@ -341,7 +341,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(webhook):
 
 
 def test_hostile_bytes_hurt_nobody(webhook):
-    """Of a review that is right, bytes are changed, cut and repeated; then the next one is fine."""
+    """Bytes of a review that is right are changed, cut and repeated; then the next one is fine."""
     chance = random.Random(21)
     good = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                        "request": {"uid": "1", "operation": "CREATE", "kind": {"kind": "Pod"},
@@ -496,7 +496,7 @@ def test_as_an_engine_of_run_it_loses_no_review_in_a_stop(start, tmp_path):
             try:
                 answered.append(webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"])
             except ConnectionRefusedError:
-                return  # who comes later goes to another one
+                return  # a client that comes later goes to another one
             except OSError as error:
                 refused.append(error)
 

@@ -77,7 +77,7 @@ class Injector:
         return found["webhooks"][0]
 
     def secret(self):
-        """It holds the authority that the API server has been told of."""
+        """It holds the authority that the API server has been given."""
         data = self.get(f"/api/v1/namespaces/{SPACE}/secrets/inj-injector-tls")["data"]
         assert self.configuration()["clientConfig"]["caBundle"] == data["ca.crt"]
         return data

@@ -1,4 +1,4 @@
-"""Where the built programs are, for the lints that compare docs with what the programs say."""
+"""Where the built programs are, for the lints that compare docs with what the programs print."""
 
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """Just enough C++: text without comments and strings, includes, functions and their lengths.
 
 No parser: the code is formatted by clang-format, so that a scan for braces finds every function
-that this tree can contain. What it must tell apart is in test_length.py.
+that this tree can contain. What it must distinguish is in test_length.py.
 """
 
 import re
@@ -70,7 +70,7 @@ def _bare(head):
 
 
 def _kind(head):
-    """What a brace opens, told by the text since the last statement ended."""
+    """What a brace opens, by the text since the last statement ended."""
     bare = _bare(head)
     if re.search(r"^(inline\s+)?namespace\b|^extern\s*\"", bare):
         return "scope"

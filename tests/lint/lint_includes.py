@@ -3,7 +3,7 @@
 A build that precompiles headers or compiles files together gives each file what its neighbours
 include. These rules read the text instead: a name of the standard library, of POSIX, of another
 library or of this tree's own headers is one that the file, or a header that it includes, names the
-header of. `./dev test --long` compiles every file alone besides, which is exact and takes minutes.
+header of. `./dev test --long` also compiles every file alone, which is exact and takes minutes.
 """
 
 import functools

@@ -1,4 +1,5 @@
-"""The tree as the lints see it: files that are tracked or about to be, and how findings are told.
+"""The tree as the lints see it: files that are tracked or about to be, and how findings are
+reported.
 
 A rule is a function of (path, text) that returns findings, 'path:line: what is wrong'. Each test
 file runs its rules over the tree, and over bad samples that they must find: no lint is a test that

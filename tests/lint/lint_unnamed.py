@@ -49,7 +49,7 @@ def _declared(head):
 
 
 class _Reader:
-    """Walks over braces; only what stands right in an unnamed namespace is told."""
+    """Walks over braces; only what is right in an unnamed namespace is reported."""
 
     def __init__(self, code):
         self.code, self.found = code, []

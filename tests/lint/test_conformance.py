@@ -1,4 +1,4 @@
-"""docs/conformance.md is what the last whole run of the kit said, and leads to its transcripts."""
+"""docs/conformance.md is what the last whole run of the kit found, and leads to its transcripts."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def test_each_failure_has_its_transcript(whole):
 
 
 def test_each_failure_of_ours_says_why(whole):
-    """And nothing says why it fails that holds."""
+    """And no reason for a failure is given for a cell that holds."""
     for adapter in whole[1]:
         if adapter.name.startswith("lastcall-"):
             own = [c for c in whole[2] if c.subject == adapter.name and c.verdict == "failed"]
@@ -68,5 +68,5 @@ def test_each_failure_of_ours_says_why(whole):
 
 
 def test_no_cell_is_the_kits_own_failure(whole):
-    """What could not be played says nothing about a subject."""
+    """A scenario that could not be played shows nothing about a subject."""
     assert not [c for c in whole[2] if any("could not be played" in r for r in c.reasons)]

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 from lint_tree import PRODUCT, ROOT, check, files, finding, line_of, read
 
-# What each code means, by the words that tell it from the others: of a text the first that fits.
+# What each code means, by the words that distinguish it from the others: for a text the first that
+# fits.
 OF_A_STOP = {
     137: "killed at the deadline",
     0: "^graceful stop",
@@ -39,7 +40,7 @@ def undocumented(words, docs):
 
 
 def commands_in(docs):
-    """What the docs tell the reader to call: `lastcall WORD` in a code span or at a prompt.
+    """The commands that the docs give the reader: `lastcall WORD` in a code span or at a prompt.
 
     One log line of the product begins like a command and is quoted as it is.
     """

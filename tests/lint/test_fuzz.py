@@ -10,7 +10,7 @@ LISTS = "tests/fuzz/http_differences.cpp"
 
 
 def rows_after(mark, page):
-    """The cells of each row of the table behind a mark."""
+    """The cells of each row of the table after a mark."""
     table = page.split(f"<!-- {mark} -->", 1)[1].split("|---", 1)[1].split("\n\n", 1)[0]
     lines = table.splitlines()[1:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

@@ -67,7 +67,7 @@ def third_party(path, text):
 
 
 def compile_alone(header):
-    """What clang says of a header that nothing was included before; empty when it compiles."""
+    """What clang prints for a header before which nothing was included; empty when it compiles."""
     command = "clang++-16 -std=c++20 -fsyntax-only -Wall -Wextra -Wno-pragma-once-outside-header"
     done = subprocess.run(
         [*command.split(), "-DBOOST_ASIO_SEPARATE_COMPILATION", "-DBOOST_ASIO_NO_DEPRECATED"]

@@ -179,7 +179,7 @@ def test_the_core_includes_only_the_pure_standard_library():
 
 def test_the_simulation_needs_nothing_but_the_core():
     cxx = files(*CXX, under=("core/", "tests/simulation/"))
-    # That of the router proves router/continuation/, and is no part of what proves the core.
+    # That of the router proves router/continuation/, and is not part of what proves the core.
     of_router = "tests/simulation/router/"
     check(core_and_simulation, [path for path in cxx if not str(path).startswith(of_router)])
 

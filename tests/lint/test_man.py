@@ -1,4 +1,4 @@
-"""The manuals are those that docs/cli.md gives, and groff takes them without a word."""
+"""The manuals are those that docs/cli.md gives, and groff takes them without a complaint."""
 
 import shutil
 import subprocess

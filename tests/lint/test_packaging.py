@@ -63,9 +63,9 @@ def test_every_package_that_the_image_asks_for_is_locked():
 
 @pytest.fixture
 def install(tmp_path):
-    """install(mode, installed) runs the script of the image with an apt and a dpkg that it hears.
+    """install(mode, installed) runs the script of the image with an apt and a dpkg that it records.
 
-    `installed` is what dpkg says after an installation.
+    `installed` is what dpkg reports after an installation.
     """
     folder = tmp_path / "packaging"
     folder.mkdir()

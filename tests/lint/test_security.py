@@ -9,7 +9,7 @@ PAGE = "SECURITY.md"
 
 
 def places():
-    """(title, text) of each place from which somebody may attack."""
+    """(title, text) of each place from which an attacker may come."""
     whole = read(PAGE).split("## Who can do what", 1)[1].split("\n## ", 1)[0]
     return [tuple(part.split("\n", 1)) for part in whole.split("\n### ")[1:]]
 

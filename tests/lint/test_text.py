@@ -67,7 +67,7 @@ _FRAGMENT = re.compile(r"^[ \t]*(?:///?|#) (Of) ", re.MULTILINE)
 
 
 def fragments(path, text):
-    """A comment that begins so has no subject, or hides it behind what it belongs to."""
+    """A comment that begins like this has no subject, or hides it after what it belongs to."""
     return [
         finding(path, line_of(text, match.start(1)), "a comment begins with 'Of'")
         for match in _FRAGMENT.finditer(text)

@@ -1,7 +1,7 @@
 """Requests by their framing alone (RFC 9112): what the engine of a replay has got, and what a case
-has sent. A body is bytes: whatever stands in it, it is no request.
+has sent. A body is bytes: whatever is in it, it is not a request.
 
-It knows no program that is tested. What can be read in two ways has a fault, and nothing behind it
+It knows no program that is tested. What can be read in two ways has a fault, and nothing after it
 is read.
 """
 
@@ -15,7 +15,7 @@ SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?")
 
 
 class Fault(Exception):
-    """These bytes are no request, or could be another one."""
+    """These bytes are not a request, or could be another one."""
 
 
 class Request:

@@ -316,7 +316,7 @@ def a_pipe_in_its_own_directory(stage):
 
 
 def newcomer_among_idle(proxy, crowd):
-    """What a new client hears while as many idle connections as there may be stay open."""
+    """What a new client gets while as many idle connections as there may be stay open."""
     held = [proxy.connect() for _ in range(crowd)]
     wait_until(lambda: proxy.descriptors() >= crowd - 10, "the crowd is there")
     try:

@@ -2,7 +2,7 @@
 
 Each proxy has an engine of its own that writes down what reaches it. The proxies have the
 configuration that their own manuals begin with, but for the limit of a head (32 kB in all three)
-and the buffers, which are off: nobody's defaults are bent to look worse.
+and the buffers, which are off: no proxy's defaults are bent to look worse.
 """
 
 import contextlib
@@ -67,7 +67,8 @@ backend engine
 
 
 class Engine:
-    """Answers each request with 200, but for one with X-Hold, and keeps it as its framing says.
+    """Answers each request with 200, but for one with X-Hold, and keeps it as its framing defines
+    it.
 
     It keeps what is none, too: with its fault, and unanswered.
     """
@@ -113,7 +114,7 @@ class Engine:
 
 
 class Answer:
-    """What a client has heard on one connection."""
+    """What a client has received on one connection."""
 
     def __init__(self, raw, is_closed):
         self.raw, self.is_closed = raw, is_closed

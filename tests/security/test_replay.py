@@ -38,7 +38,7 @@ def test_a_case_of_the_pod_holds(stage, case):
 
 @pytest.mark.parametrize("kind", ["header_cases", "control_cases", "body_cases", "corpus_cases"])
 def test_cases_of_the_open_port_hold(stage, kind):
-    """An answer that is late on a busy machine is asked for once more, and heard for longer."""
+    """An answer that is late on a busy machine is asked for once more, and awaited for longer."""
     ours = stage.ours()
     for case in getattr(wire_cases, kind)():
         quiet, end = 0.05, time.monotonic() + PATIENCE

@@ -1,11 +1,11 @@
-"""Cases that bytes to the open port tell: each is sent to all three proxies.
+"""Cases that are bytes to the open port: each is sent to all three proxies.
 
 A case holds for lastcall when its own rule does, and these do for every byte that was sent:
  1. what reaches the engine are the requests that were sent, in their order and with their bodies,
-    as framing alone tells (framing.py): a request in a body is none, nor is what stands behind a
+    as framing alone shows (framing.py): a request in a body is not one, nor is what follows a
     fault;
  2. as many requests reach the engine as answers of the engine come back;
- 3. behind an answer that something could not be read nothing more is answered, whether or not the
+ 3. after an answer that something could not be read nothing more is answered, whether or not the
     connection is closed.
 """
 
@@ -17,7 +17,7 @@ import framing
 
 CORPUS = os.path.join(os.path.dirname(__file__), "../fuzz/corpus/http_requests")
 CRLF = "\r\n"
-# Answers to what could not be read: nothing behind it has a known begin.
+# Answers to what could not be read: nothing after it has a known start.
 UNREADABLE = (400, 408, 411, 413, 414, 417, 431, 501, 505)
 
 
@@ -37,7 +37,7 @@ class Case:
         self.point, self.title, self.data, self.rule, self.quiet = point, title, data, rule, quiet
 
     def breaks(self, answer, requests):
-        """Why it does not hold; empty: it does."""
+        """Returns why it does not hold; empty: it does."""
         sent = framing.sent(self.data)
         for each, was in itertools.zip_longest(requests, sent[: len(requests)]):
             if was is None:

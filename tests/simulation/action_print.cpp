@@ -8,7 +8,7 @@ namespace {
 
 using namespace lifecycle;
 
-/// What the blob says, without its spelling.
+/// The content of the blob, without its spelling.
 std::string remembered_text(std::string const& blob) {
   auto const decoded = decode_remembered(blob);
   if (!decoded) {
@@ -73,7 +73,7 @@ std::string report_text(Report const& report) {
   return line.take();
 }
 
-/// Most actions are their shape's line; of a few the trace tells what is behind them.
+/// Most actions are their shape's line; for a few the trace shows what is behind them.
 struct ActionPrinter {
   Lifecycle& core;
   Instant now;

@@ -175,7 +175,7 @@ std::string ClosedWorld::end_engine(int signal) {
   return shim_.connected ? notify(EngineExited{.exit = shim_.exit, .ordered = shim_.ordered}) : "";
 }
 
-/// The shim holds it, whether or not anybody hears of it now.
+/// The shim holds it, whether or not it is reported now.
 std::string ClosedWorld::take_signal() {
   ++signals_;
   shim_.hold_stop(now_);

@@ -75,7 +75,7 @@ struct Limits {
   std::uint32_t hooks = 0;     // preStop calls; then there is no shim, and signals are our own
   std::uint32_t freezes = 0;   // a check that the engine does not answer, a process that is stopped
   std::uint32_t restarts = 0;  // signals of our own beside a shim, whose pod may be read as deleted
-  bool gauges = false;         // no peer: the engine's gauges tell, and a barrier
+  bool gauges = false;         // no peer: the engine's gauges show it, and a barrier
   bool canary = false;         // ... and a canary
 };
 
@@ -85,7 +85,7 @@ class ClosedWorld {
   ClosedWorld(lifecycle::Settings const& settings, Limits const& limits, bool recording = false);
 
   std::vector<Choice> enabled() const;
-  /// What is wrong after it; empty when all invariants hold.
+  /// Returns what is wrong after it; empty when all invariants hold.
   std::string take(Choice choice);
   std::uint64_t fingerprint() const;
   /// The choices that are enabled, and when the next deadline is, as one number.

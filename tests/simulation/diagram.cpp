@@ -27,7 +27,7 @@ struct Diagram {
 };
 
 /// One line a pair of states, with all that leads from the one to the other. `name_of(state)` and
-/// `event_of(event)` are their words; a move that gives no reason is told by its event.
+/// `event_of(event)` are their words; a move that gives no reason is named by its event.
 template <typename Table, typename NameOf, typename EventOf>
 std::string moves_of(Table const& table, NameOf const& name_of, EventOf const& event_of) {
   std::string text;

@@ -145,8 +145,8 @@ std::uint32_t request_bits(Random& random) {
          maybe(50, kRequestConfirms);
 }
 
-/// Limits, and more requests than they let in. Of random numbers of its own: the rest of a seed's
-/// plan is what it was without.
+/// Limits, and more requests than they let in. It uses random numbers of its own: the rest of a
+/// seed's plan is what it was without.
 void crowd(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0x9e3779b97f4a7c15ULL + 7);
   if (!random.chance(40)) {
@@ -188,7 +188,7 @@ void crowd(Plan& plan, std::uint32_t span) {
   }
 }
 
-/// What the engine has beside its main process. Of random numbers of its own, too.
+/// What the engine has beside its main process. It also uses random numbers of its own.
 void work_in_parts(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0xbf58476d1ce4e5b9ULL + 13);
   if (!random.chance(50)) {
@@ -205,7 +205,7 @@ void work_in_parts(Plan& plan, std::uint32_t span) {
   }
 }
 
-/// An ingress, what it relays, and the engine's side of it. Of random numbers of its own, too.
+/// An ingress, what it relays, and the engine's side of it. It also uses random numbers of its own.
 void relay(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0xd1342543de82ef95ULL + 11);
   if (!random.chance(35)) {
@@ -237,7 +237,8 @@ void relay(Plan& plan, std::uint32_t span) {
   }
 }
 
-/// What the engine's gauges tell, and the request of one token. Of random numbers of its own, too.
+/// What the engine's gauges report, and the request for one token. It also uses random numbers of
+/// its own.
 void ask_engine(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0x8cb92ba72f3d8dd7ULL + 13);
   if (!random.chance(30)) {
@@ -255,7 +256,8 @@ void ask_engine(Plan& plan, std::uint32_t span) {
   }
 }
 
-/// An engine that stands still for a while, and tokens that say so. Of random numbers of its own.
+/// An engine that stands still for a while, and tokens that show it. It uses random numbers of its
+/// own.
 void freeze(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0x9fb21c651e98df25ULL + 13);
   if (!random.chance(30)) {

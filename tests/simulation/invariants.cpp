@@ -16,7 +16,7 @@ bool has(std::span<Action const> actions) {
                      [](Action const& a) { return std::holds_alternative<T>(a); });
 }
 
-/// By the table. A rearm is told as such, and begins another stop's invariants.
+/// By the table. A rearm is reported as such, and begins another stop's invariants.
 bool is_legal(Phase from, Phase to) {
   auto const& row = kPhaseTable[static_cast<std::size_t>(from)];
   return from != Phase::exited && std::any_of(row.begin(), row.end(), [&](auto const& cell) {
@@ -24,7 +24,7 @@ bool is_legal(Phase from, Phase to) {
          });
 }
 
-/// What may still be said when the stop has ended.
+/// What may still be ordered when the stop has ended.
 bool may_follow_exit(Action const& a) {
   return !(std::holds_alternative<SignalEngine>(a) || std::holds_alternative<StartEngine>(a) ||
            std::holds_alternative<Register>(a) || std::holds_alternative<Deregister>(a) ||
@@ -59,7 +59,7 @@ void Checker::new_life() {
   silent_at_.reset();
   pod_grace_ = settings_.pod_grace;
   awaiting_since_.reset();
-  engine_ = EngineState::waiting;  // until this life hears of it
+  engine_ = EngineState::waiting;  // until it is reported to this life
   term_asked_ = false;             // an order that was lost with the connection is not known
   stop_.reset();
   will_.reset();
@@ -205,7 +205,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
     term_asked_ = kill_sent_ = aborted_with_work_ = abort_unclear_ = false;
     main_ends_by_.reset();
     silent_at_.reset();              // of another engine
-    engine_ = EngineState::waiting;  // the same boot may come back and tell again
+    engine_ = EngineState::waiting;  // the same boot may come back and report again
     forget_gauges();
     load_counts_ = settings_.load_counts;
     shim_known_ = shim_connected_ = exit_ordered_ = false;
@@ -217,7 +217,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
   Phase const from = phase_;
   phase_ = to;
   if (from == to && to == Phase::starting) {
-    return {};  // said again after a rearm
+    return {};  // announced again after a rearm
   }
   bool const hello = std::holds_alternative<ShimHello>(step.event) ||
                      std::holds_alternative<StopRecordRead>(step.event);
@@ -225,7 +225,7 @@ std::string Checker::check_phase(StepView const& step, Phase to) {
     may_jump_ = false;  // where the earlier life was
     if (to != Phase::draining || restored_phase_ != Phase::draining || !draining_since_) {
       draining_since_ = to == Phase::draining ? step.after.phase_began : step.now;
-    }  // else the blob told; this step may have left the phase again
+    }  // else the blob had it; this step may have left the phase again
     return {};
   }
   if (to == Phase::deregistering || (from < Phase::deregistering && to == Phase::cleaning_up)) {
@@ -266,7 +266,7 @@ std::string Checker::check_remembered(StepView const& step) {
   return {};
 }
 
-/// A supervisor that is frozen or killed after its next word has left a will behind.
+/// A supervisor that is frozen or killed after its next word has left a will.
 std::string Checker::check_will(StepView const& step) {
   bool const says_hello = std::holds_alternative<ShimHello>(step.event);
   will_ = says_hello ? std::nullopt : will_;
@@ -297,7 +297,8 @@ std::string Checker::check_will(StepView const& step) {
   return check_exit_code(step, *will_->code);
 }
 
-/// Where it serves and is not about to leave, its registration follows what is heard of the engine.
+/// Where it serves and is not about to leave, its registration follows what is reported about the
+/// engine.
 std::string Checker::check_silence(StepView const& step) {
   for (Action const& action : step.actions) {
     auto const* changed = std::get_if<VerdictChanged>(&action);

@@ -38,7 +38,7 @@
 
 namespace lastcall::simulation {
 
-/// What a step has a later life know, read back as that would; empty where it orders nothing.
+/// What a step lets a later life know, read back as that life would; empty where it orders nothing.
 std::optional<lifecycle::Remembered> remembered_by(std::span<lifecycle::Action const> actions);
 
 /// One step, as the checker sees it.
@@ -74,7 +74,7 @@ class RequestOracle {
 
   std::size_t in_flight() const { return live_.size(); }
   std::size_t graceful_in_flight() const;
-  /// Somebody reports requests.
+  /// A peer reports requests.
   bool known() const { return !sources_.empty() || !live_.empty(); }
   /// The next stop is judged by what it sees itself.
   void rearm() { source_died_ = false, lost_ = 0; }
@@ -207,7 +207,7 @@ class Checker {
   bool run_mode_ = false;
   bool stop_seen_ = false;
   bool deletion_seen_ = false;
-  bool deletion_is_certain_ = false;  // more than a hook's word
+  bool deletion_is_certain_ = false;  // more than a hook's report
   std::optional<Instant> deletion_disproved_;
   std::optional<Instant> deletion_told_;  // by the first hook
   std::optional<Instant> own_signal_at_;  // the first one
@@ -254,7 +254,7 @@ class Checker {
   bool term_asked_ = false;
   bool kill_sent_ = false;
   bool died_with_work_ = false;
-  bool work_unclear_ = false;       // whether it died with work cannot be said from outside
+  bool work_unclear_ = false;       // whether it died with work cannot be known from outside
   bool aborted_with_work_ = false;  // a fatal event ended its drain in the middle of work
   bool abort_unclear_ = false;
   bool main_killed_ = false;

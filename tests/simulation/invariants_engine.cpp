@@ -1,4 +1,5 @@
-// What must hold of the engine's end: who may signal it and when, and the exit code that it gives.
+// What must hold of the engine's end: which side may signal it and when, and the exit code that it
+// gives.
 #include <algorithm>
 
 #include "core/engine_tree.hpp"
@@ -19,7 +20,7 @@ bool is_drain(Phase phase) {
 
 // --- the engine, from the events alone -----------------------------------------------------------
 
-/// Somebody knows that nothing is in flight, and nothing went down in this drain.
+/// It is known that nothing is in flight, and nothing went down in this drain.
 bool Checker::in_flight_known_idle() const {
   bool const known =
       ingress_counts() || requests_.known() || requests_.source_died() || gauges_idle_;
@@ -27,7 +28,7 @@ bool Checker::in_flight_known_idle() const {
 }
 
 /// Unordered, in the drain of a graceful stop: of one under way, or of the signal that this hello
-/// tells of, which came first.
+/// reports, which came first.
 bool Checker::ended_in_drain(StepView const& step) const {
   Phase const phase = std::max(before_, restored_phase_.value_or(before_));
   auto const* hello = std::get_if<ShimHello>(&step.event);
@@ -54,7 +55,7 @@ void Checker::engine_exited(StepView const& step, EngineExit const& exit, bool o
     died_with_work_ = died_with_work_ || (!ordered && (requests_.lost() > 0 || aborted_with_work_));
     work_unclear_ = work_unclear_ || (!ordered && abort_unclear_);
   } else if (ended_in_drain(step)) {
-    died_with_work_ = !stop_ || !in_flight_known_idle();  // told too late for anybody to know
+    died_with_work_ = !stop_ || !in_flight_known_idle();  // reported too late for it to be known
     // An earlier life's peers may not be back yet: both answers are honest.
     work_unclear_ = !died_with_work_ && (restored_phase_.has_value() || !may_jump_);
   } else {
@@ -85,7 +86,7 @@ std::string Checker::check_rest(StepView const& step) const {
              : "";
 }
 
-/// A fatal event that is no exit ends the drain of a graceful stop.
+/// A fatal event that is not an exit ends the drain of a graceful stop.
 void Checker::note_fatal() {
   Phase const phase = std::max(before_, restored_phase_.value_or(before_));
   if (stop_ && stop_->mode == StopMode::graceful && is_drain(phase)) {

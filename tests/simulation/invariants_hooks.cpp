@@ -24,7 +24,7 @@ void Checker::hear_of_deletion(Instant called_at) {
   deletion_told_ = earlier_of(deletion_told_, called_at);
 }
 
-/// A pod that runs then was not deleted, unless more than a hook says so.
+/// A pod that runs then was not deleted, unless more than a hook reports it.
 std::optional<Instant> Checker::deletion_disproved_at(StepView const& step) const {
   if (!deletion_told_ || deletion_is_certain_ || step.after.stop) {
     return std::nullopt;
@@ -95,7 +95,7 @@ std::string Checker::check_hook_action(StepView const& step, Action const& actio
     if (!awaiting_since_) {
       return "a replacement ends that nobody waited for";
     }
-    // What a shim's memory says of a call is read after this.
+    // What a shim's memory holds about a call is read after this.
     bool const told_again = std::holds_alternative<ShimHello>(step.event) && hook_read_;
     bool const forgets = !deletion_seen_ && !own_signal_ && !told_again &&
                          !std::holds_alternative<DrainRequested>(step.event);
@@ -166,7 +166,7 @@ std::string Checker::check_hook(StepView const& step) {
   // Late work may still be bounded by a call of an earlier life.
   bool const bounds = drains || step.after.hook;
   if (!hook_waits_ && !bounds && shim_known_ && !deletion_seen_ && !step.after.stop) {
-    hook_called_.reset();  // the shim tells what comes now
+    hook_called_.reset();  // the shim reports what comes now
     hook_answered_ = hook_pressed_ = false;
   }
   if (hook_waits_ && !ended_) {

@@ -26,7 +26,7 @@ bool is_part_of_a_drain(Phase phase) {
 
 }  // namespace
 
-/// How long requests may take, where an operator said so.
+/// How long requests may take, where an operator set it.
 void Checker::note_limit(StepView const& step) {
   commanded_ = commanded_ || std::holds_alternative<DrainRequested>(step.event) ||
                std::holds_alternative<ResumeRequested>(step.event);

@@ -144,9 +144,9 @@ struct Manners {
   bool relays = false;      // there is an ingress
   bool critical_peers = false;
   bool watched_peers = true;
-  /// After an ordered end; kNever: the shim does not tell.
+  /// After an ordered end; kNever: the shim does not report it.
   std::uint32_t left_behind = kNever;
-  std::uint32_t rest_ms = 100;  // until nobody of them is left by itself
+  std::uint32_t rest_ms = 100;  // until none of them is left by itself
 };
 
 struct Plan {

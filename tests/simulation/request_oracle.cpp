@@ -152,7 +152,7 @@ void RequestOracle::apply(StepView const& step, Phase before) {
       bool const has_run =
           current->second.stands == Stands::place || current->second.stands == Stands::part;
       if (current->first.first == gone->peer && !has_run) {
-        remove(current);  // who waits hangs up with its connection
+        remove(current);  // a waiter hangs up with its connection
       }
     }
   } else if (auto const* died = std::get_if<PeerGone>(&step.event)) {

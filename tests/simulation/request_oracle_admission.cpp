@@ -1,5 +1,5 @@
-// The checker's own view of admission: who has a place, who waits and since when, by the events and
-// the answers alone.
+// The checker's own view of admission: which requests have a place, which wait and since when, by
+// the events and the answers alone.
 #include <algorithm>
 #include <utility>
 
@@ -54,7 +54,8 @@ RequestOracle::Stands RequestOracle::stands_of(StepView const& step,
   return is_cancelled(step, begun.peer, begun.id) ? Stands::withdrawn : Stands::waiting;
 }
 
-/// A refusal for lack of room has a reason in the limits; where there is none, nobody is refused.
+/// A refusal for lack of room has a reason in the limits; where there is none, no request is
+/// refused.
 std::string RequestOracle::check_arrival(StepView const& step, RequestBegun const& begun) const {
   AdmissionLimits const& limits = step.after.admission.limits;
   std::size_t const waiting = standing(Stands::waiting);
@@ -187,7 +188,7 @@ std::string RequestOracle::check_admission(StepView const& step) const {
       step.actions.begin(), step.actions.end(),
       [](Action const& action) { return std::holds_alternative<ExitSupervisor>(action); });
   if (has_ended) {
-    return {};  // who waits asks the next one
+    return {};  // a waiter asks the next one
   }
   bool const has_place = !announced.limits.running || announced.running < *announced.limits.running;
   bool const may_begin = !announced.limits.first_byte;

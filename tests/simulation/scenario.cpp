@@ -70,7 +70,7 @@ class Runner {
     }
   }
 
-  /// What a normal start does, so that a file shows only what it is about.
+  /// The events of a normal start, so that a file shows only what it is about.
   void given(std::string const& state) {
     if (state == "serving_alone") {
       return serving_alone();

@@ -5,7 +5,7 @@
 //   begin 1 r1 endpoint=generate admit
 //
 // Rules:
-//  1. First what the shape's kLine says, in its order: `{member}` is the value alone and has to be
+//  1. First what the shape's kLine names, in its order: `{member}` is the value alone and has to be
 //     there (of a list: all its elements; of a bool: `member` or `not_member`; what may be absent:
 //     `none`), `key={member}` is left out where it is absent or an empty text.
 //  2. Then every other member that differs from its default, under its key in the log without the

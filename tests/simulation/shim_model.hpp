@@ -29,7 +29,7 @@ struct ShimModel {
 
   lifecycle::ShimHello hello() const;
   void hold_stop(Instant now);
-  /// Whether the order takes effect: not twice, and not behind a stop signal.
+  /// Whether the order takes effect: not twice, and not after a stop signal.
   bool start_engine();
   void end_engine(lifecycle::EngineExit how, Instant now);
 };

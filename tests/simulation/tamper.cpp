@@ -133,7 +133,7 @@ void Tampering::change(Instant now, Lifecycle const& core) {
   }
 }
 
-/// What the shim has for the time after us.
+/// The will that the shim has for the time after us.
 void Tampering::change_what_is_left() {
   if (how_ == Tamper::forget_to_remember) {
     drop<Remember>(changed_);

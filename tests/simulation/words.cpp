@@ -5,7 +5,7 @@
 namespace lastcall::simulation {
 namespace {
 
-/// Where `mark` stands outside of quotes; npos: nowhere.
+/// The place of `mark` outside of quotes; npos: nowhere.
 std::size_t find_outside(std::string_view text, char mark) {
   bool is_quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -23,7 +23,7 @@ std::size_t find_outside(std::string_view text, char mark) {
   return std::string_view::npos;
 }
 
-/// Takes what stands before the mark.
+/// Takes what is before the mark.
 std::string_view take_until(std::string_view& rest, char mark) {
   std::size_t const end = std::min(find_outside(rest, mark), rest.size());
   std::string_view const taken = rest.substr(0, end);

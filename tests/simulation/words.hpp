@@ -4,7 +4,7 @@
 //  1. A word with a blank, a quote, `=` or nothing in it is written in double quotes
 //     (`key="a b"`); in them stand `\"`, `\\` and `\n` for a quote, a backslash and a line's end.
 //  2. Instants are counted from kEpoch, so that a scenario begins at `0s`; `5s`, `500ms`, `2m`.
-//  3. Reading is strict: a word that nobody asked for is an error, so a typo cannot pass a test.
+//  3. Reading is strict: a word that was not asked for is an error, so a typo cannot pass a test.
 //
 // Values only, no thread rule.
 #pragma once
@@ -28,7 +28,7 @@ namespace lastcall::simulation {
 using lifecycle::Duration;
 using lifecycle::Instant;
 
-/// What a scenario calls `0s`; not zero, so that an instant that was never set is seen.
+/// The instant that a scenario calls `0s`; not zero, so that an instant that was never set is seen.
 inline constexpr Instant kEpoch = lifecycle::instant_from_ms(1'000'000);
 
 struct ScenarioError : std::runtime_error {

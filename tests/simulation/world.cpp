@@ -61,7 +61,7 @@ void World::happen() {
   }
 }
 
-/// Operators, registries, hooks, gauges: who answers only the life that asked.
+/// Operators, registries, hooks, gauges: they answer only the life that asked.
 void World::happen_elsewhere(Entry const& e) {
   auto const timeout = e.a == 0 ? std::nullopt : std::optional(Duration{e.a});
   if (e.what == What::own_signal) {
@@ -131,7 +131,7 @@ void World::end_container(bool pod_goes) {
   }
 }
 
-/// It is stopped: it answers nothing, and what its shim sees of it is told.
+/// It is stopped: it answers nothing, and what its shim sees of it is reported.
 void World::freeze(std::uint32_t ms, bool is_seen) {
   if (!engine_answers_) {
     return;

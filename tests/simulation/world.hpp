@@ -1,11 +1,11 @@
 // The world around the core, on virtual time: a shim with its engine, SDK peers with their
-// requests, the ingress with those that it relays, registries, hooks, operators. It tells facts and
-// obeys orders, as the real shell and shim would.
+// requests, the ingress with those that it relays, registries, hooks, operators. It reports facts
+// and obeys orders, as the real shell and shim would.
 //
 // Invariants:
 //  1. Deterministic: a plan decides everything, the clock is the agenda.
-//  2. What a killed supervisor would not have heard is not told: connections end with it, facts
-//     that happen meanwhile are in the next hello or lost.
+//  2. What a killed supervisor would not have received is not reported: connections end with it,
+//     facts that happen meanwhile are in the next hello or lost.
 //  3. The shim remembers the blob and fails safe by itself: KILL near D, exit at D.
 //
 // One thread owns it. Source: the shim's and the IPC's rules in docs/architecture.md.
@@ -66,7 +66,7 @@ class World {
   /// The world's answer to the actions of a step.
   void obey(Instant now, lifecycle::Lifecycle& core, std::span<lifecycle::Action const> actions);
 
-  /// The core said `busy`: another boot is not finished.
+  /// The core answered `busy`: another boot is not finished.
   void refuse_shim();
 
   bool supervisor_up() const { return supervisor_up_; }

@@ -103,7 +103,7 @@ struct World::Obey {
       world.supervisor_left_ = true;
     }
   }
-  // Answers, notes, and what only the real shell can do something with.
+  // Answers, notes, and orders that only the real shell can do something with.
   template <typename Note>
   void operator()(Note const&) const {}
 };

@@ -49,7 +49,7 @@ bool World::happen_to_processes(Entry const& e) {
     if (is_connected() && shim_.engine == EngineState::running) {
       EngineProcessDied death{
           .pid = 30, .name = e.a != 0 ? "core0" : "helper", .signal = 9, .at = now_};
-      if (shim_.ordered) {  // who lives on is told once it was asked to end
+      if (shim_.ordered) {  // a process that lives on is reported once it was asked to end
         death.alive = static_cast<std::uint32_t>(plan_.seed % 2);
         death.names.assign(*death.alive, "core1");
       }

@@ -84,7 +84,7 @@ void World::begin_request(Entry const& e) {
   }
 }
 
-/// What the engine sees of a relayed request carries its id.
+/// The part of a relayed request that the engine sees carries its id.
 void World::name_request(Request& request) {
   request.id = "r" + std::to_string(requests_.size());
   bool const by_root = (request.bits & kRequestServesByRoot) != 0;

@@ -7,7 +7,7 @@
             ...
 
 `context` is the current request's unless given. A kill cuts the call and closes its connection, by
-which the other side learns of it. A stop is sent as a stop, by a request of the same session; where
+which the other side is notified. A stop is sent as a stop, by a request of the same session; where
 the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
 cases the call ends in `lastcall.Cancelled`. Headers of your own win.
 """

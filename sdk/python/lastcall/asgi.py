@@ -13,11 +13,11 @@ Rules
   3. A cut answer never looks finished: a 503 with the error object before its first byte; after it
      `event: error` where the answer is a stream of events, and then the connection breaks.
   4. An event that is an error makes the outcome `error`. Where the engine in this process has
-     others beside it, an error that may be their death is held for up to 2 s, as in lastcall's
-     own proxy: by then the supervisor has told of a death, and the client is told `engine_dead`.
-  5. A client that leaves is a kill, as in lastcall's own proxy: nobody can use what comes.
-  6. A tier above that stops its call says so (`DELETE /lastcall/calls/SECRET`, the secret of the
-     call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
+     others beside it, an error that may be their death is held for up to 2 s, as in lastcall's own
+     proxy: by then the supervisor has reported a death, and the client gets `engine_dead`.
+  5. A client that leaves is a kill, as in lastcall's own proxy: no client can use what comes.
+  6. A tier above that stops its call announces it (`DELETE /lastcall/calls/SECRET`, the secret of
+     the call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
   7. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
      gets exactly what the server gives. Websockets and lifespan always pass.
 
@@ -98,7 +98,7 @@ class Middleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             try:
-                self._client()  # the supervisor hears of the endpoints before there is a request
+                self._client()  # the supervisor receives the endpoints before there is a request
             except (ValueError, LastcallError) as error:
                 return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
@@ -136,7 +136,7 @@ class Middleware:
         if critical is None and is_multi_process_engine():
             try:
                 return connect(critical=True)
-            except LastcallError:  # whoever connected this process before has chosen
+            except LastcallError:  # the code that connected this process before has chosen
                 return connect()
         return connect(critical=True) if critical else connect()
 
@@ -263,7 +263,7 @@ class _Exchange:
                 if self._reporting is not None:
                     await asyncio.wait({self._reporting}, timeout=TAIL_WITHIN)
                 await self._outbox.finish()
-        except Exception as error:  # the client has left, and the server says so
+        except Exception as error:  # the client has left, and the server reports it
             _log.debug("cannot end the answer of request %r: %r", context.id(), error)
         finally:
             if self._reporting is not None:
@@ -299,7 +299,7 @@ class _Exchange:
         loops.soon(self._loop, self._report)
 
     def _report(self) -> None:
-        """Tells both sides of the cancel: each as if the other had left."""
+        """Notifies both sides of the cancel: each as if the other had left."""
         if self._reporting is not None or self._inbox.gone or self._context.outcome is not None:
             return
         cancelled = Cancelled(self._context.id(), self._context.cause or "control")
@@ -312,12 +312,13 @@ class _Exchange:
 
 
 def _may_be_dying(client: Client) -> bool:
-    """An error may be the engine's end where that can outlive us, and somebody would tell."""
+    """An error may be the engine's end where this process can outlive it, and a supervisor would
+    report it."""
     return client.connected and is_multi_process_engine()
 
 
 def _retrieve(reporting: asyncio.Future[None]) -> None:
-    """A client that left meanwhile cannot be told any more."""
+    """A client that left meanwhile cannot be notified any more."""
     if not reporting.cancelled() and reporting.exception() is not None:
         _log.debug("cannot tell the client of a cancel: %r", reporting.exception())
 
@@ -328,6 +329,6 @@ def _kill(context: Optional[Context]) -> None:
 
 
 async def _fail_to_start(receive: Receive, send: Send, message: str) -> None:
-    """An exception instead would only mean that the application knows no lifespan."""
+    """An exception instead would only mean that the application does not support lifespan."""
     await receive()
     await send({"type": "lifespan.startup.failed", "message": message})

@@ -2,7 +2,7 @@
 
 A server breaks a connection in the middle of an answer only when its application fails, so the
 middleware raises `Cancelled` for each request that is cut. uvicorn and hypercorn log that like any
-failure, 38 lines each, at the moment of a stop when somebody reads the log.
+failure, 38 lines each, at the moment of a stop, when the log is read.
 
 Threads: any; logging has its own lock.
 """
@@ -19,7 +19,7 @@ SERVERS = ("uvicorn.error", "hypercorn.error")
 
 
 class CutRequests(logging.Filter):
-    """Turns the record of a request that was cut on purpose into one line; others it leaves."""
+    """Turns the record of a request that was cut on purpose into one line; leaves others."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         cut = _cut_of(record.exc_info)

@@ -3,12 +3,12 @@
 Rules
   1. What the client sends reaches the application unchanged and in order; at most `limit` bytes,
      and one message, are read ahead of it. While it waits for its admission more is read, because
-     only receiving tells that the client has left: up to `MAX_SPARE` bytes of all such requests.
+     only receiving shows that the client has left: up to `MAX_SPARE` bytes of all such requests.
   2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
      end, which no client could use before. So a cut always falls between two events.
   3. After a cut nothing of the application reaches the client.
   4. An error that may be the engine's death is held until the request is cut, which is how its
-     death is told, or for `HELD_FOR`; then it goes on unchanged.
+     death is reported, or for `HELD_FOR`; then it goes on unchanged.
 
 Threads: all of it belongs to the event loop.
 """
@@ -239,11 +239,11 @@ class Outbox:
         self._news.set()
 
     def left(self) -> None:
-        """Nobody waits for what is held."""
+        """Nothing waits for what is held."""
         self._news.set()
 
     async def report(self, kind: str, reason: str) -> None:
-        """Tells the client that nothing more will come, where it has not got everything."""
+        """Notifies the client that nothing more will come, where it has not got everything."""
         async with self._lock:
             if self.complete or self._is_done:
                 self._is_cut = False
@@ -258,7 +258,7 @@ class Outbox:
                 await self._body(event, True)
 
     async def finish(self) -> None:
-        """A stream whose client has its [DONE] is ended in form if the application did not."""
+        """Ends a stream whose client has its [DONE] properly if the application did not."""
         if self._is_done and not self.complete:
             async with self._lock:
                 await self._body(self._tail, False)

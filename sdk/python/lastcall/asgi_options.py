@@ -26,7 +26,7 @@ KNOWN_PATHS = {
     "/generate": "generate",
 }
 OVERLOAD_STATUSES = (503, 529, 429)
-OTHER = "other"  # a name of every path that somebody may ask for would be a label without bounds
+OTHER = "other"  # a name for every path that a client may ask for would be a label without bounds
 
 
 # Engines whose core and workers are processes of their own: without these the server is of no use.
@@ -40,7 +40,7 @@ def is_multi_process_engine() -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
+    """The options of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
 
     endpoints   path: endpoint, beside the known ones; these are tracked whatever the method
     ignore      paths that are never tracked; one that ends in "*" is a prefix
@@ -96,7 +96,8 @@ class Options:
         return list(dict.fromkeys([*KNOWN_PATHS.values(), *self.endpoints.values(), OTHER]))
 
     def endpoint_of(self, method: str, path: str) -> Optional[str]:
-        """None for what is not tracked: probes, scrapes, pages, and what was said to be ignored."""
+        """None for what is not tracked: probes, scrapes, pages, and what is configured to be
+        ignored."""
         if any(_matches(path, each) for each in self.ignore):
             return None
         if path in self.endpoints:

@@ -1,4 +1,4 @@
-"""How urgent a client says that its request is: the `u` of its Priority field.
+"""How urgent a request is according to its client: the `u` of its Priority field.
 
 Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax, a dictionary;
 several fields are one, and of several `u` the last counts).
@@ -13,7 +13,7 @@ _URGENCY = re.compile(rb"u=0*([0-7])")
 
 
 def priority_of(headers: Iterable[tuple[bytes, bytes]]) -> Optional[int]:
-    """0 is the most urgent, 7 the least; None where the client says nothing or nonsense."""
+    """0 is the most urgent, 7 the least; None where the client sends nothing or nonsense."""
     priority: Optional[int] = None
     for name, value in headers:
         if bytes(name).lower() != b"priority":

@@ -24,11 +24,11 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 
 def is_own_probe(scope: Scope, mark: Optional[str]) -> bool:
-    """The supervisor's own request of one token, which nobody counts.
+    """The supervisor's own request for one token, which is not counted.
 
-    It carries the mark that the supervisor told this process, wherever it comes from: by what else
-    it says anybody could keep a request out of the counts. A supervisor that told none says no more
-    than "1", and is one on the same host; the ingress takes the field from what it relays.
+    It carries the mark that the supervisor gave this process, wherever it comes from: by anything
+    else in it any client could keep a request out of the counts. A supervisor that gave none sends
+    only "1", and is on the same host; the ingress takes the field from what it relays.
     """
     fields = scope.get("headers", ())
     given = next((bytes(value) for name, value in fields if name == b"x-lastcall-probe"), None)
@@ -66,7 +66,7 @@ def id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
 
 
 def channel_of(headers: dict[bytes, bytes]) -> Optional[str]:
-    """The secret by which a tier above may stop this; one that can be guessed is none."""
+    """The secret by which a tier above may stop this; one that can be guessed is not used."""
     value = headers.get(outgoing.CHANNEL.lower().encode(), b"").decode("latin-1")
     return value if 32 <= len(value) <= wire.MAX_ID and value.isalnum() else None
 

@@ -7,9 +7,10 @@ Rules
   2. A coroutine function runs on the event loop that was running when it was registered.
   3. A callback that fails is logged and never stops the lane.
   4. Where a lane can get no thread, the connection's does its job: these are asked once, and what
-     was asked has to be answered. Not so the health, of which the supervisor asks again.
-  5. A lane blocks all signals but while it calls back: then those that the main thread blocks, and
-     those that are pending when it begins.
+     was asked has to be answered. This does not apply to the health, for which the supervisor asks
+     again.
+  5. A lane blocks all signals except while it calls back: then it blocks those that the main thread
+     blocks, and those that are pending when the call begins.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ class Hooks:
         return callback
 
     def _joins_registries(self) -> None:
-        """Tells the supervisor that there is somebody to ask."""
+        """Notifies the supervisor that there is a callback to ask."""
         raise NotImplementedError
 
     def on_phase(self, callback: Callable[[str], Any]) -> Callable[[str], Any]:

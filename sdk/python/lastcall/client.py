@@ -4,7 +4,7 @@ Rules
   1. Without a socket (LASTCALL_SOCKET unset) everything works and nothing is sent.
   2. With one, the engine never waits for the supervisor and never fails because of it, except
      where it asked to be admitted; and even then it starts after 1 s without a supervisor.
-  3. A forked child is detached: its copy of the client sends nothing until it connects anew. From
+  3. A forked child is detached: its copy of the client sends nothing until it connects again. From
      then on that is the new client by another name (see standin.py), and so is a closed one.
 
 Threads: every method may be called from any thread and from asyncio code; those that block say so.
@@ -35,8 +35,8 @@ class Client(Hooks, Failures):
     name            shown to operators; the program's name unless given
     socket          instead of $LASTCALL_SOCKET
     critical        the engine is dead when this process is: its end while serving is fatal. Not
-                    while multiprocessing imports the program's main module in a child, which says
-                    it by another call, in its target
+                    while multiprocessing imports the program's main module in a child, which asks
+                    for it by another call, in its target
     report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
                     "all": one that ends any thread too, and the death of any child process that
                     multiprocessing started (see `watch`); "off": neither. Critical processes
@@ -89,13 +89,13 @@ class Client(Hooks, Failures):
 
     @property
     def probe_mark(self) -> Optional[str]:
-        """What X-Lastcall-Probe says in the supervisor's own requests; None: it told nothing."""
+        """The value of X-Lastcall-Probe in the supervisor's own requests; None: it gave none."""
         mark = (self._session.welcome or {}).get("probe")
         return mark if isinstance(mark, str) and mark else None
 
     @property
     def phase(self) -> Optional[str]:
-        """The last phase that a supervisor told; None before the first."""
+        """The last phase that a supervisor reported; None before the first."""
         return self._session.phase
 
     @property
@@ -132,7 +132,7 @@ class Client(Hooks, Failures):
     ) -> None:
         """graceful_shutdown: a drain waits for its requests; otherwise they are handed off.
 
-        model is that of its requests which do not name another one.
+        model is the one of its requests that do not name another.
         """
         if model is not None:
             self._models[name] = model
@@ -192,7 +192,7 @@ class Client(Hooks, Failures):
     ) -> Context:
         """A request has begun. Ends with `end()`, or with the `with` block that it heads.
 
-        stream says whether the answer comes in parts or whole, for metrics; None: not said.
+        stream is whether the answer comes in parts or whole, for metrics; None: not given.
         root is the user's request id when this is one of its sub-requests; a `parent` that is a
         Context passes its root on, and its cancels too; without one it is the live request that is
         worked on here, if any (`lastcall.current()`). With `admit` it waits for the supervisor
@@ -266,7 +266,7 @@ class Client(Hooks, Failures):
         return context is not None and context.end(outcome)
 
     def progress(self, id: str) -> None:
-        """The request moved. Cheap; the supervisor hears of it twice a second at most."""
+        """The request moved. Cheap; the supervisor is notified twice a second at most."""
         self._session.ledger.progress(id)
 
     def cancel(

@@ -3,7 +3,7 @@
 Rules
   1. State only rises: live < stopped < killed. A stopped context never becomes live, a killed one
      never merely stopped; `is_stopped()` is true after a kill.
-  2. Each call that cancels says whether it was the first to bring about that state.
+  2. Each call that cancels returns whether it was the first to bring about that state.
   3. A cancel reaches children before their parent, in link order; a child that is linked late gets
      its parent's state at once. So a child is never below its parent.
   4. Cycles are refused; walks are loops, so depth costs no stack.
@@ -87,7 +87,7 @@ class Context:
     @property
     def cause(self) -> Optional[str]:
         """As `reason`, but for "parent" the reason of the ancestor where it began."""
-        if self._cause == "parent":  # the supervisor told the child first
+        if self._cause == "parent":  # the supervisor notified the child first
             with tree.lock:
                 return tree.cause_above(self)
         return self._cause
@@ -149,7 +149,7 @@ class Context:
         return self._confirmed
 
     def confirm(self) -> bool:
-        """Says that the engine let go of this cancelled request before the request itself ends."""
+        """Reports that the engine let go of this cancelled request before it ends."""
         with tree.lock:
             if self._state < STOPPED or self._confirmed or self._outcome is not None:
                 return False
@@ -183,13 +183,13 @@ class Context:
     # --- the end
 
     def progress(self) -> None:
-        """Says that the request moved (a token came out). Cheap: call it as often as you like."""
+        """Reports that the request moved (a token came out). Cheap: call it often."""
         self._owner.progress(self._id)
 
     def end(self, outcome: Optional[str] = None) -> bool:
         """The request is over; the first call wins and later ones return False.
 
-        Without an outcome the state says it: completed, or once stopped migrated, engine_dead or
+        Without an outcome the state gives it: completed, or once stopped migrated, engine_dead or
         cancelled.
         """
         if outcome is not None:

@@ -1,11 +1,11 @@
-"""The context of the request that runs here, for code that is handed none.
+"""The context of the request that runs here, for code that is not handed one.
 
 Set while a decorated handler or an ASGI application works on a request, and inherited by the tasks
 and `asyncio.to_thread` calls that it starts. Not by `with client.request(...)`: inside a generator
-such a block would leave its context behind in whoever consumes the generator.
+such a block would leave its context in the code that consumes the generator.
 
 A request that begins there without another parent is a sub-request of it. What goes on after the
-request has ended, or in a forked child, has inherited one that is no parent any more.
+request has ended, or in a forked child, has inherited one that is not a parent any more.
 """
 
 from __future__ import annotations

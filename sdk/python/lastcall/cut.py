@@ -1,6 +1,6 @@
-"""Cut: a cancellation of ours, told apart from the ones of others.
+"""Cut: a cancellation of ours, distinguished from those of others.
 
-A task counts its cancellations from Python 3.11 on, and `asyncio.timeout` tells by that count whose
+A task counts its cancellations from Python 3.11 on, and `asyncio.timeout` knows by that count whose
 a CancelledError is. Some libraries leave the count raised, so it is compared with what it was when
 we cut, and the error itself carries our mark. Before 3.11 a cut that was fired is taken for the
 only cancellation.
@@ -51,7 +51,7 @@ class Cut:
         return self in error.args or self._cancelled_at_cut == self._cancelled_before
 
     def was_cancelled(self) -> Optional[bool]:
-        """Anybody cancelled the task since it armed this; None where nobody can tell."""
+        """Whether the task was cancelled since it armed this; None where that cannot be known."""
         if not hasattr(self._task, "cancelling"):
             return None
         return _cancelling(self._task) > self._cancelled_before

@@ -1,7 +1,8 @@
 """Dial: attempts to reach the supervisor's socket.
 
-A supervisor may come later or be away for a while, so that an attempt that fails is nothing to tell
-of; that they all fail, as for a wrong path or for want of rights, is: nobody else could tell.
+A supervisor may come later or be away for a while, so that an attempt that fails is not reported;
+that they all fail, as for a wrong path or for want of rights, is reported: nothing else could show
+it.
 
 Threads: the link's.
 """
@@ -33,7 +34,7 @@ class Dialer:
         self._last_problem = ""
 
     def dial(self) -> Optional[socket.socket]:
-        """None when nobody is there, and when the process has no descriptor left for now."""
+        """None when no supervisor is there, and when the process has no descriptor left for now."""
         connection = None
         try:
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""What an engine's error says about the engine: nothing, or that it may have died.
+"""What an engine's error shows about the engine: nothing, or that it may have died.
 
 The rules are those of lastcall's own proxy; tests/contract/engine_errors.jsonl holds both to them.
 """
@@ -11,14 +11,14 @@ import re
 from typing import Any, Mapping, Optional
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# What a server cannot do says nothing about its engine.
+# What a server cannot do shows nothing about its engine.
 _SAYS_ALL = frozenset((501, 505))
 _SERVER_ERROR = 500
 
 
 class EngineError(enum.Enum):
     NONE = "none"  # no error
-    TOLD = "told"  # of this request alone, or it says itself whether to come again
+    TOLD = "told"  # of this request alone, or it states itself whether to come again
     SUSPECT = "suspect"  # the engine may be dead
 
 
@@ -59,7 +59,7 @@ def _of_object(error: Mapping[str, Any]) -> EngineError:
 
 
 def _number(code: object) -> Optional[int]:
-    """Also where it is written as a text; a word is the code of no server."""
+    """Also where it is written as a text; a word is not the code of any server."""
     if isinstance(code, int) and not isinstance(code, bool):
         return code
     return int(code) if isinstance(code, str) and code.isascii() and code.isdigit() else None

@@ -1,4 +1,4 @@
-"""Entry: one live request, as the supervisor is told of it, and its wait for admission.
+"""Entry: one live request, as it is reported to the supervisor, and its wait for admission.
 
 Threads: under the ledger's lock.
 """
@@ -31,7 +31,7 @@ class Entry:
         self.priority = priority
         self.way = way
         self.waiting: Optional[Admission[bool]] = None
-        self.announced = False  # some supervisor was told
+        self.announced = False  # a supervisor was notified
         self._began = time.monotonic()
 
     def line(self, **how: Any) -> bytes:
@@ -50,7 +50,7 @@ class Entry:
         )
 
     def resumed_line(self) -> bytes:
-        """Of one that ran before whoever reads the line."""
+        """The line of one that ran before the supervisor that reads the line."""
         return self.line(resumed=True, began_at_ms=int(self._began * 1000))
 
     def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
@@ -65,4 +65,4 @@ class Entry:
             else:
                 waiting.set_exception(error)
         except concurrent.futures.InvalidStateError:
-            pass  # whoever waited was cancelled at this very moment, and withdraws the request
+            pass  # the waiter was cancelled at this very moment, and withdraws the request

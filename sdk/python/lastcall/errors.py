@@ -1,6 +1,6 @@
-"""What can go wrong with a request, and how a client of the engine is told.
+"""What can go wrong with a request, and how a client of the engine is notified.
 
-A cut stream must never look finished. Whoever streams server-sent events ends a cancelled stream
+A cut stream must never look finished. Code that streams server-sent events ends a cancelled stream
 at an event boundary with `sse_error(...)`, then closes without `[DONE]` and without the final
 chunk; before the first byte the same object is the body of a 503.
 """
@@ -29,7 +29,7 @@ class LastcallError(Exception):
 
 
 class Rejected(LastcallError):
-    """Admission said no. `reason` is draining, overloaded or queue_timeout."""
+    """Admission refused it. `reason` is draining, overloaded or queue_timeout."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Rejected(LastcallError):
 
 
 class Cancelled(LastcallError):
-    """The request was cancelled before it could finish. `reason` says why."""
+    """The request was cancelled before it could finish. `reason` is why."""
 
     def __init__(self, request_id: str, reason: str) -> None:
         super().__init__(f"request {request_id!r} was cancelled: {reason}")
@@ -87,7 +87,7 @@ def is_only_cancels(error: BaseException) -> bool:
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:
-    # Told by its form: groups are built in from Python 3.11 on only, before they are a library's.
+    # Known by its form: groups are built in from Python 3.11 on only, before they are a library's.
     members = getattr(error, "exceptions", None)
     return members if isinstance(members, tuple) else ()
 
@@ -102,7 +102,7 @@ def error_body(
     status: int = 503,
     reason: Optional[str] = None,
 ) -> dict[str, Any]:
-    """The error object that lastcall's own proxy sends too.
+    """The error object that lastcall's own proxy also sends.
 
     `kind` is migrated, engine_dead, draining, overloaded or cancelled; `code` is the status that
     the refusal has, or would have had before the first byte. `reason` is that of the `Cancelled`

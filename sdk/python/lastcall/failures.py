@@ -1,7 +1,7 @@
-"""The client's ways to say that the engine is dead.
+"""The client's ways to report that the engine is dead.
 
 Each ends in one `fatal`, and the first counts: by hand, by a guarded block, by a watched task or
-child process; uncaught exceptions are told by `uncaught`.
+child process; uncaught exceptions are reported by `uncaught`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Guard(contextlib.ContextDecorator):
                             item = await step
                         except StopAsyncIteration:
                             return
-                        # What the caller sends or throws is for the generator, as is its close.
+                        # The caller's sends and throws are for the generator, as is its close.
                         try:
                             sent = yield item
                         except GeneratorExit:
@@ -115,8 +115,8 @@ class Failures:
         """The engine is dead: the supervisor starts a fatal stop. The first report counts.
 
         `detail` is the traceback of the exception being handled unless given. Blocks until a
-        supervisor has acknowledged, at most for `timeout` seconds; says whether one has. The
-        report stays due if not. Where none is connected, the log has it too.
+        supervisor has acknowledged, at most for `timeout` seconds; returns whether one has. The
+        report stays due if not. Where none is connected, the log also has it.
         """
         if detail is None:
             detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
@@ -137,7 +137,7 @@ class Failures:
         """An exception that leaves the block, or the function that this decorates, is fatal.
 
         The function may be a generator, and either may be of asyncio. For loops that keep the
-        engine alive. The exception goes on; a request's own `Cancelled` and `Rejected` are no
+        engine alive. The exception goes on; a request's own `Cancelled` and `Rejected` are not
         failures, nor is a cancelled task.
         """
         return Guard(self._report_end, name)
@@ -145,12 +145,13 @@ class Failures:
     def watch(
         self, what: Any, name: Optional[str] = None, *, any_end: bool = False
     ) -> Forget:
-        """The engine does not outlive this task, future or child process. Returns what forgets it.
+        """The engine does not outlive this task, future or child process. Returns a function that
+        forgets it.
 
-        A task's exception is fatal, with its traceback; so is a child that ends in any way but
-        with 0 or by TERM. With `any_end` an end of any kind is. A child is anything with a `pid`
-        (of subprocess, asyncio, multiprocessing), or the pid itself. It is not reaped. What ends
-        once the supervisor cleans up is not reported. Without a socket children are not watched.
+        A task's exception is fatal, with its traceback; so is a child that ends in any way but with
+        0 or by TERM. With `any_end` an end of any kind is. A child is anything with a `pid` (of
+        subprocess, asyncio, multiprocessing), or the pid itself. It is not reaped. An end once the
+        supervisor cleans up is not reported. Without a socket children are not watched.
         """
         if isinstance(what, (asyncio.Future, concurrent.futures.Future)):
             return watch_future(what, name or _name_of(what), any_end, self._report_end)

@@ -8,8 +8,8 @@ Rules
      threads, which nothing can cut, ends at its next item.
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
   4. A caller that leaves before the end, by closing the generator or because its task is cancelled,
-     is a kill with the reason `client_disconnect`; one that closes it after its end is none.
-  5. A group of exceptions that holds nothing but cancels is one, once the context was stopped.
+     is a kill with the reason `client_disconnect`; one that closes it after its end is not.
+  5. A group of exceptions that holds nothing but cancels is a cancel, once the context was stopped.
   6. Items cost no extra task and no thread hop.
 
 Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
@@ -37,7 +37,7 @@ Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
 Later = Callable[[Callable[[], object]], None]
 
-LEFT = "client_disconnect"  # nobody asked for the cancel: whom the answer was for is gone
+LEFT = "client_disconnect"  # not asked for: the caller of the answer is gone
 
 
 class Begin(Protocol):
@@ -95,7 +95,7 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
                     yield item
                 context.raise_if_stopped()
             except (GeneratorExit, asyncio.CancelledError):
-                context.kill(LEFT)  # tells the sub-requests too
+                context.kill(LEFT)  # notifies the sub-requests too
                 raise
             finally:
                 guard.close()

@@ -2,8 +2,8 @@
 
 Rules
   1. A body that ends before its end is an error, never an end: `ConnectionError`.
-  2. `close` breaks the connection at once, from any task of the loop; whoever reads it then gets
-     that error.
+  2. `close` breaks the connection at once, from any task of the loop; a task that reads it then
+     gets that error.
   3. Memory is bounded: a head of 64 KiB, an event of `MAX_EVENT` bytes.
 
 Threads: all of it belongs to one event loop.
@@ -37,7 +37,7 @@ class Exchange:
     async def open(
         cls, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> Exchange:
-        """Connects and sends; `OSError` where nobody is there."""
+        """Connects and sends; `OSError` where nothing listens."""
         parts = urllib.parse.urlsplit(url)
         is_tls = parts.scheme == "https"
         if parts.hostname is None or parts.scheme not in ("http", "https"):

@@ -15,7 +15,7 @@ In threads, with an `httpx.Client`:
             ...
 
 `context` is the current request's unless given. A kill cuts the call and closes its connection, by
-which the other side learns of it. A stop is sent as a stop, by a request of the same client; where
+which the other side is notified. A stop is sent as a stop, by a request of the same client; where
 the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
 cases the call ends in `lastcall.Cancelled`. Headers of your own win.
 """
@@ -91,8 +91,8 @@ def stream_sync(
 ) -> Iterator[httpx.Response]:
     """As `client.stream`, with its options; a kill, from whatever thread, ends it at once.
 
-    What cannot be ended at once is to look a name up and to connect: the call then ends when that
-    has ended. A stream of HTTP/2 ends at its next bytes, as its connection is others' too.
+    Looking a name up and connecting cannot be ended at once: the call then ends when that has
+    ended. A stream of HTTP/2 ends at its next bytes, as its connection is others' too.
     """
     wire = _Wire(options.pop("extensions", None))
     channel = _channel_sync(client, url)
@@ -120,7 +120,7 @@ def request_sync(
 
 
 class _Wire:
-    """The connection that a blocking call uses at the moment, as httpcore's trace tells.
+    """The connection that a blocking call uses at the moment, as httpcore's trace reports.
 
     The trace hands out each connection that is made, but not one that is used again: that one is
     read from the frame of httpcore which traces. Where it is not found there, the call ends with
@@ -170,8 +170,8 @@ def _stream_in_frames() -> Any:
 async def _apart(step: Awaitable[T], *, to_its_end: bool = False) -> T:
     """Runs the step in a task of its own, cancelled once, or left to end, if this one is.
 
-    A web framework built on anyio cancels a request's task at each of its awaits, so that what
-    closes a connection there never gets through.
+    A web framework built on anyio cancels a request's task at each of its awaits, so that code that
+    closes a connection there never completes.
     """
     task = asyncio.ensure_future(step)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

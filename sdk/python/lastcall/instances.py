@@ -3,8 +3,8 @@
 Rules
   1. An instance is what a supervisor published (docs/discovery.md): its id and the URL at which it
      is reached. One without such a URL, and what cannot be read, is left out.
-  2. A registry that cannot be read keeps the last instances; the logger `lastcall` says so once.
-  3. What was read holds for `REFRESH` seconds; `changed` reads it anew at the next question.
+  2. A registry that cannot be read keeps the last instances; the logger `lastcall` reports it once.
+  3. What was read holds for `REFRESH` seconds; `changed` reads it again at the next question.
 
 Threads: each belongs to one event loop.
 """
@@ -88,7 +88,7 @@ class Source:
 
 
 class Static(Source):
-    """A list of URLs that somebody wrote down; their ids count from 1."""
+    """A list of URLs that was written down; their ids count from 1."""
 
     def __init__(self, urls: Sequence[str]) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Static(Source):
 
 
 class Directory(Source):
-    """What the registry `file` writes into a directory."""
+    """The instances that the registry `file` writes into a directory."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], name: Name) -> None:
         super().__init__()
@@ -130,7 +130,8 @@ class Directory(Source):
 
 
 class Etcd(Source):
-    """What the registry `etcd` puts under v1/instances/, read through etcd's JSON gateway."""
+    """The instances that the registry `etcd` puts under v1/instances/, read through etcd's JSON
+    gateway."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], name: Name) -> None:
         super().__init__()

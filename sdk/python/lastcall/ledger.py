@@ -1,12 +1,12 @@
-"""Ledger: the live requests of this process, and the lines that tell the supervisor of them.
+"""Ledger: the live requests of this process, and the lines that report them to the supervisor.
 
 Rules
-  1. The table is the truth; what was sent is only its shadow. `greeting` tells all of it anew: the
-     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
+  1. The table is the truth; what was sent is only its shadow. `greeting` reports all of it again:
+     the live requests as `resumed`, their cancels, and the ends that no supervisor has read.
   2. A request that waits for admission asks again on each connection, and starts unadmitted when
      there has been no supervisor (no connection, or one without `welcome`) for `UNADMITTED_AFTER`
-     seconds: only the first second of an absence holds anybody up. A close starts who waits, and
-     nobody waits after it.
+     seconds: only the first second of an absence holds a request up. A close starts those that
+     wait, and none waits after it.
   3. Memory grows with live requests only; ends that wait for a supervisor are at most
      `MAX_UNHEARD`, the oldest are forgotten.
 
@@ -31,7 +31,7 @@ UNADMITTED_AFTER = 1.0
 PROGRESS_EVERY = 0.5
 MAX_UNCONFIRMED = 1024
 
-React = Callable[[Optional[str]], None]  # told None for an ack, else the error
+React = Callable[[Optional[str]], None]  # called with None for an ack, else with the error
 
 
 class Outlet:
@@ -46,7 +46,7 @@ class Outlet:
         raise NotImplementedError
 
     def is_received_here(self) -> bool:
-        """Whether this is the thread that hears what the supervisor answers."""
+        """Whether this is the thread that receives what the supervisor answers."""
         raise NotImplementedError
 
     def expect(self, react: React) -> int:
@@ -150,7 +150,7 @@ class Ledger(Owner):
             line = wire.encode("request.end", id=context.id(), outcome=outcome)
             if context.is_stopped() and not context.is_confirmed():
                 line = wire.encode("cancel.done", id=context.id()) + line
-            # One that was never admitted ends with its connection; nobody needs to hear of it.
+            # One that was never admitted ends with its connection; it need not be reported.
             token = entry if entry.waiting is None else None
             if not self._outlet.send(line, token) and token is not None:
                 self._unconfirmed.append(token)
@@ -176,7 +176,7 @@ class Ledger(Owner):
     # --- the connection comes, goes, and passes time
 
     def announcement(self) -> tuple[int, list[Line]]:
-        """How many live requests a new supervisor will be told of, and the lines that tell."""
+        """How many live requests will be reported to a new supervisor, and the lines that do it."""
         running = [entry for entry in self._entries.values() if entry.waiting is None]
         unconfirmed = list(self._unconfirmed)
         self._unconfirmed.clear()
@@ -236,7 +236,7 @@ class Ledger(Owner):
         return entry.line(admit=True, seq=self._outlet.expect(react))
 
     def _unadmitted_at(self) -> float:
-        """From when on nobody waits for an admission any more."""
+        """The time from which on no request waits for an admission any more."""
         return math.inf if self._outlet.welcomed else self._outlet.lost_at + UNADMITTED_AFTER
 
     def _tick_admission(self, now: float) -> Iterator[float]:

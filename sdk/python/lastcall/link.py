@@ -2,7 +2,7 @@
 
 Rules
   1. Nothing is queued while unconnected. What the supervisor must know is state, which the peer
-     tells from scratch in its greeting after each connect.
+     reports from scratch in its greeting after each connect.
   2. Memory is bounded: when more than `MAX_PENDING` waits for a supervisor that does not read, the
      connection is given up and the greeting of the next one replaces the queue.
   3. A line that must not get lost carries a token; the tokens of lines that were not written
@@ -81,7 +81,7 @@ class Link:
         self._complaint = None
 
     def is_news(self, complaint: str) -> bool:
-        """Nobody wants to read at each retry what the last one said: once until a welcome."""
+        """The same line is not logged at each retry, but once until a welcome."""
         is_news = complaint != self._complaint
         self._complaint = complaint
         return is_news
@@ -101,7 +101,7 @@ class Link:
             return True
 
     def renew(self) -> None:
-        """Connects anew once all is written, because the greeting has changed."""
+        """Connects again once all is written, because the greeting has changed."""
         with self._lock:
             self._is_to_renew = True
             self.wake()
@@ -127,7 +127,7 @@ class Link:
     def abandon(self) -> None:
         """For a forked child: lets go of the descriptors, of which the parent keeps its own.
 
-        Those of a closed link are gone already: their numbers may be somebody else's by now.
+        Those of a closed link are gone already: their numbers may be used by others by now.
         """
         if self._abandoned:
             return
@@ -168,7 +168,7 @@ class Link:
             with self._lock:
                 self._disconnect()
                 self._socket = None
-        # One that never said welcome goes on with the slow retries.
+        # One that never sent a welcome goes on with the slow retries.
         return time.monotonic() if self._settled else min(lost_at, started)
 
     def _rest(self, lost_at: float) -> None:

@@ -1,7 +1,7 @@
 """Loops: how other threads call something on an event loop.
 
 Rules
-  1. A loop that is closed is not called: nobody waits there any more.
+  1. A loop that is closed is not called: nothing waits there any more.
   2. The connection's thread holds its calls until it has nothing left to do, or has `MOST_HELD` of
      them. A loop's thread that is woken sooner waits for the interpreter, which the connection's
      thread still needs, and has to be woken a second time.

@@ -2,7 +2,7 @@
 
 A worker that calls another one sends `headers(context)` along and makes the call inside
 `abort_on_stop(context)`. When the request is killed here, the call is cut and its connection
-closes; that is how the other side learns of it, on whatever pod it runs. `lastcall.httpx` and
+closes; that is how the other side is notified, on whatever pod it runs. `lastcall.httpx` and
 `lastcall.aiohttp` do both.
 
 Rules
@@ -36,11 +36,11 @@ from .errors import Cancelled
 REQUEST_ID = "X-Request-Id"
 ROOT = "X-Lastcall-Root"
 PARENT = "X-Lastcall-Parent"
-# A secret of the call: whoever knows it may stop the call, by `DELETE` of CALLS + the secret.
+# A secret of the call: a peer that knows it may stop the call, by `DELETE` of CALLS + the secret.
 CHANNEL = "X-Lastcall-Channel"
 CALLS = "/lastcall/calls/"
 STOP_WITHIN = 1.0  # seconds for the other side to take a stop; then the connection is closed
-STOP_TAKEN = 204  # the status that says so
+STOP_TAKEN = 204  # the status that reports it
 
 T = TypeVar("T")
 
@@ -51,10 +51,10 @@ _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 
 
 def headers(context: Optional[Context] = None) -> dict[str, str]:
-    """What tells the other side which request its work is part of.
+    """The headers that show the other side which request its work is part of.
 
     X-Request-Id is the call's own id; X-Lastcall-Root and X-Lastcall-Parent are the user's request
-    and the caller. Of the current request unless a context is given; empty without either.
+    and the caller. They are of the current request unless a context is given; empty without either.
     """
     context = context or current()
     if context is None:
@@ -103,8 +103,8 @@ class Channel(Generic[T]):
 class abort_on_stop:
     """`async with` this: a stop of the context cuts the await at which the block stands.
 
-    The block then ends in `Cancelled`. With a channel, a stop goes there and only a kill cuts. Of
-    the current request unless a context is given; without either nothing is ever cut.
+    The block then ends in `Cancelled`. With a channel, a stop goes there and only a kill cuts. The
+    context is the current request's unless one is given; without either nothing is ever cut.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class abort_on_stop:
 def _raise_if_stopped(
     context: Context, channel: Optional[Channel[Any]], error: Optional[BaseException]
 ) -> None:
-    """What a stop has ended early must not look whole."""
+    """A call that a stop has ended early must not look whole."""
     if channel is not None and context.is_stopped():
         if error is None or isinstance(error, channel.broken):
             raise Cancelled(context.id(), context.cause or "control") from error
@@ -182,9 +182,9 @@ class aborting:
 
     The block then ends in `Cancelled`, also when it got to its end meanwhile: a stream that was cut
     must not look finished. `abort` is called at most once and never after the block, on the thread
-    that cancels or the one that told the channel; it must not block: shut a socket down, for
-    example. With a channel, a stop goes there, in a thread of its own, and only a kill aborts. Of
-    the current request unless a context is given; without either it is never called.
+    that cancels or the one that notified the channel; it must not block: shut a socket down, for
+    example. With a channel, a stop goes there, in a thread of its own, and only a kill aborts. The
+    context is the current request's unless one is given; without either it is never called.
     """
 
     def __init__(

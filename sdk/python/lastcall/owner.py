@@ -1,4 +1,4 @@
-"""Owner: what a context tells the client that began it. The base class belongs to nobody.
+"""Owner: what a context reports to the client that began it. The base class is of no client.
 
 Threads: called on whichever thread acts on the context, with no lock held.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class Owner:
     def raised(self, contexts: Sequence[Context], notified: AbstractSet[str]) -> None:
-        """These rose; the supervisor already knows of those in `told`."""
+        """These rose; the supervisor already knows of those in `notified`."""
 
     def ended(self, context: Context, outcome: str) -> None:
         """The request is over."""

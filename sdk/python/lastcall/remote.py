@@ -16,8 +16,8 @@ Rules
      sent as a stop, and what the other tier still sends is delivered; a kill, and a caller that
      leaves, closes the connection, which is a kill there.
   3. An answer that was cut never looks finished: `Cancelled`, `Rejected`, or `CallFailed`.
-  4. Where nobody answers, or a drain refuses, the next instance is asked, each of them once. After
-     the head of an answer nothing is sent again.
+  4. Where an instance does not answer, or a drain refuses, the next one is asked, each of them
+     once. After the head of an answer nothing is sent again.
 
 Threads: an `Endpoint` belongs to one event loop; contexts may be cancelled from any thread.
 """
@@ -61,7 +61,7 @@ _log = logging.getLogger("lastcall")
 
 
 class NoInstance(LastcallError):
-    """Nobody serves the endpoint, or nobody could be reached."""
+    """No instance serves the endpoint, or none could be reached."""
 
 
 class CallFailed(LastcallError):
@@ -175,7 +175,7 @@ class Endpoint:
 class Stream:
     """The answer: `async for` gives its items; `aclose()` leaves before its end.
 
-    An item is what the JSON of an event says, its text where that is no JSON.
+    An item is the JSON value of an event, or its text where that is not JSON.
     """
 
     def __init__(self, call: _Call, instance: Instance) -> None:
@@ -234,7 +234,7 @@ class _Call:
             parent.link_child(self.context)
 
     async def cut_by_stop(self, begin: Callable[[], Awaitable[T]]) -> T:
-        """Awaits what precedes the request: nobody has to be told of a stop there."""
+        """Awaits what precedes the request: a stop there need not be reported."""
         self.context.raise_if_stopped()
         self._waits = step = asyncio.ensure_future(begin())
         try:
@@ -305,7 +305,7 @@ class _Call:
         self.end(None)
 
     def leave(self) -> None:
-        """Whom the answer is for is gone."""
+        """The caller that the answer is for is gone."""
         if self.context.outcome is None:
             self.context.kill(LEFT)
             self.end(None)
@@ -316,7 +316,7 @@ class _Call:
         self.forget()
 
     def dropped(self) -> None:
-        """On any thread: nobody reads the answer any more."""
+        """On any thread: the answer is not read any more."""
         if self.context.outcome is None:
             self._soon(self.leave)
 
@@ -345,7 +345,7 @@ class _Call:
             self._exchange.close()
 
     async def _report_stop(self) -> None:
-        """Another tier that cannot be told gets what every server understands."""
+        """Another tier that cannot be notified gets what every server understands."""
         url = f"{self._url}{outgoing.CALLS}{self._channel}"
         try:
             await asyncio.wait_for(http1.ask("DELETE", url), STOP_WITHIN)
@@ -378,7 +378,7 @@ class _Call:
 
 
 async def _read_out(events: AsyncIterator[Any]) -> None:
-    """To the end of the body: who leaves before it counts as a client that left."""
+    """Reads to the end of the body: a caller that leaves before it counts as a client that left."""
 
     async def read() -> None:
         async for _ in events:

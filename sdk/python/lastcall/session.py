@@ -1,7 +1,7 @@
 """Session: the protocol with the supervisor, from hello to the last answer.
 
 Rules
-  1. The connection may end at any moment; the next one is greeted with all that is to know.
+  1. The connection may end at any moment; the next one is greeted with all that is to be known.
   2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
   3. User code runs on the lanes of `callbacks`, contexts are raised with no lock held.
 
@@ -66,13 +66,13 @@ class Session(Peer, Outlet):
 
     def announce_registration(self) -> None:
         """This process leaves registries of its own when it is asked to."""
-        self._send("registered")  # lost without a connection: the next greeting says it
+        self._send("registered")  # lost without a connection: the next greeting has it
 
     def report_load(self, **load: Any) -> None:
         self._send("load", **load)
 
     def send_critical(self) -> bool:
-        """False when it is said already."""
+        """False when it was sent already."""
         with self._lock:
             is_news = not self._hello["critical"]
             self._hello["critical"] = True
@@ -155,7 +155,7 @@ class Session(Peer, Outlet):
     def lost(self, tokens: list[object]) -> None:
         self.ledger.lost(tokens)
         self._answers.clear()
-        if self.welcome is not None:  # one that never said welcome was not there
+        if self.welcome is not None:  # one that never sent a welcome was not there
             self.lost_at = time.monotonic()
         self.welcome = None
 
@@ -223,7 +223,7 @@ class Session(Peer, Outlet):
         mode, reason = wire.field(message, "mode", str), wire.field(message, "reason", str)
         if not all(isinstance(each, str) for each in ids):
             raise wire.WireError("bad_field", "cancel.ids: expected strings")
-        # A word that this version does not know is no reason to go on generating.
+        # A word that this version does not know is not a reason to go on generating.
         reason = wire.known_word(reason, wire.REASONS, "control")
         notified = frozenset(ids)
         for request_id in ids:

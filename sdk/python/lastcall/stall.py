@@ -1,11 +1,12 @@
-"""Stall: tells when what was called on the connection's thread does not come back.
+"""Stall: reports when a call on the connection's thread does not return.
 
 Some of the program's callbacks run on the connection's thread (those of a context, and what the log
-calls). While one of them runs, nothing reaches the supervisor and nothing is heard from it.
+calls). While one of them runs, nothing reaches the supervisor and nothing is received from it.
 
 Rules
-  1. Whoever else would be heard looks, so that no thread is needed to watch a thread.
-  2. Each call is told of once, with where it stands.
+  1. The other threads that have something to send look, so that no thread is needed to watch a
+     thread.
+  2. Each call is reported once, with where it stands.
 
 Threads: `call` on the one thread, `report` on any.
 """

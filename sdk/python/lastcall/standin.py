@@ -1,8 +1,8 @@
-"""Stand-in: whose session speaks for a client that was closed or forked away.
+"""Stand-in: the session that speaks for a client that was closed or forked away.
 
 Rules
   1. It is the one of `connect()`, once this process has called it, as long as that is open and
-     speaks to the same socket. Else it is the client's own, which says nothing any more.
+     speaks to the same socket. Else it is the client's own, which sends nothing any more.
   2. A request takes its endpoint along, as the client has registered it.
 
 So what was decorated or handed out before a fork works in each child that connects.

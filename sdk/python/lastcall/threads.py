@@ -12,7 +12,7 @@ import signal
 import threading
 from typing import Iterator, Optional
 
-# What a thread does to itself stays its own: faulthandler tells of it.
+# The signals of a thread's own faults are not blocked: faulthandler reports them.
 _FAULTS = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL))
 _BLOCKED = frozenset(signal.valid_signals()) - _FAULTS
 
@@ -50,7 +50,7 @@ def signals_of_main() -> Iterator[None]:
 
 
 def _mask_of_main() -> Optional[set[int]]:
-    """None where the system does not tell."""
+    """None where the system does not report it."""
     try:
         with open("/proc/self/status", "rb") as status:
             [word] = [line.split()[1] for line in status if line.startswith(b"SigBlk:")]

@@ -4,7 +4,7 @@ Rules
   1. Walks are loops: user-made graphs may be as deep as they like.
   2. A child is never below its parent's state, so a walk stops where the level is reached already.
   3. A context stays linked while it is unfinished or has an unfinished child below it: the child
-     still has to hear of a cancel further up.
+     still has to receive a cancel from further up.
 
 Threads: every function wants `lock` held.
 """

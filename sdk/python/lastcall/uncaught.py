@@ -1,4 +1,4 @@
-"""Tells the supervisor of uncaught exceptions, then lets the previous hook do its work.
+"""Reports uncaught exceptions to the supervisor, then lets the previous hook do its work.
 
 An uncaught exception on the main thread ends the process: the report adds its traceback to what
 the supervisor would otherwise only see as an exit. On another thread it ends only that thread,

@@ -1,13 +1,14 @@
 """Watch: tasks and child processes whose end would leave the engine a shell.
 
 A child process that dies takes no exception of this process with it, and a task that fails is
-noticed when somebody awaits it, which may be never.
+noticed when it is awaited, which may be never.
 
 Rules
   1. A child's end is fatal unless it ended with 0 or by TERM, which is how one is stopped on
-     purpose, or nobody can tell how (it is another process's child). With `any_end` any end is.
-  2. Its status is read without reaping it: whoever started it still gets it.
-  3. Once the supervisor cleans up, ends are what is wanted and are not reported.
+     purpose, or how it ended cannot be known (it is another process's child). With `any_end` any
+     end is.
+  2. Its status is read without reaping it: the code that started it still gets it.
+  3. Once the supervisor cleans up, ends are wanted and are not reported.
 
 Threads: methods from any; one daemon thread waits for all children.
 """
@@ -33,14 +34,14 @@ Forget = Callable[[], None]
 Child = tuple[int, Any, str, bool]  # pid, process, name, any_end
 
 _FIND_EVERY = 0.5  # seconds between looks for new children of multiprocessing
-_STATUS_WITHIN = 1.0  # seconds for somebody else's wait to have told its result
+_STATUS_WITHIN = 1.0  # seconds for another thread's wait to have reported its result
 
 _log = logging.getLogger("lastcall")
 _watchers: weakref.WeakSet[ChildWatcher] = weakref.WeakSet()
 
 
 class ChildWatcher:
-    """Reports children that died. `is_over` says that ends are expected from now on."""
+    """Reports children that died. `is_over` returns whether ends are expected from now on."""
 
     def __init__(self, report: Report, is_over: Callable[[], bool]) -> None:
         self._report = report
@@ -96,7 +97,7 @@ class ChildWatcher:
                     self._release()
 
     def abandon(self) -> None:
-        """For a forked child: the thread is not here, and the children are somebody else's."""
+        """For a forked child: the thread is not here, and the children are another process's."""
         self._lock = threading.Lock()
         self._closed, self._thread = True, None
         self._release()
@@ -113,7 +114,7 @@ class ChildWatcher:
         os.write(self._wake_write, b"w")
 
     def _release(self) -> None:
-        """Once: afterwards the numbers may be somebody else's."""
+        """Called once: afterwards the numbers may be another process's."""
         if self._released:
             return
         self._released = True
@@ -176,13 +177,13 @@ class ChildWatcher:
 
 
 def exit_code_of(pid: int, process: Any) -> Optional[int]:
-    """Of a child that ended: its code, or the negative number of its signal; None if unknown."""
+    """How a child ended: its code, or the negative number of its signal; None if unknown."""
     code = told_code(process)
     if code is not None:
         return code
     try:
         ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except OSError:  # reaped, or not our child: whoever reaped it may be about to say so
+    except OSError:  # reaped, or not our child: the thread that reaped it may be about to report it
         pause = threading.Event()
         for _ in range(20):
             pause.wait(_STATUS_WITHIN / 20)
@@ -195,7 +196,7 @@ def exit_code_of(pid: int, process: Any) -> Optional[int]:
 
 
 def told_code(process: Any) -> Optional[int]:
-    """What the process object knows. Not `exitcode`, which reaps."""
+    """What the process object knows. `exitcode` is not asked, since it reaps."""
     code = getattr(getattr(process, "_popen", process), "returncode", None)
     return code if isinstance(code, int) else None
 

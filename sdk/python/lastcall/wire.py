@@ -77,7 +77,8 @@ def encode_ids(op: str, ids: Iterable[str], **fields: Any) -> Iterator[bytes]:
 
 
 def encode_clipped(op: str, key: str, text: str, **fields: Any) -> bytes:
-    """One line in which `text` may be long: its end is kept, which is where a traceback speaks."""
+    """One line in which `text` may be long: its end is kept, which is where a traceback has its
+    message."""
     keep = MAX_LINE // 4
     while True:
         clipped = text if len(text) <= keep else "[...] " + text[-keep:]

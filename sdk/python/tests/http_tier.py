@@ -65,7 +65,7 @@ class Tier:
 
 
 class Lower:
-    """An engine of the tier below that streams until it is told to end, and says how it was."""
+    """An engine of the tier below that streams until it has to end, and notes how."""
 
     def __init__(self):
         self.contexts = []

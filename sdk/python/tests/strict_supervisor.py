@@ -1,7 +1,7 @@
 """A scripted supervisor on a real Unix socket, strict about every line that it gets.
 
 It checks what docs/ipc.md says an engine may send (fields, types, closed sets, order, who owns
-which id) and records violations; by itself it only welcomes, acknowledges and, when told to,
+which id) and records violations; by itself it only welcomes, acknowledges and, when asked to,
 admits. Everything else is scripted by the test.
 """
 

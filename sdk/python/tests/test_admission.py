@@ -133,7 +133,7 @@ def test_without_a_supervisor_it_starts_unadmitted(client):
 
 @pytest.fixture
 def patient(monkeypatch):
-    """Whoever waits for an admission at all does so for longer than any test."""
+    """A request that waits for an admission at all does so for longer than any test."""
     monkeypatch.setattr("lastcall.ledger.UNADMITTED_AFTER", 3600.0)
 
 
@@ -206,7 +206,7 @@ def test_an_error_to_the_question_starts_it_unadmitted(supervisor, client):
     seq = supervisor.wait("request.begin")["seq"]
     supervisor.send("error", seq=seq + 100, code="conflict", message="another line")
     supervisor.send("error", seq=seq, code="conflict", message="no")
-    # The fake acknowledged the line first; a second answer is nobody's.
+    # The fake acknowledged the line first; a second answer has no question.
     supervisor.send("admitted", id="q")
     thread.join(10)
     assert begun

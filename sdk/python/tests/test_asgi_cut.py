@@ -137,7 +137,7 @@ def test_a_kill_cuts_an_application_that_ignores_the_stop(supervisor, client):
         while not started:
             await asyncio.sleep(0)
         supervisor.cancel("r", reason="grace_timeout")
-        while not server.sent:  # the client is told at once
+        while not server.sent:  # the client is notified at once
             await asyncio.sleep(0)
         assert not server.task.done() and supervisor.all("request.end") == []
         supervisor.cancel("r", mode="kill", reason="grace_timeout")
@@ -321,7 +321,7 @@ def test_another_middleware_does_not_make_a_cut_stream_look_finished(supervisor,
         supervisor.cancel("r", reason="migrate")
         assert await server.ends() is not None
         assert server.error()["type"] == "migrated" and b"[DONE]" not in server.body
-        # Some versions of it end every answer in form when it is outside.
+        # Some versions of it end every answer properly when it is outside.
         assert outside or not server.is_complete
 
     eventually(lambda: client.connected)

@@ -63,7 +63,7 @@ def test_the_head_of_a_stream_is_no_progress(supervisor, client):
 
         server = Server(wrap(stream, client), x_request_id="r").start()
         await server.starts()
-        with client.begin("mark"):  # told after whatever the head has caused
+        with client.begin("mark"):  # reported after whatever the head has caused
             pass
         await asyncio.to_thread(supervisor.wait, "request.begin", id="mark")
         assert supervisor.all("request.progress") == []

@@ -1,4 +1,4 @@
-"""The cases of tests/contract/priority.jsonl, and that the supervisor hears of it."""
+"""The cases of tests/contract/priority.jsonl, and that it is reported to the supervisor."""
 
 import json
 import os

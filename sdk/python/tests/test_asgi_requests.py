@@ -35,7 +35,7 @@ def test_a_client_that_leaves_is_a_cancel_and_gets_nothing(supervisor, client, a
 
 
 def begun_by(supervisor, client, requests):
-    """The ids that were announced, of (what X-Lastcall-Probe says, the client's address, id)."""
+    """The ids that were announced, of (X-Lastcall-Probe, the client's address, id)."""
 
     async def main():
         for said, address, name in [*requests, (None, ("10.0.0.9", 1), "last")]:
@@ -55,7 +55,7 @@ def begun_by(supervisor, client, requests):
 def test_the_supervisors_own_request_is_known_by_its_mark_wherever_it_comes_from(
     supervisor, make_client, address
 ):
-    """A pod's own address, a Unix socket, a loopback address that everybody's proxy has."""
+    """A pod's own address, a Unix socket, a loopback address that any proxy has."""
     supervisor.probe = "5f0c"
     said = [("5f0c", address, "own"), ("1", address, "guessed"), ("", address, "empty")]
     assert begun_by(supervisor, make_client(), said) == ["guessed", "empty"]

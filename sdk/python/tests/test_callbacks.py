@@ -1,4 +1,4 @@
-"""What the supervisor asks of the process, and what the process reports of itself."""
+"""What the supervisor asks of the process, and what the process reports about itself."""
 
 import asyncio
 import threading

@@ -81,7 +81,7 @@ def test_a_cycle_is_refused():
     for top, child in ((a, a), (b, a), (c, a)):
         with pytest.raises(ValueError, match="cycle"):
             top.link_child(child)
-    assert a.link_child(c) is True  # two ways down are no cycle
+    assert a.link_child(c) is True  # two ways down are not a cycle
     assert a.link_child(c) is False
     a.stop()
     assert c.is_stopped()

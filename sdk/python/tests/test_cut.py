@@ -1,4 +1,4 @@
-"""A kill that meets the cancel scope of a library: whose cancellation it was in the end."""
+"""A kill that meets the cancel scope of a library, and whose cancellation it was in the end."""
 
 import asyncio
 import contextlib

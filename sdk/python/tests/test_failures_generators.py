@@ -167,7 +167,7 @@ def test_a_guarded_asynchronous_generator_is_closed_as_its_caller_leaves(supervi
 
 
 def test_a_guarded_generator_may_be_an_endpoint(supervisor, client):
-    eventually(lambda: client.connected)  # a request that is over by then is told to nobody
+    eventually(lambda: client.connected)  # a request that is over by then is not reported
     seen = []
     handler = client.endpoint("generate")(client.guard("loop")(of_asyncio))
 

@@ -1,4 +1,4 @@
-"""What the log says of a failure that no supervisor can be told of."""
+"""What the log says of a failure that cannot be reported to any supervisor."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Children of multiprocessing: what they say last, and how their death is told."""
+"""Children of multiprocessing: what they send last, and how their death is reported."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A process that can start no thread, be it for a moment or for good."""
+"""A process that cannot start a thread, for a moment or for good."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from strict_supervisor import eventually
 
 @pytest.fixture
 def no_threads(monkeypatch):
-    """No thread can be started until the list that this is has been emptied."""
+    """No thread can be started until the list that this returns has been emptied."""
     start, refused = threading.Thread.start, [True]
 
     def refuse(thread):
@@ -58,7 +58,7 @@ def test_health_is_asked_again_once_there_are_threads(caplog, supervisor, no_thr
 
 
 def pids_held():
-    """Of the processes to which this one has descriptors."""
+    """The ids of the processes to which this one has descriptors."""
     held = []
     for fd in os.listdir("/proc/self/fdinfo"):
         with contextlib.suppress(OSError), open(f"/proc/self/fdinfo/{fd}") as lines:

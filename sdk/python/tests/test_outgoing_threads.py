@@ -21,7 +21,7 @@ WHOLE = STREAM + b"0\r\n\r\n"
 class OtherTier:
     """Answers each call with the next of `answers`, and sees its callers leave.
 
-    It takes no stop: whoever is told 404 closes the call.
+    It takes no stop: a caller that gets 404 closes the call.
     """
 
     def __init__(self, *answers):

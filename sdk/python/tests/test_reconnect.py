@@ -28,7 +28,7 @@ def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
     unnoticed.end()
     supervisor.start()
     hello = supervisor.wait("hello", connection=2)
-    assert hello["live"] == 4  # live, stopped, away, and the end that nobody heard
+    assert hello["live"] == 4  # live, stopped, away, and the end that was not received
     supervisor.wait("request.begin", 4, connection=2)
     begun = {each["id"]: each for each in supervisor.all("request.begin", connection=2)}
     assert set(begun) == {"live", "stopped", "ended", "away"}

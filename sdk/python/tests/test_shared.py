@@ -1,4 +1,4 @@
-"""A client that was forked away or closed: what its users say goes through `connect()`'s."""
+"""A client that was forked away or closed: what its users send goes through `connect()`'s."""
 
 import logging
 

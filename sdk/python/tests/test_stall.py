@@ -59,7 +59,7 @@ def test_a_callback_that_hangs_is_told_of_once_with_its_place(
     with caplog.at_level(logging.ERROR, "lastcall"):
         stopped_by_supervisor(never_returns)
         assert hangs.wait(20)
-        monkeypatch.setattr(stall, "PATIENCE", 0.0)  # now: a message under way is no stall
+        monkeypatch.setattr(stall, "PATIENCE", 0.0)  # now: a message under way is not a stall
         for _ in range(3):
             client.begin().end()
         is_over.set()

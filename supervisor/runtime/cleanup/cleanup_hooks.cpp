@@ -10,14 +10,14 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Kept of the deadline for killing what overruns, even what does not end by that, and for saying
-/// so.
+/// This much of the deadline is kept for killing what overruns, even what does not end by that, and
+/// for reporting it.
 constexpr lifecycle::Duration kReporting{150};
 
 }  // namespace
 
 void CleanupHooks::run(lifecycle::Instant deadline, Done done) {
-  // A little earlier, so that the names of those that overrun are told in time.
+  // A little earlier, so that the names of those that overrun are reported in time.
   lifecycle::Duration const left = deadline - monotonic_now();
   deadline_ = deadline - std::min(kReporting, left / 5);
   done_ = std::move(done);

@@ -155,8 +155,8 @@ class Remover {
     return true;
   }
 
-  /// Where nothing of that name is, nothing is to be removed; else nobody knows what is there. A
-  /// pattern may meet directories of others.
+  /// Where nothing has that name, nothing is to be removed; else it is not known what is there. A
+  /// pattern may match directories of others.
   Directory enter(int fd, std::string const& name, bool is_pattern) {
     Directory directory = open_directory(fd, name);
     if (int const error = errno; !directory) {

@@ -9,7 +9,7 @@
 //  3. No other file system is entered: a volume that is mounted below is left alone.
 //  4. It stops at the deadline, which it looks at before each entry.
 //
-// Blocks; belongs on a worker's thread. Source: openat(2), unlinkat(2), fnmatch(3).
+// It blocks; it belongs on a worker's thread. Source: openat(2), unlinkat(2), fnmatch(3).
 #pragma once
 
 #include <cstdint>

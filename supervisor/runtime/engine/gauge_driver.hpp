@@ -1,11 +1,12 @@
-// Reads the engine's own gauges while somebody needs them, and tells the core what they say.
+// Reads the engine's own gauges while they are needed, and reports to the core what they show.
 //
 // Rules:
-//  1. Nobody needs them, nothing wakes up. In a drain whose requests nobody reports they say when
-//     it is over; otherwise they prove that a slow engine moves, or that one stands still.
+//  1. While they are not needed, nothing wakes up. In a drain whose requests no peer reports they
+//     show when it is over; otherwise they prove that a slow engine moves, or that one stands
+//     still.
 //  2. In a drain they are read at least once a second and often enough for `drain_unknown`; the
 //     core applies the refresh period.
-//  3. What cannot be read is told as such. A figure that is not kept up to date is withdrawn.
+//  3. What cannot be read is reported as such. A figure that is not kept up to date is withdrawn.
 //
 // Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
@@ -31,7 +32,7 @@ namespace lastcall::runtime {
 /// What a reader of these gauges is made of.
 probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
 
-/// What the core is told of a reading.
+/// What a reading reports to the core.
 lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading);
 
 class GaugeDriver {

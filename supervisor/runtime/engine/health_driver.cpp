@@ -37,7 +37,7 @@ CheckVerdict verdict_of(CheckResult result) {
   return CheckVerdict::timed_out;
 }
 
-/// `output` is the last line that it wrote, which mostly says why.
+/// `output` is the last line that it wrote, which usually has the reason.
 CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   if (exit.is_success()) {
     return {.result = CheckResult::passed};
@@ -46,14 +46,14 @@ CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   if (exit.timed_out) {
     return {.result = CheckResult::timed_out, .detail = why};
   }
-  // A check that cannot be started says something about us, not about the engine.
+  // A check that cannot be started shows something about us, not about the engine.
   bool const is_answer = exit.problem.empty();
   return {.result = is_answer ? CheckResult::failed_definite : CheckResult::failed_unclear,
           .status = exit.code,
           .detail = why};
 }
 
-/// More would be a host's, where nobody looks for one among them.
+/// A list of more ports would be a host's, which is of no use to find one.
 constexpr std::size_t kPortsShown = 12;
 
 std::string who_listens() {
@@ -118,7 +118,7 @@ void HealthDriver::add(config::HealthCheck const& check,
   } else {
     made = make_ipc(rows_.size());
   }
-  // An exec check is ended by its child's own timeout, which says more; this one only holds it.
+  // An exec check is ended by its child's own timeout, which reports more; this one only holds it.
   bool const is_exec = std::holds_alternative<config::ExecCheck>(check.kind);
   runner_.add(check.name, std::move(made), is_exec ? check.timeout + kKillWait : check.timeout);
   rows_.push_back({.name = check.name});
@@ -219,7 +219,7 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
                                         .took = result.latency});
 }
 
-/// Rounds come at fixed times: one that is late tells that we were not running.
+/// Rounds come at fixed times: one that is late shows that we were not running.
 void HealthDriver::note_absence() {
   lifecycle::Instant const now = monotonic_now();
   lifecycle::Duration const late = last_round_ ? now - *last_round_ - interval_ : Duration{0};
@@ -237,7 +237,7 @@ void HealthDriver::run_now() {
   }
 }
 
-/// Loading takes minutes: what is waited for is said now and then.
+/// Loading takes minutes: what is waited for is logged now and then.
 void HealthDriver::note_slow_start() {
   auto const age = slow_start_.reminder(monotonic_now(), callbacks_.is_starting());
   if (!age) {

@@ -1,11 +1,11 @@
-// Runs the engine's checks and tells the core what they found.
+// Runs the engine's checks and reports to the core what they found.
 //
 // Rules:
 //  1. The index of a check is its place in the configuration, as in the core's settings.
 //  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
 //     always. The first round comes at once.
 //  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
-//  4. Of an engine that starts nothing is a warning, and rounds come fast. What is awaited is said
+//  4. While an engine starts nothing is a warning, and rounds come fast. What is awaited is logged
 //     now and then (slow_start.hpp).
 //  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
@@ -43,7 +43,7 @@ class HealthDriver {
   };
   struct Callbacks {
     IpcHealth::AskAll ask_peers;
-    /// How the requests in flight get on, in words.
+    /// How the requests in flight progress, in words.
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;

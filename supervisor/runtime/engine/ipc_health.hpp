@@ -3,9 +3,9 @@
 // Rules:
 //  1. One `dead` is enough for a failure; otherwise every peer that was asked must answer, and one
 //     `busy` makes the answer busy.
-//  2. A peer that leaves before it answered is not waited for; if nobody else answers, nothing is
-//     proven. A peer that says nothing is the check's timeout.
-//  3. `dead` that nobody asked for counts as a failed check of its own.
+//  2. A peer that leaves before it answered is not waited for; if no other peer answers, nothing is
+//     proven. A peer that sends nothing causes the check's timeout.
+//  3. A `dead` that was not asked for counts as a failed check of its own.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -30,7 +30,7 @@ class IpcHealth {
   void attach(probes::AskedCheck* check) { check_ = check; }
 
   std::string ask();
-  /// True when the answer was none to a question: the caller judges it.
+  /// True when the answer was not to a question: the caller judges it.
   bool answered(ipc::PeerId peer, ipc::Health const& health);
   void left(ipc::PeerId peer);
   bool last_was_busy() const { return is_busy_; }

@@ -75,13 +75,13 @@ void OrphanedEngine::end_if_adopted() {
 }
 
 /// Everything that descends from the main process or is in its session. What was found once stays
-/// in the list: after its parent's end nothing else would tell where it belongs.
+/// in the list: after its parent's end nothing else would show where it belongs.
 void OrphanedEngine::collect() {
   std::vector<Relatives> const all = all_processes();
   std::set<pid_t> members{main_.pid};
   for (auto const& [pid, process] : tree_) {
     if (!has_ended(process)) {
-      members.insert(pid);  // of one that has ended the number may be another's by now
+      members.insert(pid);  // the number of one that has ended may be another's by now
     }
   }
   for (bool has_grown = true; has_grown;) {

@@ -1,11 +1,11 @@
-// Ends the engine when its shim was killed in run mode, where nobody else would.
+// Ends the engine when its shim was killed in run mode, where no other process would.
 //
-// Without its shim an engine would go on with nobody to stop it, and keep its GPU and its port. In
-// a pod the container ends with its PID 1; on a host only we are left to do it.
+// Without its shim an engine would go on with no process to stop it, and keep its GPU and its port.
+// In a pod the container ends with its PID 1; on a host only we are left to do it.
 //
 // Invariants:
-//  1. Only a child of the shim that said so is ever signalled, and what descends from it or is in
-//     its session; each is held (HeldProcess), so that a number that is used again is not hit.
+//  1. Only a child of the shim that reported it is ever signalled, and what descends from it or is
+//     in its session; each is held (HeldProcess), so that a number that is used again is not hit.
 //  2. TERM and CONT to the main process, KILL to everything kGrace later or when it has ended.
 //
 // Thread rule: the loop's thread. Source: pidfd_open(2), proc(5).
@@ -36,14 +36,14 @@ class OrphanedEngine {
   OrphanedEngine(boost::asio::io_context& io, Log& log);
   ~OrphanedEngine();
 
-  /// The shim with this pid says that its engine runs. Pids of another PID namespace, where the
-  /// engine is no child of the shim's, are not watched.
+  /// The shim with this pid reports that its engine runs. Pids of another PID namespace, where the
+  /// engine is not a child of the shim, are not watched.
   void watch(pid_t shim, pid_t engine);
   /// The engine was reaped, or another shim holds it.
   void forget();
   /// The shim is gone: nothing of the engine may stay.
   void end();
-  /// The same where no pidfd of the shim tells: an engine with another parent has lost its shim.
+  /// The same where no pidfd of the shim shows it: an engine with another parent has lost its shim.
   void end_if_adopted();
   /// Nothing is left to be ended; or it does not go.
   bool is_settled() const { return !is_ending_; }

@@ -1,7 +1,8 @@
-// When the log says of an engine that starts what it is still awaited for.
+// When the log reports what an engine that starts is still awaited for.
 //
 // Rules: 1. the first time after kFirst, and then each time that its age has doubled: an hour of
-// loading is six lines; 2. one that starts again begins anew. Pure values on an explicit `now`.
+// loading is six lines; 2. one that starts again begins from zero. Pure values on an explicit
+// `now`.
 // Source: specification, 'Checks'.
 #pragma once
 
@@ -15,7 +16,7 @@ class SlowStart {
  public:
   static constexpr Duration kFirst{60'000};
 
-  /// How long it has been starting, where that is to be said now.
+  /// How long it has been starting, where that is to be logged now.
   std::optional<Duration> reminder(Instant now, bool is_starting) {
     if (!is_starting) {
       forget();
@@ -33,7 +34,7 @@ class SlowStart {
     return age;
   }
 
-  /// Nobody looks any more.
+  /// The engine is not watched any more.
   void forget() { since_.reset(); }
 
  private:

@@ -79,7 +79,7 @@ void TokenDriver::look(lifecycle::AskToken const& order) {
       return;
     }
     // An engine that stands still in the middle of work is found by its counters alone, which are
-    // read on from the first that showed work.
+    // read from the first one on that showed work.
     events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
     events_.feed(gauges_read(reading));
   });

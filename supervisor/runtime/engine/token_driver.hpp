@@ -1,12 +1,12 @@
-// Sends the request of one token that the core asks for, and tells it what came of it.
+// Sends the request for one token that the core asks for, and reports what came of it.
 //
 // Rules:
-//  1. One request at a time. Where nobody counts requests, an engine whose gauges show work, or
+//  1. One request at a time. Where no peer counts requests, an engine whose gauges show work, or
 //     cannot be read, is not asked as a canary.
-//  2. An answer that proves nothing is told once a reason: it means that barrier and canary are of
-//     no use until it is mended.
+//  2. An answer that proves nothing is reported once per reason: it means that barrier and canary
+//     are of no use until the cause is fixed.
 //  3. It goes to the engine itself, past the ingress and its counts, and carries a mark that only
-//     the engine's SDKs are told: nobody else's request passes for ours.
+//     the engine's SDKs get: no other client's request passes for ours.
 //  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
 //     and proves nothing where a request cannot be sent to a rank. Canaries take turns.
 //  5. Where older versions of an engine ignore the header that chooses a rank, a request with a
@@ -43,7 +43,7 @@ class TokenDriver {
     std::function<void()> read_anew;
   };
 
-  /// `mark`: what X-Lastcall-Probe says, which nobody can guess.
+  /// `mark`: the value of X-Lastcall-Probe, which cannot be guessed.
   TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
               EventSink& events, Log& log, std::string mark, Gauges of_drain);
 

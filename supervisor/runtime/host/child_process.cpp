@@ -30,9 +30,9 @@ constexpr std::size_t kLongestLine = 4096;
 /// No more can wait of what came before its end: a pipe holds 64 KiB.
 constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr std::chrono::milliseconds kPollPeriod{10};
-/// One that was killed is waited for that long, then its owner hears that it overran.
+/// One that was killed is waited for that long, then its owner is notified that it overran.
 constexpr std::chrono::milliseconds kKillPatience{50};
-/// Who is killed and stays (a driver's call that never returns) is asked for this rarely.
+/// A process that is killed and stays (a driver's call that never returns) is checked this rarely.
 constexpr std::chrono::milliseconds kLongestPollPeriod{1000};
 
 }  // namespace
@@ -71,7 +71,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
                              self->ended();
                            }
                          });
-    } else {  // not now: who starts a child hears of its end later
+    } else {  // not now: the caller that starts a child is notified of its end later
       boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->ended(); });
     }
     timer.expires_after(plan.timeout);
@@ -117,7 +117,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   }
 
   /// For old kernels and sandboxes, which have no descriptor of a process, and for ends that a
-  /// debugger has seen and we not yet.
+  /// debugger has seen and we have not yet.
   void look_again() {
     poll_timer.expires_after(poll_period);
     poll_timer.async_wait([self = shared_from_this()](error_code error) {
@@ -182,7 +182,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     line.clear();
   }
 
-  /// What it wrote before its end, and nothing of what those write that it left behind.
+  /// Takes what it wrote before its end, and nothing of what processes write that it left.
   void take_rest() {
     error_code error;
     for (std::size_t taken = 0; !error && output.is_open() && taken < kMostWaiting;) {

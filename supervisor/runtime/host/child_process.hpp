@@ -4,9 +4,9 @@
 //  1. It is the leader of its own process group, reads /dev/null, has an empty signal mask, default
 //     signal actions, no descriptor of ours and the limit on descriptors that we were started
 //     with; what it writes is handed over line by line.
-//  2. At the deadline the whole group gets KILL, and what descends from it in sessions of its own.
-//     A group is only ever signalled while its leader is not reaped, so that no stranger can have
-//     taken the number.
+//  2. At the deadline the whole group gets KILL, and so do its descendants in sessions of their
+//     own. A group is only ever signalled while its leader is not reaped, so that no stranger can
+//     have taken the number.
 //  3. `done` is called exactly once, later, from the loop, and soon after the deadline even if the
 //     leader cannot be killed; after cancel() never. cancel() and the destructor kill the group.
 //  4. Nothing waits for a process: the leader is reaped when it ends, by a loop that still runs.

@@ -16,7 +16,8 @@
 
 namespace lastcall::runtime {
 
-/// Raises the soft limit to the hard one; the limit then. What the kernel refuses changes nothing.
+/// Raises the soft limit to the hard one; returns the limit then. What the kernel refuses changes
+/// nothing.
 std::uint64_t raise_descriptor_limit();
 
 /// For a child; nothing where ours was not raised.

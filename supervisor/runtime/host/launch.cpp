@@ -25,7 +25,7 @@ namespace {
 
 namespace process = boost::process::v2;
 
-/// Runs in the child, before its exec; whoever forks has all signals blocked.
+/// Runs in the child, before its exec; the caller that forks has all signals blocked.
 class ChildSetup {
  public:
   explicit ChildSetup(std::vector<char*> const& environment)
@@ -79,7 +79,7 @@ class ChildSetup {
   std::optional<rlimit> limit_;
 };
 
-/// As execvp(3) finds it; what is nowhere stays as it is, for execve(2) to say so.
+/// As execvp(3) finds it; a name that is found nowhere stays as it is, for execve(2) to report it.
 std::string path_of(std::string const& program) {
   char const* const path = std::getenv("PATH");
   if (path == nullptr || program.find('/') != std::string::npos) {
@@ -116,8 +116,8 @@ Launched launch(std::vector<std::string> const& command, int output) {
   }
   arguments.push_back(nullptr);
   std::vector<char*> const environment = environment_for_others();
-  // Its services are told of the fork in the child, where those of the loop would register each
-  // descriptor of ours anew.
+  // Its services are notified of the fork in the child, where those of the loop would register each
+  // of our descriptors again.
   boost::asio::io_context nobodys_loop;
   process::posix::default_launcher launcher;
   process::error_code error;

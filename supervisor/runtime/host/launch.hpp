@@ -21,7 +21,7 @@ struct Launched {
   int problem = 0;  // errno(3) of what failed, the exec itself included
 };
 
-/// `command` names a program with its path, or one that PATH has. Both outputs are `output`.
+/// `command` names a program with its path, or one that is in PATH. Both outputs go to `output`.
 Launched launch(std::vector<std::string> const& command, int output);
 
 }  // namespace lastcall::runtime

@@ -1,7 +1,7 @@
-// Which TCP ports somebody listens on in this network namespace: of a pod, those of all containers.
+// The TCP ports that are listened on in this network namespace: in a pod, those of all containers.
 //
-// It helps people whose engine listens elsewhere than its check asks. Rule: what cannot be read is
-// silence. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
+// It helps people whose engine does not listen where its check asks. Rule: what cannot be read is
+// left out. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
 #pragma once
 
 #include <cstdint>

@@ -7,13 +7,13 @@
 namespace lastcall::runtime {
 namespace {
 
-/// What version 1 says for no limit is a number, too: more than any machine has.
+/// What version 1 has for no limit is also a number: more than any machine has.
 constexpr std::uint64_t kNone = std::uint64_t{1} << 60U;
 
 std::optional<std::uint64_t> limit_in(std::string const& file) {
   std::uint64_t limit = 0;
   std::ifstream in(file);
-  bool const is_limit = in && in >> limit && limit < kNone;  // "max" is no number
+  bool const is_limit = in && in >> limit && limit < kNone;  // "max" is not a number
   return is_limit ? std::optional(limit) : std::nullopt;
 }
 

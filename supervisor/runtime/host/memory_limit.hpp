@@ -1,8 +1,9 @@
 // How much memory our cgroup may have.
 //
 // The least limit from our own cgroup up to its root, with version 2 and 1 of the hierarchy; what
-// cannot be read is no limit. In a container with a namespace of its own the root is the container.
-// Thread rule: none. Source: cgroups(7); cgroup-v2 `memory.max`, v1 `memory.limit_in_bytes`.
+// cannot be read is not a limit. In a container with a namespace of its own the root is the
+// container. Thread rule: none. Source: cgroups(7); cgroup-v2 `memory.max`, v1
+// `memory.limit_in_bytes`.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Whoever may call itself a shim can pass anything: a pipe that blocks us, say.
+/// A peer that may call itself a shim can pass anything, such as a pipe that blocks us.
 bool is_of_cgroup(int file) {
   struct statfs system {};
   return ::fstatfs(file, &system) == 0 &&

@@ -1,10 +1,10 @@
 // How often the kernel's OOM killer struck in the engine's container, read from here.
 //
 // A kill of the whole cgroup (`memory.oom.group`, which kubelets set) takes the shim with it, so
-// nobody is left to tell. The shim passes its cgroup's file with its hello; an open file can still
-// be read in the moment after the kill, before the runtime removes the cgroup.
+// that no process is left to report it. The shim passes its cgroup's file with its hello; an open
+// file can still be read in the moment after the kill, before the runtime removes the cgroup.
 //
-// Rule: what cannot be read, or is no file of a cgroup, is silence.
+// Rule: what cannot be read, or is not a file of a cgroup, counts nothing.
 // Thread rule: the loop's thread. Source: cgroup-v2 `memory.events`, v1 `memory.oom_control`.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace lastcall::runtime {
 
-/// The number behind `oom_kill ` at the beginning of a line.
+/// The number after `oom_kill ` at the beginning of a line.
 std::optional<std::uint64_t> oom_kills_in(std::string_view text);
 
 class OomCounter {

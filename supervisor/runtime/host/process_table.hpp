@@ -1,4 +1,5 @@
-// Who descends from whom, and how to hold a process so that its number cannot become another's.
+// Which process descends from which, and how to hold a process so that its number cannot become
+// another's.
 //
 // Rules: what /proc lists is old when it is read; so a process is opened first and asked about
 // afterwards, and signalled through its descriptor. Where kernel or sandbox refuse those, it is

@@ -1,6 +1,6 @@
 // The environment for programs that we start: ours without the secrets that are the supervisor's.
 //
-// Thread rule: any thread, while nobody changes the environment.
+// Thread rule: any thread, while no thread changes the environment.
 #pragma once
 
 #include <algorithm>

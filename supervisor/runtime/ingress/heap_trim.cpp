@@ -50,7 +50,7 @@ void HeapTrim::look() {
 }
 
 /// The walk takes tens of milliseconds, in which the loop goes on as long as it needs nothing from
-/// the heap that its own cache has not.
+/// the heap that its own cache does not have.
 void HeapTrim::trim() {
   if (trimmer_.joinable()) {
     trimmer_.join();  // a second old

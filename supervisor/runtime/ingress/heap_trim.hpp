@@ -2,7 +2,7 @@
 //
 // The allocator keeps what it was given: the free parts of a heap lie between those in use. A
 // second after what connections hold has fallen to half of its peak, and the peak was worth it,
-// they are given back. It also tells the gauge, each time that it looks.
+// they are given back. It also updates the gauge, each time that it looks.
 //
 // Thread rule: the loop's thread; the walk over the heap has one of its own. Source:
 // malloc_trim(3).

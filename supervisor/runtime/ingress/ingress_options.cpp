@@ -18,14 +18,14 @@ namespace {
 
 /// Descriptors that are not for clients and their connections to the engine.
 constexpr std::size_t kKeptDescriptors = 512;
-/// Longer than the second after which a shim that nobody can watch counts as gone.
+/// Longer than the second after which a shim that cannot be watched counts as gone.
 constexpr config::Duration kVerdict{1'500};
 constexpr config::Duration kConnectAgain{20};
 /// A dying engine's check fails within this, where it can be asked at all.
 constexpr config::Duration kHeld{2'000};
 constexpr config::Duration kParting{1'000};
 constexpr config::Duration kLinger{2'000};
-/// Buffers get this part of the memory that we may have: the rest is for what buffers cost beside
+/// Buffers get this part of the memory that we may have: the rest is for what buffers cost beyond
 /// their bytes, for what the kernel holds of connections, and for the supervisor itself.
 constexpr std::uint64_t kPartForBuffers = 2;
 /// More than 10 000 slow clients can hold; in one container the limit is the engine's.
@@ -60,7 +60,7 @@ relay::Rest rest_of(config::EnginePreset const& preset, std::string_view path) {
   return has(preset.wake_paths) ? relay::Rest::ends : relay::Rest::none;
 }
 
-/// The preset's first, then what the configuration says: of two of the same length the later wins.
+/// The preset's come first, then the configuration's: of two of the same length the later wins.
 ingress::Control control_of(config::Config const& config) {
   config::ControlPaths const& set = config.ingress.control_paths;
   config::EnginePreset const& preset = config::preset_of(config.engine.kind);
@@ -100,7 +100,7 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::connect, timeouts.connect);
   set(Wait::connect_again, kConnectAgain);
   set(Wait::first_byte, timeouts.first_byte);
-  // A place that nobody bounds would be lost with each engine that forgets a request.
+  // A place without a bound would be lost with each engine that forgets a request.
   bool const is_bounded = timeouts.first_byte || timeouts.total;
   set(Wait::left, is_bounded ? timeouts.first_byte : config::kLeftToEngine);
   set(Wait::idle, timeouts.idle);

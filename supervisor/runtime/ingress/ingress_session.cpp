@@ -24,7 +24,7 @@ constexpr lifecycle::Duration kLastArrivals{100};
 constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
 /// `shortest`: that phase 1 can be. Every connection has had its turn a quarter before its
-/// end: those that ask again within that are told, and connect to another replica.
+/// end: those that ask again within that are notified, and connect to another replica.
 void close_over(ingress::Relay& relay, lifecycle::Duration shortest) {
   lifecycle::Duration const over = shortest - shortest / 4;
   relay.order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
@@ -179,7 +179,7 @@ void IngressSession::listen_again() {
   }
 }
 
-/// Clients that connect at this moment are accepted, and told that this replica is leaving.
+/// Clients that connect at this moment are accepted, and notified that this replica is leaving.
 void IngressSession::stop_listening() {
   if (std::exchange(listening_, Listening::no) != Listening::yes) {
     return;
@@ -220,7 +220,7 @@ void IngressSession::refresh() {
   }
 }
 
-/// Behind the turn in which that is carried out which was decided until now.
+/// After the turn that carries out what was decided until now.
 void IngressSession::after_cuts(std::function<void()> then) {
   boost::asio::post(io_, [this, alive = alive_, then = std::move(then)] {
     if (*alive) {

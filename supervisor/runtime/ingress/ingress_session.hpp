@@ -6,7 +6,7 @@
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
 //     out in the loop's next turn or by its threads, on the request that they were made for.
 //  3. The listener is there from `starting` to the end of phase 2. After a stop it comes back with
-//     the next engine, so never in a pod that ends, whether or not anybody has said that it does.
+//     the next engine, so never in a pod that ends, whether or not it was announced that it does.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
@@ -36,9 +36,9 @@ namespace lastcall::runtime {
 class IngressSession final : private ingress::Tracker {
  public:
   struct Listeners {
-    /// The engine's process may have ended, and the shim's word of it is still on its way.
+    /// The engine's process may have ended, and the shim's report of it is still on its way.
     std::function<bool()> engine_may_be_gone;
-    /// The engine answers with an error: that may be its death, and somebody would say so.
+    /// The engine answers with an error: that may be its death, which would be confirmed.
     std::function<bool()> engine_may_be_dying;
     /// Such an error is held back until it is known.
     std::function<void()> error_held;
@@ -68,16 +68,16 @@ class IngressSession final : private ingress::Tracker {
   void phase(lifecycle::Phase phase);
   /// Our own restart: connections close as in the first phase of a drain.
   void leave();
-  /// The process ends: who has connected is answered, or sees an orderly end.
+  /// The process ends: a client that has connected is answered, or sees an orderly end.
   void end();
 
   /// Checks have passed that prove that the engine lived then.
   void checks_passed(lifecycle::Instant since);
   /// Something of the shim or the engine may have changed.
   void refresh();
-  /// Once what the core has cut until now is cut and told.
+  /// Called once what the core has cut until now is cut and reported.
   void after_cuts(std::function<void()> then);
-  /// What the clients of these requests have; told in this call or soon.
+  /// What the clients of these requests have; reported in this call or soon.
   void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
   /// Asked again and again until it is.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }

@@ -1,4 +1,4 @@
-// What the ingress tells of its requests, as events of the core.
+// What the ingress reports about its requests, as events of the core.
 #include <memory>
 #include <mutex>
 
@@ -8,7 +8,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Progress is told to the core at most this often.
+/// Progress is reported to the core at most this often.
 constexpr lifecycle::Duration kProgressPeriod{100};
 
 }  // namespace
@@ -59,7 +59,7 @@ void IngressSession::deliveries(std::vector<std::string> ids,
     ingress::Deliveries own = proxy.deliveries(asked);
     std::lock_guard const lock(all->mutex);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i]) {  // an id is that of one live request, whoever relays it
+      if (own[i]) {  // an id is that of one live request, whichever proxy relays it
         all->found[i] = std::move(own[i]);
       }
     }
@@ -97,7 +97,7 @@ void IngressSession::handed_off(ingress::HandedOff const& handed) {
   listeners_.handed_off(handed);
 }
 
-/// Admission bounds those that wait for theirs, so the core hears of each.
+/// Admission bounds those that wait for theirs, so each is reported to the core.
 void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
                                 std::string_view model, std::chrono::milliseconds took) {
   if (!model.empty()) {

@@ -12,7 +12,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Where the engine listens: the first check that connects to it says so.
+/// Where the engine listens: taken from the first check that connects to it.
 std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
   config::EngineProfile const profile = config::resolve_engine(config);
   for (config::HealthCheck const& check : profile.checks) {

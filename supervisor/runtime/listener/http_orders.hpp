@@ -1,5 +1,5 @@
-// Drain and resume over HTTP, for operators of a cluster that scale down: who may, what they are
-// told, and whether the pod can be deleted now.
+// Drain and resume over HTTP, for operators of a cluster that scale down: which callers may, what
+// they are answered, and whether the pod can be deleted now.
 //
 //   GET  /lifecycle/status   where it is
 //   POST /lifecycle/drain    takes this instance out of service; returns at once
@@ -8,10 +8,10 @@
 // Rules:
 //  1. Off unless `probes.orders_token_file` is set, and every call carries what that file holds in
 //     `X-Lastcall-Token`: none is a 401, another one a 403. The file is read for each call that
-//     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is no
-//     regular file, that is a 503. Each of these is counted, and the log has the file's name.
-//  2. `safe_to_delete` fails closed: true only in `drained`, with nobody's word but that nothing is
-//     in flight. Where nobody knows what is in flight it stays false.
+//     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is not
+//     a regular file, that is a 503. Each of these is counted, and the log has the file's name.
+//  2. `safe_to_delete` fails closed: true only in `drained`, when all reports agree that nothing is
+//     in flight. Where it is not known what is in flight it stays false.
 //  3. What cannot be done is a 409 with the reason. An order twice changes nothing the second time.
 //  4. Each order leaves the record that one on the admin socket leaves, with the caller's address.
 //
@@ -55,7 +55,7 @@ class HttpOrders {
   HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler,
              Refused refused);
 
-  /// False: it is no call of these.
+  /// False: it is not one of these calls.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:

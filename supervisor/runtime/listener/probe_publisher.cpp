@@ -16,7 +16,7 @@ namespace {
 
 using lifecycle::name;
 
-/// Anybody may ask the probe port: no address and no answer of a registry is said there.
+/// Anyone may ask the probe port: no address and no answer of a registry is shown there.
 constexpr char const* kWhereReported = "it failed; the log and `lastcall status` say why";
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {

@@ -1,7 +1,7 @@
 // The loop's side of the probe listener: publishes what probes may know, and proves that it moves.
 //
 // Rules:
-//  1. Published on change and with each round of checks, never on the way of a request.
+//  1. Published on change and with each round of checks, never on the path of a request.
 //  2. One heartbeat, from whatever timer runs anyway: the rounds of the checks, or, while none
 //     runs, a slow timer of its own.
 //  3. The listener closes last: a scrape during the stop still sees it.
@@ -58,7 +58,7 @@ class ProbePublisher {
   void reported(std::string const& report, lifecycle::Instant now) {
     public_status_.reported(report, now);
   }
-  /// The loop lives; what grows with time alone is counted anew.
+  /// The loop lives; what grows with time alone is counted again.
   void beat();
   /// While no checks run.
   void beat_by_itself(bool wanted);
@@ -83,7 +83,7 @@ class ProbePublisher {
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
-  std::vector<std::uint32_t> reported_ranks_;   // with a series that says what they reported
+  std::vector<std::uint32_t> reported_ranks_;   // with a series of what they reported
   lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
 };
 

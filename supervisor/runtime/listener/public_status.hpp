@@ -1,9 +1,9 @@
-// What anybody who reaches the probe port may see of the state: the document of `GET /status`.
+// What anyone who reaches the probe port may see of the state: the document of `GET /status`.
 //
 // Rules:
 //  1. Figures, states and names alone: no URL, no path, no answer of a registry, no text of a
 //     cause. `lastcall status` on the admin socket has those.
-//  2. Only what is known: a key is absent where there is nothing to say. Durations and ages are
+//  2. Only what is known: a key is absent where nothing is known. Durations and ages are
 //     milliseconds from now; a plan counts from its cause.
 //  3. Keys are added, and never change their meaning.
 //
@@ -21,7 +21,7 @@
 
 namespace lastcall::runtime {
 
-/// The part of a drain report that says nothing but figures and outcomes.
+/// The part of a drain report that has only figures and outcomes.
 nlohmann::ordered_json public_report(std::string const& report);
 
 class PublicStatus {

@@ -1,4 +1,4 @@
-// Whether requests should come, and why not: what `/readyz` says.
+// Whether requests should come, and why not: what `/readyz` reports.
 //
 // Rules:
 //  1. Ready means serving and, where there are registries, to have been registered in each of them
@@ -7,7 +7,7 @@
 //  2. A pod that is being deleted leaves the endpoint list anyway, and late clients still need it:
 //     with deletion evidence `auto` stays ready through phase 1, otherwise it is off at once.
 //  3. Being busy never turns it off: all replicas busy would be an outage. An engine that is
-//     unresponsive does, until it is heard again; a registry that is slow to take it back does not.
+//     unresponsive does, until it answers again; a registry that is slow to take it back does not.
 //
 // Pure, no thread rule. Source: specification, 'Probes'; Kubernetes, pod termination.
 #pragma once

@@ -15,10 +15,10 @@ namespace lastcall::runtime {
 
 /// Asks what the clients of relayed requests have.
 using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::ReportDeliveries)>;
-/// Nothing: `after` is no cursor.
+/// Nothing: `after` is not a cursor.
 using ReportPage = std::function<void(std::optional<std::string>)>;
 
-/// A page of the requests in flight, in the order of peer and id, told in this call or soon.
+/// A page of the requests in flight, in the order of peer and id, given in this call or soon.
 /// `after` is an earlier page's `next`, an opaque word for its reader.
 void report_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
                      std::size_t limit, AskDeliveries const& ask, ReportPage report);

@@ -1,7 +1,7 @@
-// What operators are told: the state of everything, as JSON text.
+// What operators get: the state of everything, as JSON text.
 //
 // Rules:
-//  1. Only what is known: a key is absent where there is nothing to say.
+//  1. Only what is known: a key is absent where nothing is known.
 //  2. Durations and ages are milliseconds from now; nothing needs the reader's clock.
 //
 // Thread rule: the loop's thread.
@@ -38,7 +38,7 @@ struct ServeFacts {
   std::string ingress_address;  // empty: none
 };
 
-/// Where the answers come from; all outlive the one who asks.
+/// The sources of the answers; all outlive the object that asks.
 struct StatusSources {
   lifecycle::Lifecycle const& core;
   ipc::Server const& server;
@@ -56,7 +56,7 @@ std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 /// As operators know it.
 std::string peer_name(StatusSources const& sources, ipc::PeerId peer);
 
-/// What everybody may know of the engine's shim, and of how the engine ended.
+/// The public facts about the engine's shim, and about how the engine ended.
 void put_shim_and_end(nlohmann::ordered_json& engine, StatusSources const& sources,
                       lifecycle::Snapshot const& snapshot);
 

@@ -30,7 +30,7 @@ class ThresholdCalls {
 
   /// Bytes of a body that have to be read for it.
   std::size_t longest_body() const { return is_on_ ? probes::kMostBusyThresholdBody : 0; }
-  /// False: it is no call of these.
+  /// False: it is not one of these calls.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:

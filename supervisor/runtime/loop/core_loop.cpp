@@ -22,7 +22,7 @@ struct CoreLoop::Timer {
   boost::asio::steady_timer timer;
   lifecycle::Instant last_step{};
   /// While we catch up after an absence in a stop: the time that steps have, just before the
-  /// deadline that was missed. What waited on the sockets came before what time decides.
+  /// deadline that was missed. What waited on the sockets comes before what time decides.
   std::optional<lifecycle::Instant> catching_up_at;
   lifecycle::Instant caught_up_at{};
 };
@@ -90,7 +90,7 @@ void CoreLoop::note_absence(lifecycle::Instant now) {
       catch_up(*timer_, due_at_, now, [this] { expired(); });
       return;
     }
-    due_at_ = now;  // told once
+    due_at_ = now;  // reported once
     step_now(now, lifecycle::TimerExpired{late});
   }
 }
@@ -173,7 +173,7 @@ void CoreLoop::expired() {
   }
   armed_for_.reset();
   std::optional<lifecycle::Instant> const due = core_.next_deadline();
-  // A deadline that its own expiry leaves in place must not become a busy loop.
+  // A deadline that stays in place after its own expiry must not become a busy loop.
   not_before_ = now + lifecycle::Duration{1};
   if (due && *due <= now) {
     feed(lifecycle::TimerExpired{late > lifecycle::kOwnAbsence ? late : lifecycle::Duration{0}});

@@ -5,7 +5,7 @@
 //     the next event is stepped. Nothing re-enters: events that arise meanwhile wait in a queue.
 //  2. Exactly one timer serves every deadline of the core. It is moved only when a deadline comes
 //     nearer; one that moved away costs a spurious wake-up, not a system call an event.
-//  3. A timer that is noticed much too late is told before anything else: we were not running.
+//  3. A timer that is noticed much too late is reported before anything else: we were not running.
 //  4. After halt() nothing is stepped any more.
 //
 // Thread rule: the loop's thread.
@@ -45,8 +45,8 @@ class CoreLoop final : public EventSink {
   void set_observer(Observe observe) { observe_ = std::move(observe); }
   void set_watch(Watch watch) { watch_ = std::move(watch); }
   StepReply const& feed(lifecycle::Event const& event) override;
-  /// The decision that is being obeyed is in the reply to the event of this step: whoever asked
-  /// finds it there. False for an event that had waited in the queue: its asker got no reply.
+  /// The decision that is being obeyed is in the reply to the event of this step: the caller that
+  /// asked finds it there. False for an event that had waited in the queue: its asker got no reply.
   bool is_in_reply(lifecycle::PeerId peer, std::string_view id) const;
   void halt();
 

@@ -3,7 +3,7 @@
 // Rules:
 //  1. feed() runs the core and obeys what it orders, in order, before it returns; what the obeying
 //     causes is fed after that, never inside.
-//  2. The reply says what the core answered to this event, when it was not queued behind another.
+//  2. The reply has what the core answered to this event, when it was not queued behind another.
 //
 // Thread rule: the loop's thread.
 #pragma once

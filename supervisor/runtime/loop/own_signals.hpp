@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. TERM, INT and QUIT are facts for the core, which knows what they mean here. HUP asks for a
-//     reload. PIPE is ignored: a peer that goes away is no reason to end.
+//     reload. PIPE is ignored: a peer that goes away is not a reason to end.
 //  2. Handlers are installed before the first thread; what we start gets default signals again.
 //
 // Thread rule: the loop's thread. Source: signal(7).

@@ -15,7 +15,7 @@
 
 namespace lastcall::runtime {
 
-/// `then` as soon as `is_so`, and at `limit` at the latest; looked at once a `pause`.
+/// Calls `then` as soon as `is_so`, and at `limit` at the latest; looks once per `pause`.
 inline void poll_until(boost::asio::io_context& io, lifecycle::Instant limit,
                        lifecycle::Duration pause, std::function<bool()> is_so,
                        std::function<void()> then) {

@@ -1,10 +1,10 @@
-// Notices steps of the loop that take long: while one runs, nobody else is served.
+// Notices steps of the loop that take long: while one runs, no other peer is served.
 //
 // Rules:
 //  1. Each step above kBearable is counted by its event. One line at most each kPause is logged,
 //     with how many were passed over since the last.
-//  2. Time is the wall clock's: a step may be slow because the process had no processor, too, which
-//     many different events in a row tell.
+//  2. Time is the wall clock's: a step may also be slow because the process had no processor, which
+//     many different events in a row show.
 //
 // Thread rule: the loop's thread.
 #pragma once

@@ -1,4 +1,4 @@
-// Steps of the core as JSON, and the settings that it started with: what the log says at debug
+// Steps of the core as JSON, and the settings that it started with: what the log holds at debug
 // level and what `replay` reads. Their keys are those of core/shapes.hpp.
 //
 // Rules:

@@ -15,7 +15,7 @@ std::optional<std::int64_t> left_ms(lifecycle::Lifecycle const& core, lifecycle:
   return stop ? std::optional(to_ms(stop->deadline - now)) : std::nullopt;
 }
 
-/// Nobody who reports requests is no proof that there are none.
+/// That no peer reports requests is not a proof that there are none.
 Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> counted = {}) {
   if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
     return {"in_flight", "unknown"};

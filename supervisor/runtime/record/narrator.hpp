@@ -1,10 +1,10 @@
-// Says in the log what the core reports: the notes among its actions, in the words of
+// Writes to the log what the core reports: the notes among its actions, in the words of
 // docs/specification.md.
 //
 // Rules:
 //  1. `Active graceful endpoints: N`, `Last endpoint completed, notifying all waiters` and
 //     `lastcall shutdown complete` are fixed words that people and tests search for.
-//  2. Each phase logs its begin, and its end with outcome, time taken, time left and in flight.
+//  2. Each phase logs its start, and its end with outcome, time taken, time left and in flight.
 //  3. A fatal stop is logged at CRITICAL with the detail or traceback that was handed in.
 //
 // Thread rule: the loop's thread. Source: specification, 'Drain report'.

@@ -3,7 +3,7 @@
 // Rules:
 //  1. The first thing that is not as recorded ends the replay, with the number of its line: a step
 //     whose actions differ, a gap in the records, an event that cannot be read or cannot be.
-//  2. Lines that are no records of the step log are skipped: the engine writes to the same place.
+//  2. Lines that are not records of the step log are skipped: the engine writes to the same place.
 //  3. What is read is not trusted: nothing in a log can break an invariant of the core's callers.
 //
 // Pure, no thread rule. The writer is step_log.hpp.
@@ -19,7 +19,7 @@
 
 namespace lastcall::runtime {
 
-/// Why nobody who keeps the core's rules would feed it that event now; empty: they may.
+/// Why a caller that keeps the core's rules would not feed it that event now; empty: it may.
 std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& event);
 
 struct ReplayMismatch {

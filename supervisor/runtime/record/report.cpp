@@ -25,7 +25,7 @@ constexpr std::size_t kLargestMessage = 4096;
 constexpr std::size_t kMostNamed = 8;
 constexpr std::string_view kReportBegins = R"({"cause":)";
 
-/// The end of a text, which is where a traceback speaks; UTF-8 is repaired by the dump.
+/// The end of a text, which is where a traceback has its message; UTF-8 is repaired by the dump.
 std::string last_part(std::string const& text, std::size_t most) {
   return text.size() <= most ? text : "[...] " + text.substr(text.size() - most);
 }
@@ -110,7 +110,7 @@ Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
   return json;
 }
 
-/// What the engine wrote there itself, without reports; whole lines, the last of them.
+/// The text that the engine itself wrote there, without reports; whole lines, the last of them.
 std::string last_lines_of_others(int fd, off_t size, std::size_t report_size) {
   std::size_t const room =
       report_size + 1 < kLargestMessage ? kLargestMessage - report_size - 1 : 0;

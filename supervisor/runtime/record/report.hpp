@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. At most kLargestReport bytes: it goes into a termination message of 4096. What people wrote
-//     is cut first (the end of a traceback stays, which says what happened), never a figure.
+//     is cut first (the end of a traceback stays, which shows what happened), never a figure.
 //  2. A file for the termination message is never created: it exists where Kubernetes wants one.
 //
 // Pure but for write_termination_log(); no thread rule.
@@ -19,18 +19,18 @@ namespace lastcall::runtime {
 
 inline constexpr std::size_t kLargestReport = 4000;
 
-/// What the core cannot know.
+/// Facts that the core cannot know.
 struct ReportFacts {
-  std::vector<std::string> registries;  // names of the first ones, by index; others are not told
-  /// The shim went away without telling how the engine ended.
+  std::vector<std::string> registries;  // names of the first ones, by index; others are not listed
+  /// The shim went away without reporting how the engine ended.
   bool engine_end_is_unknown = false;
 };
 
 std::string report_json(lifecycle::Report const& report, ReportFacts const& facts);
 
-/// What a shim that must finish alone says of a stop that is in this phase: an object of at most
+/// What a shim that must finish alone reports of a stop that is in this phase: an object of at most
 /// ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine. `in_flight`:
-/// when the phase began; nobody counts what ends later.
+/// when the phase began; what ends later is not counted.
 std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
                       std::size_t in_flight);
 

@@ -1,6 +1,6 @@
 // A drain report as a person reads it: JSON in, rows of text out. Pure, no thread rule.
 //
-// What went as it should is left out or in one row; each thing that did not has its own.
+// Parts that went as they should are left out or in one row; each one that did not has its own.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lastcall::runtime {
 
-/// `columns`: of the terminal; 0: nobody knows. Text that is no report is given back as it is.
+/// `columns`: of the terminal; 0: unknown. Text that is not a report is returned as it is.
 std::string report_text(std::string_view report_json, std::size_t columns);
 
 }  // namespace lastcall::runtime

@@ -46,7 +46,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Empty as well where it is no regular file, which could be a pipe that somebody else holds.
+/// Also empty where it is not a regular file, which could be a pipe that another process holds.
 std::string content_of(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
@@ -130,7 +130,7 @@ std::string StopRecord::write(std::string const& blob) const {
                   {"blob", blob}};
   std::string const text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::string const temporary = path_ + ".new";
-  ::unlink(temporary.c_str());  // of a write that did not end, or whatever somebody put there
+  ::unlink(temporary.c_str());  // of a write that did not end, or anything else that was put there
   int const fd =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) {

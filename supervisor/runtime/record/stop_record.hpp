@@ -31,8 +31,8 @@ class StopRecord {
   /// In the directory of the admin socket, which is the supervisor's own.
   StopRecord(std::string const& admin_socket, Identity identity);
 
-  /// The blob of an earlier life that is still true at `now`. What is not is removed; `note` then
-  /// says why.
+  /// The blob of an earlier life that is still true at `now`. One that is not is removed; `note`
+  /// then has the reason.
   std::optional<std::string> read(lifecycle::Instant now, std::string& note) const;
   /// Empty: done; else why not.
   std::string write(std::string const& blob) const;

@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. The index of a registry is its place in `discovery:`, as in the core's settings. Where no
-//     `ipc` is among them there is one more, the last, for SDKs that say `registered`.
-//  2. Each one that has deregistered, or was given up, is told to the core at once: the phase ends
-//     with the last one.
+//     `ipc` is among them there is one more, the last, for SDKs that report `registered`.
+//  2. Each one that has deregistered, or was given up, is reported to the core at once: the phase
+//     ends with the last one.
 //
 // Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
@@ -33,7 +33,7 @@ class Registries {
  public:
   struct Callbacks {
     discovery::IpcRegistry::AskAll ask_peers;             // sends `deregister` to every SDK peer
-    discovery::IpcRegistry::AskAll ask_self_registering;  // ... to those that said `registered`
+    discovery::IpcRegistry::AskAll ask_self_registering;  // ... to those that reported `registered`
     discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
     RegistryHooks hooks;
@@ -52,13 +52,13 @@ class Registries {
   /// Waits for removals under way first, inside the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
-  /// To wherever people look for this instance.
+  /// Goes to each place where people look for this instance.
   void warn(std::string const& reason, std::string const& text);
 
   /// Every SDK's process is asked to deregister, as the configuration says.
   bool asks_every_sdk() const { return !unnamed_; }
   /// An SDK's process joins registries by its own means: it is asked to leave them.
-  /// An operator's order, for where people look such things up.
+  /// This is an operator's order, shown where people look such things up.
   void note(std::string const& text) { set_.note(text); }
   void note_self_registering();
   void peer_joined(ipc::PeerId peer);
@@ -69,7 +69,7 @@ class Registries {
   /// SDKs have been asked to deregister, and not all have answered yet.
   bool is_asking_sdks() const;
 
-  // Without the one that nobody uses.
+  // Without the one that no SDK uses.
   std::vector<discovery::RegistryStatus> status() const;
   std::vector<std::string> names() const;
   /// Every registry has had this instance since `begin_life`.
@@ -97,7 +97,7 @@ class Registries {
   std::vector<std::string> awaited_;          // not registered yet in this life
   std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
   std::vector<discovery::Registry*> named_;   // as well
-  /// The one of SDKs where the configuration names none: the last, told of once it is used.
+  /// The one of SDKs where the configuration names none: the last, reported once it is used.
   std::optional<std::string> unnamed_;
   bool unnamed_is_used_ = false;
   std::string problem_;

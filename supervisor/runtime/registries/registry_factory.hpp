@@ -30,12 +30,12 @@ bool asks_sdks_unnamed(config::Config const& config);
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 
-/// What a registry wants of the rest, and tells it.
+/// What a registry wants from the rest, and reports to it.
 struct RegistryHooks {
   std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
   /// The pod is being deleted and has this long.
   std::function<void(std::chrono::seconds)> on_deletion;
-  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: nobody knows
+  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: it is not known
   /// The pod's deletion cost could not be written.
   std::function<void(std::string const&)> on_cost_failed;
 };

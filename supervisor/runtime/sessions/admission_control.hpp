@@ -3,7 +3,7 @@
 //
 // Rules:
 //  1. A change names only what it changes; null clears. It takes effect with the next event.
-//  2. What is set so lasts until the next change, a reload of a file in which the same key has
+//  2. What was set lasts until the next change, a reload of a file in which the same key has
 //     changed, or our end: the configuration file is not written.
 //
 // Pure, no thread rule. Source: docs/ipc.md 'admission.set' and 'thresholds.set'.
@@ -21,7 +21,7 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
 
-/// What holds after a reload: of each value, the file's where it has changed there.
+/// What holds after a reload: for each value, the file's where it has changed there.
 lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
                                     lifecycle::AdmissionLimits const& before,
                                     lifecycle::AdmissionLimits const& after);
@@ -34,7 +34,7 @@ std::uint32_t millionths(double share);
 /// null where it is unset.
 nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
 
-/// The part of the status that tells of admission.
+/// The part of the status about admission.
 nlohmann::ordered_json admission_json(lifecycle::AdmissionState const& state);
 
 }  // namespace lastcall::runtime

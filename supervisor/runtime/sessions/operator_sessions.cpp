@@ -11,7 +11,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// For the log, that one finds who has cancelled a request.
+/// For the log, so that one can find who has cancelled a request.
 std::string first_of(std::vector<std::string> const& ids) {
   constexpr std::size_t kShown = 8;
   std::string text;
@@ -184,7 +184,7 @@ OperatorSessions::Outcome OperatorSessions::order_from_afar(std::string const& c
 }
 
 void OperatorSessions::record(ipc::PeerId peer, std::string const& command, Effect const& effect) {
-  server_.flush();  // who asked does not wait for the log
+  server_.flush();  // the caller does not wait for the log
   ipc::PeerInfo const* const by = server_.info(peer);
   ipc::PeerInfo const nobody;
   ipc::PeerInfo const& who = by != nullptr ? *by : nobody;

@@ -4,10 +4,11 @@
 //  1. A question without a `seq` is answered too, with a `status` line, so that a bare terminal on
 //     the socket can ask.
 //  2. A watch gets a line at each change, at most one each kWatchPause, and also one each interval
-//     that it asked for. Nobody watching costs nothing: no timer runs.
+//     that it asked for. While there is no watch it costs nothing: no timer runs.
 //  3. What cannot be done is refused with a code and a reason, never ignored.
-//  4. Each order leaves one record: who gave it (uid and pid as the kernel says, or the address
-//     that an HTTP call came from), which, and what came of it, refusals too. Questions leave none.
+//  4. Each order leaves one record: who gave it (uid and pid as the kernel reports them, or the
+//     address that an HTTP call came from), which, and what came of it, refusals too. Questions
+//     leave none.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -42,7 +43,7 @@ class OperatorSessions {
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
-    /// Told in this call or soon; nothing: `after` is no cursor.
+    /// Given in this call or soon; nothing: `after` is not a cursor.
     std::function<void(std::string const& after, std::size_t limit,
                        std::function<void(std::optional<std::string>)> report)>
         requests;

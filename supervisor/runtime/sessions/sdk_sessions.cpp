@@ -43,7 +43,7 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   }
   ipc::PeerInfo const* const info = server_.info(peer);
   peers_[peer].process = info != nullptr ? info->process : 0;
-  auto const asked = cleanup_deadline_;  // the core may ask all peers on hearing of this one
+  auto const asked = cleanup_deadline_;  // the core may ask all peers when this one is reported
   events_.feed(lifecycle::PeerConnected{.peer = peer,
                                         .name = std::move(hello.name),
                                         .critical = hello.critical,
@@ -133,7 +133,8 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
     listeners_.request_began(begun.endpoint);
   }
   if (reply.refusal && reply.refusal->code == lifecycle::Refusal::busy) {
-    // Once a connection, or once for all of them: whoever begins so many does not stop at one.
+    // Once per connection, or once for all of them: a peer that begins so many does not stop at
+    // one.
     if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
       if (!std::exchange(is_crowded_, true)) {
         log_.warning("engine peers have as many live requests as all may have, more are refused",

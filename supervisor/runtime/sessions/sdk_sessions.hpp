@@ -1,10 +1,10 @@
 // The SDKs inside the engine: their endpoints, requests, cancels and answers.
 //
 // Invariants:
-//  1. Every line is one event; its `seq` is answered with what the core said to that event.
+//  1. Every line is one event; its `seq` is answered with the core's reply to that event.
 //  2. Cancels are not queued here: the server asks next_cancels() as a peer's socket takes them.
-//  3. A peer that joins late hears what was asked of the others: the phase with its deadline, the
-//     deregistering, the cleaning up.
+//  3. A peer that joins late receives what was asked of the others: the phase with its deadline,
+//     the deregistering, the cleaning up.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -28,7 +28,7 @@ namespace lastcall::runtime {
 
 class SdkSessions {
  public:
-  /// Facts of peers, and for them, that are no matter of the core.
+  /// Facts of peers, and for them, that do not concern the core.
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
@@ -39,7 +39,7 @@ class SdkSessions {
     std::function<void(ipc::PeerId)> left;
     /// A request began and counts as a user's.
     std::function<void(std::string_view endpoint)> request_began;
-    /// By what it knows the requests of our own that its engine gets.
+    /// The mark by which it knows our own requests to its engine.
     std::function<std::string()> own_mark;
   };
 
@@ -51,7 +51,7 @@ class SdkSessions {
     bool registers_itself = false;
     ino_t process = 0;
     bool connected = true;
-    bool is_crowd = false;  // it was told that it has too many requests
+    bool is_crowd = false;  // it was notified that it has too many requests
   };
 
   SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events, Log& log)
@@ -76,7 +76,7 @@ class SdkSessions {
   std::vector<ipc::PeerId> connected() const;
   std::vector<ipc::PeerId> self_registering() const;
   /// Connections that ended and whose process is there on a later one: of the same name, and of the
-  /// same process where the kernel tells.
+  /// same process where the kernel reports it.
   std::vector<ipc::PeerId> replaced() const;
   /// Also those that went away and may be back.
   std::vector<Row> rows() const;
@@ -96,7 +96,7 @@ class SdkSessions {
 
   std::map<ipc::PeerId, Row> peers_;  // until they are forgotten
   std::optional<lifecycle::Instant> cleanup_deadline_;
-  bool is_crowded_ = false;  // it was told that all together have too many requests
+  bool is_crowded_ = false;  // it was notified that all together have too many requests
 };
 
 }  // namespace lastcall::runtime

@@ -1,9 +1,10 @@
-// The shim's place at our table: who it is, what it says, what it is told.
+// The session of the shim: its identity, what it reports, what it is sent.
 //
 // Invariants:
-//  1. At most one boot takes part at a time; another is told `busy`, is closed, changes nothing.
+//  1. At most one boot takes part at a time; another is answered `busy`, is closed, and changes
+//     nothing.
 //  2. The `welcome` is written before the first of what the core orders while it takes in a
-//     `hello`: it tells the phase that the hello has brought back, not the one before it.
+//     `hello`: it names the phase that the hello has brought back, not the one before it.
 //  3. A `signal` is acked only after the core has taken it in and what it ordered was written: a
 //     supervisor that dies in between is noticed by the shim.
 //  4. A new connection of the same boot replaces the old one, whose end then means nothing.
@@ -42,7 +43,7 @@ class ShimSession {
   /// Nothing happens while no shim is connected.
   void send(ipc::FromSupervisor const& message);
 
-  /// What it said last of its engine, for people.
+  /// What it last reported about its engine, for people.
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }

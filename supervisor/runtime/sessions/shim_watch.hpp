@@ -2,10 +2,11 @@
 //
 // Rules:
 //  1. Outside of preStop mode an engine that passes its checks has a shim. Where none is connected
-//     for kGraceForShim, nobody holds the stop signal and a stop cuts what runs: that is told once,
-//     and again when it is over. Readiness is not touched by it: the engine does serve.
+//     for kGraceForShim, no process holds the stop signal and a stop cuts what runs: that is
+//     reported once, and again when it is over. Readiness is not touched by it: the engine does
+//     serve.
 //  2. Until a shim has connected, the socket's path is looked at every second. A directory that was
-//     replaced behind us (a volume that is mounted late) would lead the shim to nobody.
+//     replaced after we listened (a volume that is mounted late) would lead the shim to no process.
 //
 // Thread rule: the loop's thread. Source: specification, 'Failing safe'.
 #pragma once

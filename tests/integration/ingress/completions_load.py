@@ -1,4 +1,4 @@
-"""Users of an OpenAI-compatible address who ask without a pause, and how each request ended."""
+"""Users of an OpenAI-compatible address that ask without a pause, and how each request ended."""
 
 import contextlib
 import http.client

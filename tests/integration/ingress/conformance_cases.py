@@ -9,7 +9,7 @@ MOST = 512 * 1024  # bytes of a body
 
 
 def case(path, method="GET", body=None, chunked=False, headers=()):
-    """`body` is text, or the number of bytes of one that nobody looks into."""
+    """`body` is text, or the number of bytes of one that is not looked into."""
     return {"method": method, "path": path, "body": body, "chunked": chunked,
             "headers": [list(pair) for pair in headers]}  # fmt: skip
 
@@ -46,7 +46,7 @@ CASES = {
 }
 ENGINE_AWAY = {"engine away": chat()}
 
-# nginx, the ingress: what is said of an answer here is all that is compared.
+# nginx, the ingress: what is stated about an answer here is all that is compared.
 DIFFERENT = {
     "body too large": ({"status": 413, "type": "text/html"},
                        {"status": 413, "type": "application/json"}),
@@ -55,7 +55,7 @@ DIFFERENT = {
     "broken stream": ({"status": 200, "cut": True, "last": "chunk"},
                       {"status": 200, "cut": True, "last": "error"}),
 }  # fmt: skip
-# Whose answer it is makes these differ, so they are not compared.
+# These differ by the proxy that answers, so they are not compared.
 DIFFERENT_HEADERS = {"server", "connection", "x-request-id", "date", "keep-alive"}
 ADDED_BY_INGRESS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
                     "x-request-id"]  # fmt: skip

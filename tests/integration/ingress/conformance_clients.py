@@ -1,4 +1,4 @@
-"""Real clients of HTTP: each takes {name: case} to the proxy at `port` and tells the answers."""
+"""Real clients of HTTP: each takes {name: case} to the proxy at `port` and returns the answers."""
 
 import asyncio
 import http.client

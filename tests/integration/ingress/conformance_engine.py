@@ -100,7 +100,7 @@ async def two(_):
 
 @ROUTES.post("/fails")
 async def fails(request):
-    await request.read()  # nginx closes without a word on who has sent more than was read
+    await request.read()  # nginx closes without a word on a client that has sent more than was read
     return web.json_response({"error": {"message": "it broke"}}, status=500)
 
 

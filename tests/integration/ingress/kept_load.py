@@ -1,4 +1,4 @@
-"""Users who keep their connections to whatever replica a service names, as HTTP clients do."""
+"""Users that keep their connections to whatever replica a service names, as HTTP clients do."""
 
 import json
 import random
@@ -15,7 +15,8 @@ class Lost(Exception):
 
 
 class Service:
-    """The replicas that are ready; who has a connection keeps it, as behind a Service's address."""
+    """The replicas that are ready; a client with a connection keeps it, as behind a Service's
+    address."""
 
     def __init__(self):
         self._ready, self._next, self._lock = [], 0, threading.Lock()
@@ -45,7 +46,7 @@ class Kept:
         self.socket, self.buffer = connection, b""
 
     def is_over(self):
-        """What any pool looks at before it uses a connection again."""
+        """The check that any pool makes before it uses a connection again."""
         return bool(select.select([self.socket], [], [], 0)[0])
 
     def send(self, count):
@@ -75,7 +76,7 @@ class Kept:
 
 
 class User(threading.Thread):
-    """Asks until it is told to end. `batch` requests are sent at once, each `pause()` apart."""
+    """Asks until it has to end. `batch` requests are sent at once, each `pause()` apart."""
 
     def __init__(self, service, batch=1, pause=lambda: 0.0):
         super().__init__()
@@ -110,7 +111,7 @@ class User(threading.Thread):
                 else:
                     raise Lost(f"status {answer.status}")
                 if answer.closes:
-                    return  # what was sent behind it is sent again: RFC 9112, 9.6
+                    return  # what was sent after it is sent again: RFC 9112, 9.6
 
 
 def users(service, busy=4, idle=6, pipelined=2, seed=1):

@@ -1,4 +1,4 @@
-"""What the kernel tells of the connections of the ingress."""
+"""What the kernel reports about the connections of the ingress."""
 
 
 def socket_of(one, user):

@@ -1,4 +1,4 @@
-"""Both ends of a proxy as plain sockets: an engine and a client that say what a test wants."""
+"""Both ends of a proxy as plain sockets: an engine and a client that send what a test wants."""
 
 import queue
 import select
@@ -47,7 +47,7 @@ class Wire:
         return found
 
     def ended(self):
-        """The other side has closed and said nothing more."""
+        """The other side has closed and sent nothing more."""
         return self.rest() in (b"", b"<reset>")
 
     def close(self):

@@ -30,7 +30,7 @@ def at_engine(engine):
 
 
 def finish(wire, engine, answer):
-    """Answers and closes: what comes next has a connection of its own, whoever relays it."""
+    """Answers and closes: what comes next has a connection of its own with any proxy."""
     head, end, rest = answer.partition(b"\r\n\r\n")
     wire.send(head + b"\r\nConnection: close" + end + rest)
     wire.close()
@@ -107,8 +107,8 @@ def test_invented_models_of_refused_requests_do_not_hide_those_that_are_served(p
         refused(model)
     told = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
             for model in ("configured", "served", "invented", "other")}  # fmt: skip
-    # The engine's 404 has given "invented" one of the 64 places that models have which nobody
-    # serves; those that are served have places of their own.
+    # The engine's 404 has given "invented" one of the 64 places for models that no engine serves;
+    # those that are served have places of their own.
     assert told == {"configured": 1, "served": 1, "invented": 1, "other": 7}
 
 
@@ -167,7 +167,7 @@ def test_the_head_is_the_first_byte_of_an_answer_that_is_no_stream(proxy, engine
 @pytest.mark.parametrize("heeded", [True, False])
 def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
     one = proxy(admission=limits(1, 5, priorities=heeded))
-    users = [ask(one)]  # who goes hangs up
+    users = [ask(one)]  # a client that goes hangs up
     running = at_engine(engine)
     urgencies = (None, "u=6", "u=1, i", "u=6", "nonsense")
     for count, urgency in enumerate(urgencies, start=1):

@@ -193,7 +193,7 @@ def test_a_tunnel_lives_as_long_as_either_side_speaks(proxy, engine):
         wire.until(b"ping")
         holds_for(lambda: one.process.poll() is None, 0.45)
     assert time.monotonic() - began > 2.5
-    assert user.ended() and wire.ended()  # nobody speaks
+    assert user.ended() and wire.ended()  # neither side sends
 
 
 @pytest.mark.parametrize("size", [100_000, 600_000, 3_000_000])
@@ -230,7 +230,7 @@ def test_an_upload_that_the_end_of_a_drain_cuts_reads_why(proxy, engine):
 
 
 def asks_on(wire):
-    """True once the next request has come on this connection, behind the body of the first."""
+    """True once the next request has come on this connection, after the body of the first."""
     with contextlib.suppress(BlockingIOError):
         wire.buffer += wire.socket.recv(1 << 20, socket.MSG_DONTWAIT)
     return b"GET " in wire.buffer

@@ -1,4 +1,5 @@
-"""Clients that show certificates, what may be spoken with them, and errors that name the file."""
+"""Clients that show certificates, the versions and ciphers that they may use, and errors that name
+the file."""
 
 import os
 import ssl
@@ -97,7 +98,7 @@ def test_a_certificate_is_optional_where_that_is_said(secure, authority, engine)
 def test_an_authority_that_was_taken_away_lets_nobody_in(
     secure, authority, engine, tmp_path_factory
 ):
-    """Sessions are not resumed: each handshake is checked anew."""
+    """Sessions are not resumed: each handshake is checked again."""
     other = Authority(str(tmp_path_factory.mktemp("other")))
     trusted = str(tmp_path_factory.mktemp("trusted") / "clients.pem")
     with open(authority.certificate, "rb") as file, open(trusted, "wb") as copy:

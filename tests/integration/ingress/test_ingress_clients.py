@@ -1,4 +1,4 @@
-"""Real clients before nginx and the ingress get the same, or docs/ingress.md says where not."""
+"""Real clients get the same from nginx and the ingress, or docs/ingress.md says where not."""
 
 import os
 import subprocess

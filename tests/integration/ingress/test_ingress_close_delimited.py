@@ -38,7 +38,7 @@ def before(one, upstream, threads=1):
 
 @pytest.fixture
 def killed(world, threads):
-    """A supervised engine that says this and is killed: what its client reads, to the end."""
+    """A supervised engine that sends this and is killed: what its client reads, to the end."""
 
     def make(said, version=b"1.1"):
         port = free_port()

@@ -1,4 +1,5 @@
-"""The same requests through nginx and the ingress: they answer alike, or it says where not."""
+"""The same requests through nginx and the ingress: they answer alike, or the page names the
+difference."""
 
 import http.client
 import socket
@@ -65,7 +66,7 @@ def both(proxy, engine, tmp_path):
 
 
 def answer(port, sent, engine, said):
-    """What a real HTTP client makes of the answer, and what the engine got."""
+    """How a real HTTP client reads the answer, and what the engine got."""
     wire = Wire(socket.create_connection(("127.0.0.1", port)))
     wire.send(sent)
     got = None

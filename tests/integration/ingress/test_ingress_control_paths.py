@@ -1,4 +1,4 @@
-"""Requests that control the engine: whose are relayed, however their path is spelled."""
+"""Requests that control the engine: which clients' are relayed, however their path is spelled."""
 
 import json
 
@@ -125,7 +125,7 @@ def test_an_operator_controls_the_engine_and_the_engine_does_not_see_how(proxy, 
     assert decisions(one, "granted") == 1 and decisions(one, "refused") == 5
     one.wait_for_log("an operator's request to a control path of the engine")
     assert "opensesame" not in one.log()
-    assert metric(one, "dynamo_component_requests_total") == 0  # it is no work
+    assert metric(one, "dynamo_component_requests_total") == 0  # it is not work
 
 
 def test_calls_that_put_an_engine_to_rest_and_end_that_are_told(proxy, engine):

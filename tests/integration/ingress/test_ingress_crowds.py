@@ -1,4 +1,5 @@
-"""Crowds: idle connections, many of one address, slow readers and junk, and what is left behind."""
+"""Crowds: idle connections, many of one address, slow readers and junk, and what is left
+afterwards."""
 
 import contextlib
 import socket

@@ -72,7 +72,7 @@ def test_connections_are_closed_one_after_the_other_before_requests_are_refused(
             assert user.ended()
             open_ones.remove(user)
         closed_in_round.append(len(said_close))
-    # With time left, in which whoever asks again is told.
+    # With time left, in which a client that asks again is notified.
     assert one.status()["phase"] == "deregistering"
     assert max(closed_in_round) < 8, closed_in_round
     assert one.process.wait(timeout=PATIENCE + 10) == 0

@@ -29,7 +29,7 @@ FAILURE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: %d\r\n\r\n%b" 
 
 
 def core_of(port):
-    """The process that generates, as the engine at this port tells."""
+    """The process that generates, as the engine at this port reports."""
     asked = Wire(socket.create_connection(("127.0.0.1", port)))
     asked.send(get("/sim/state", "Connection: close"))
     head = asked.until(b"\r\n\r\n")
@@ -197,7 +197,7 @@ def test_an_error_event_of_a_live_engine_goes_on_unchanged_with_what_came_behind
 
 
 def test_what_nobody_confirms_or_refutes_is_held_no_longer_than_two_seconds(proxy, engine):
-    one = proxy()  # without a check; the shim alone could say that the engine is dead
+    one = proxy()  # without a check; the shim alone could report that the engine is dead
     user, wire = stream(one, engine)
     other = client(one)
     other.send(post(body=b"{}"))

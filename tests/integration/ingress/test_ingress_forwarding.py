@@ -1,4 +1,4 @@
-"""What the engine is told of the client, by trusted proxies and by anybody else."""
+"""What the engine gets about the client, from trusted proxies and from any other peer."""
 
 import socket
 

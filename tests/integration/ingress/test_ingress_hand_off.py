@@ -1,4 +1,5 @@
-"""A router is told when a draining worker will cut its streams, also those that begin meanwhile."""
+"""A router is notified when a draining worker will cut its streams, also those that begin
+meanwhile."""
 
 import signal
 

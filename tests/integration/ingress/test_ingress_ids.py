@@ -1,4 +1,4 @@
-"""What clients choose as ids comes again: each decision is about one request, whatever its id."""
+"""The ids that clients choose come again: each decision is about one request, whatever its id."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(p
         users["same"].close()  # which leaves, so that it is the place of `other`
         again.send(named("same"))
     wire, name = asked(engine)
-    if name == "same":  # a thread may hear of its place before it sees that its client has left
+    if name == "same":  # a thread may get its place before it sees that its client has left
         assert wire.ended()
         wire, name = asked(engine)
     assert name == "other", "the place was given once"
@@ -78,7 +78,7 @@ def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(p
 
 
 def test_an_id_that_every_client_says_costs_the_last_as_little_as_the_first(proxy, engine):
-    """Nobody counts up through those that are live: after a few the suffix is drawn."""
+    """Those that are live are not counted through: after a few the suffix is drawn."""
     one = proxy()
     users, seen = [], []
     for _ in range(30):
@@ -91,7 +91,7 @@ def test_an_id_that_every_client_says_costs_the_last_as_little_as_the_first(prox
 
 
 def test_an_id_that_a_client_took_is_no_part_of_a_request_that_came_another_way(proxy, engine):
-    """What a client of the ingress says its id is ends nobody else's request, then or later."""
+    """An id that a client of the ingress chooses ends no other client's request, then or later."""
     one = proxy()
     user = client(one)
     user.send(post("/v1/chat/completions", b"{}", "X-Request-Id: r", "X-Lastcall-Way: 1"))

@@ -272,7 +272,7 @@ def test_an_engine_is_found_at_any_address_of_its_name(proxy, tmp_path):
                 wire.send(ok(b"hello", "Connection: close"))
                 user.until(b"hello")
                 wire.close()
-            engine.listener.shutdown(socket.SHUT_RDWR)  # nobody is at either of them
+            engine.listener.shutdown(socket.SHUT_RDWR)  # nothing is at either of them
             user.send(post())
             assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 503 ")
 

@@ -1,4 +1,4 @@
-"""What operators are told of the requests that are relayed, by however many threads."""
+"""What operators see of the requests that are relayed, by however many threads."""
 
 import subprocess
 

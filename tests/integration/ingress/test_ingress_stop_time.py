@@ -39,7 +39,7 @@ def test_a_stop_while_starting_drains_a_stream_that_is_in_flight(world, engine):
 
 
 def test_a_container_that_is_killed_in_its_stop_had_no_time_left_and_did_not_fail(world, engine):
-    """As by a kubelet whose grace is shorter than ours, which nobody has told us."""
+    """As by a kubelet whose grace is shorter than ours, which was not reported to us."""
     one = world(shutdown={"grace_period": "60s"})
     one.ingress_port = free_port()
     one.config["ingress"] = {"listen": f"127.0.0.1:{one.ingress_port}", "upstream": engine.address}

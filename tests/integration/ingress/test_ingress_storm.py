@@ -185,7 +185,7 @@ def test_n_and_q_are_exact_in_a_storm_of_arrivals_hang_ups_and_resizes(proxy, ta
                                             for _ in range(8)]:  # fmt: skip
             operator.ask("admission.set", engine_request_limit=running, queue_limit=waiting)
             allowed.add(running + waiting)
-            # Shrinking evicts nobody: what is above the new limits goes on to its end.
+            # Shrinking evicts no request: what is above the new limits goes on to its end.
             wait_until(lambda n=running, q=waiting: holds(operator, n, q), "the limits hold")
             engine.places = running
             engine.take_most()

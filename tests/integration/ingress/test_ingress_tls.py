@@ -20,7 +20,7 @@ THREADS = (1, 3)
 
 
 def put(pair, directory):
-    """Replaces the pair as one who knows no better does: file by file."""
+    """Replaces the pair as a careless user does: file by file."""
     for source, name in zip(pair, ("tls.crt", "tls.key"), strict=True):
         with open(source, "rb") as file:
             text = file.read()
@@ -64,7 +64,7 @@ class Secure:
         return Wire(context.wrap_socket(self.plain().socket, server_hostname="127.0.0.1"))
 
     def subject(self):
-        """Whom a new client is greeted by."""
+        """The name that greets a new client."""
         wire = self.client()
         [[[_, name]]] = wire.socket.getpeercert()["subject"]
         wire.close()
@@ -155,7 +155,7 @@ def test_a_client_that_leaves_is_seen_while_the_engine_is_silent(secure, engine,
     if way == "close_notify":
         user.socket.settimeout(0.01)
         with contextlib.suppress(OSError):
-            user.socket.unwrap()  # it is said, whether or not the answer to it comes in time
+            user.socket.unwrap()  # it is sent, whether or not the answer to it comes in time
     elif way == "shutdown":
         user.socket.shutdown(socket.SHUT_WR)
     else:

@@ -135,7 +135,7 @@ def test_the_switch_is_the_first_byte_of_a_tunnel(proxy, engine):
     tunnelled = client(one)
     tunnelled.send(UPGRADE)
     inner, _ = engine.request()
-    wire.send(chunk(b"data: 2\n\n"))  # that something has moved is told only so often
+    wire.send(chunk(b"data: 2\n\n"))  # that something has moved is reported only so often
     user.until(b"data: 2\n\n")
     inner.send(SWITCHED)
     tunnelled.until(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""An engine that answers nobody: its clients are refused at once and may come again."""
+"""An engine that answers no client: its clients are refused at once and may come again."""
 
 import http.client
 import json

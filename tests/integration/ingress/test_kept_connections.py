@@ -60,7 +60,7 @@ class Replica:
 
 
 class Endpoints(threading.Thread):
-    """Follows who is ready, as an endpoint slice does."""
+    """Follows which replicas are ready, as an endpoint slice does."""
 
     def __init__(self, service, replicas):
         super().__init__()
@@ -149,7 +149,7 @@ def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(pro
 
 
 def test_only_the_next_engine_brings_the_listener_back(world, engine):
-    """Whether the pod ends nobody has said: without an engine there is nothing to relay to."""
+    """It was not reported whether the pod ends: without an engine there is nothing to relay to."""
     one = world(ingress={"listen": "127.0.0.1:%d" % free_port(), "upstream": engine.address},
                 health={"checks": []})  # fmt: skip
     one.ingress_port = int(one.config["ingress"]["listen"].rpartition(":")[2])

@@ -55,7 +55,7 @@ class Prometheus:
         return found["data"]["result"]
 
     def value(self, expression):
-        """Of the first series, nothing where there is none."""
+        """The value of the first series, nothing where there is none."""
         found = self.query(expression)
         return float(found[0]["value"][1]) if found else None
 

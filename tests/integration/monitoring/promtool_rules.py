@@ -6,7 +6,7 @@ import yaml
 
 
 def firing(rule_file, names, series, period_s, at_s, folder):
-    """Which of these alerts fire then: promtool is told that none does, and names those that do."""
+    """Which of these alerts fire then: promtool expects that none does, and names those that do."""
     test = {
         "rule_files": [str(rule_file)], "evaluation_interval": f"{period_s}s",
         "tests": [{

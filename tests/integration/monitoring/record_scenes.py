@@ -27,7 +27,7 @@ def samples(text, wanted):
 
 
 def record(scene, make, wanted):
-    """One dict of series and values a look."""
+    """One dict of series and values for each look."""
     run = scene(make)
     one = next(run)
     looks = []

@@ -97,7 +97,7 @@ def frozen(make):
 
 
 def unconfirmed(make):
-    """A request that was told to stop and goes on."""
+    """A request that was stopped and goes on."""
     one = make()
     ready(one)
     peer = one.peer()
@@ -109,7 +109,7 @@ def unconfirmed(make):
 
 
 def registry(make):
-    """A registry that nobody answers."""
+    """A registry that does not answer."""
     one = make(
         identity={"advertise": "http://127.0.0.1:1"},
         discovery=[{"http": {"url": "http://127.0.0.1:1/x"}, "name": "router"}],
@@ -121,7 +121,7 @@ def registry(make):
 
 
 def shimless(make):
-    """An engine that nobody holds."""
+    """An engine that no process holds."""
     one = make()
     one.config["health"]["checks"] = PASSES
     one.serve()

@@ -35,7 +35,7 @@ def rules():
 
 
 def recorded(scene):
-    """As promtool's input: the last sample goes on for as long as the scene says."""
+    """As promtool's input: the last sample goes on for as long as the scene sets."""
     held = SCENES[scene][2]
     columns = json.loads((HERE / f"recorded/{scene}.json").read_text())
     series = []

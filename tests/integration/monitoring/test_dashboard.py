@@ -49,7 +49,7 @@ def post(port, read=True, **body):
 
 
 def made_to_happen(one, ingress, shim):
-    """Whatever a panel shows: answers, a client that leaves, refusals, loads, another engine."""
+    """All that a panel shows: answers, a client that leaves, refusals, loads, another engine."""
     assert post(ingress, max_tokens=5, stream=True) == 200
     assert post(ingress, max_tokens=5) == 200
     left = post(ingress, read=False, max_tokens=100_000, stream=True)
@@ -98,7 +98,7 @@ def scraped(world, tmp_path):
         prometheus.close()
 
 
-# What a healthy engine without such checks has none of.
+# The series that a healthy engine without such checks does not have.
 EMPTY = {"Checks that did not pass"}
 
 

@@ -100,7 +100,7 @@ def meets_one_who_does_not_trust_it(webhook, folder):
 
 
 def has_read(webhook, outcome, times):
-    """Files are looked at when somebody connects."""
+    """Files are looked at when a client connects."""
     webhook.connect().close()
     count = f'lastcall_webhook_certificate_reads_total{{outcome="{outcome}"}}'
     return webhook.metric(count) >= times

@@ -26,7 +26,7 @@ class Authority:
         """Files of a certificate for that address or host name, and of its key.
 
         Without a `subject` it has a common name alone; `days` may be negative: it has expired.
-        `usage` is what alone it is good for, such as serverAuth.
+        `usage` is the only purpose that it is good for, such as serverAuth.
         """
         certificate, key = self._path(f"{name}.pem"), self._path(f"{name}.key")
         request, extension = self._path(f"{name}.csr"), self._path(f"{name}.ext")

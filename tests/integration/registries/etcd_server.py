@@ -196,7 +196,7 @@ class Etcd:
         return Watcher(self.port)
 
     def leader(self):
-        """The member that leads, by its own word."""
+        """The member that leads, by its own report."""
         for member in self.members:
             with contextlib.suppress(OSError), contextlib.closing(Gateway(member.port)) as gateway:
                 status = gateway.ask("maintenance/status")

@@ -11,7 +11,7 @@ RESOLV_CONF = "search a.test b.test c.test\noptions ndots:5\nnameserver {address
 
 
 def loopback_address():
-    """Of this process alone, so that tests may run side by side."""
+    """An address of this process alone, so that tests may run side by side."""
     pid = os.getpid()
     return f"127.{1 + (pid >> 16 & 0x7F)}.{pid >> 8 & 0xFF}.{1 + (pid & 0xFF) % 254}"
 
@@ -32,7 +32,7 @@ class SilentDns:
 
     @property
     def mounted(self):
-        """What a process's mount namespace needs, so that it asks here."""
+        """The mounts that a process's namespace needs, so that it asks here."""
         return f"mount --bind {self.resolv_conf} /etc/resolv.conf"
 
     def close(self):
@@ -62,7 +62,7 @@ class Deaf:
 
 
 class Mute:
-    """Connects, and never says anything: a TLS handshake hangs there."""
+    """Accepts, and never sends anything: a TLS handshake hangs there."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)

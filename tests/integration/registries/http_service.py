@@ -1,4 +1,4 @@
-"""A small HTTP server that records what it is asked, and answers as it is told."""
+"""A small HTTP server that records what it is asked, and answers as a test wants."""
 
 import http.server
 import threading

@@ -46,7 +46,7 @@ class Nats:
         return False
 
     def refusals(self):
-        """How often somebody's name or password was wrong."""
+        """How often a client's name or password was wrong."""
         with open(os.path.join(self.directory, "log")) as file:
             return file.read().count("authentication error")
 

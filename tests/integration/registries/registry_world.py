@@ -6,7 +6,7 @@ ADVERTISE = "http://10.0.0.7:8000"
 
 
 def etcd_world(world, server, etcd=None, urls=None, **config):
-    """Of `server`, or of these URLs; `etcd` are further keys of the registry."""
+    """Its registry is at `server`, or at these URLs; `etcd` are further keys of it."""
     settings = {"endpoints": urls or server.urls, **(etcd or {})}
     return world(
         **merged(

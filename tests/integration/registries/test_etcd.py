@@ -20,7 +20,7 @@ def registered(world, etcds):
 
 
 def late(stopped):
-    """Of (world, server): each attempt has a server of its own, as what is left by a late one."""
+    """Takes (world, server); each attempt has its own server, since a late one leaves things."""
     return stopped[0].registries_were_late()
 
 
@@ -71,7 +71,7 @@ def test_the_key_is_gone_before_the_drain_ends_and_before_any_signal_reaches_the
 ):
     one = etcd_world(world, etcd)
     told = one.path("told")
-    # Its trap says when a signal arrived; CLOCK_MONOTONIC is the watcher's clock too.
+    # Its trap prints when a signal arrived; CLOCK_MONOTONIC is the watcher's clock too.
     engine = (
         "import signal, sys, time\n"
         "def stop(*_):\n"

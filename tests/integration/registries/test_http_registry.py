@@ -86,7 +86,7 @@ def test_what_is_not_2xx_is_tried_again(world, services):
     one = start(world, {"url": service.url})
     one.wait_for_log('"state":"registered"')
     assert len(service.requests) == 3
-    service.statuses = [503, 410]  # who is not there has left
+    service.statuses = [503, 410]  # an instance that is not there has left
     assert stop(one) == [{"name": "http", "state": "confirmed"}]
 
 
@@ -113,7 +113,7 @@ def test_a_service_that_hangs_costs_the_budget_only(world, services):
     service.hang.clear()
     [record] = stop(one)
     assert record["state"] == "failed"
-    # The call and the budget end in the same moment; either may say so.
+    # The call and the budget end in the same moment; either may report it.
     assert "no answer within" in record["detail"] or record["detail"] == "not confirmed in time"
     assert one.report()["phases"]["deregistering"]["ms"] < 6000  # of 20 s
 

@@ -1,4 +1,4 @@
-"""preStop mode beside an API server that told how long the deleted pod may take."""
+"""preStop mode beside an API server that reports how long the deleted pod may take."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def world_beside(api, directory):
         "ca_file": api.authority.certificate,
         "token_file": str(directory / "token"),
     }
-    # Nobody tells what is in flight: the drain lasts until its bound.
+    # Nothing reports what is in flight: the drain lasts until its bound.
     return PrestopWorld(
         directory, engine={"kind": "custom"}, discovery=[{"kubernetes": registry}],
         shutdown={"grace_period": "60s", "cleanup_reserve": "5s", "drain_unknown": "60s"},

@@ -20,7 +20,7 @@ def stop(one):
 
 
 def late(stopped):
-    """Of (world, cluster)."""
+    """From (world, cluster)."""
     return stopped[0].registries_were_late()
 
 

@@ -81,7 +81,7 @@ def test_a_server_that_comes_later_hears_the_next_event(world, natses):
     operator = one.operator()
     wait_until(lambda: _drains_and_resumes(one, operator, subscriber), "an event after a while")
 
-    # What waited is sent when the connection stands; the first event after that tells the log.
+    # What waited is sent when the connection stands; with the first event after that it is logged.
     def is_told():
         return _drains_and_resumes(one, operator, subscriber) and "are published" in one.log()
 

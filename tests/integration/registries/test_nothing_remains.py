@@ -20,7 +20,7 @@ MESSY = (
 
 
 class Monitored:
-    """A NATS server that tells how many are connected."""
+    """A NATS server that reports how many are connected."""
 
     def __init__(self, directory):
         port = free_port()
@@ -60,7 +60,7 @@ def supervisor_killed_in_the_drain(one):
     one.wait_for_phase("draining")
     first = one.supervisor_pid()
     os.kill(first, signal.SIGKILL)
-    peer.close()  # with what it had: a client of it is told by the end of its connection
+    peer.close()  # with what it had: a client of it is notified by the end of its connection
     return 0
 
 

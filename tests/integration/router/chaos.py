@@ -6,15 +6,15 @@
 
 Each seed is one fleet: two to four workers (bare engines, and engines under `lastcall run`), of
 which the last one is never struck, and up to thirty users with streams and whole answers, some of
-whom leave or read slowly. Meanwhile up to four faults come: an engine is killed, stands still for a
-while or for ever, generates nothing any more, is rolled out; a supervisor is killed or stands
+which leave or read slowly. Meanwhile up to four faults come: an engine is killed, stands still for
+a while or for ever, generates nothing any more, is rolled out; a supervisor is killed or stands
 still; the router itself does; a worker is added. Whatever happens there, this must hold:
 
 1. an answer without an error is the whole answer, word for word, with one id and one end;
-2. an answer with an error is the begin of it, and the error says whether it may be sent again;
+2. an answer with an error is the start of it, and the error states whether it may be sent again;
 3. with one fault at the most no answer has an error;
-4. when all users have gone, nobody computes for them, and the router counts each of them once,
-   holds no connection of theirs, lets nobody wait, and ends with 0 when it is told to.
+4. when all users have gone, no engine computes for them, and the router counts each of them once,
+   holds no connection of theirs, lets no request wait, and ends with 0 when it is asked to.
 
 What does not hold is printed with its seed, and its folder is kept. The exit code is 1 then.
 """
@@ -48,7 +48,7 @@ KINDS = ("kill", "freeze", "pause", "mute", "rollout", "kill serve", "pause serv
 
 
 class Plan:
-    """What one seed stands for."""
+    """The fleet that one seed stands for."""
 
     def __init__(self, seed):
         dice = random.Random(seed)
@@ -135,7 +135,7 @@ class Supervised:
 
 
 class Chaotic(User):
-    """A user who may leave, read slowly, or want the answer whole."""
+    """A user that may leave, read slowly, or want the answer whole."""
 
     def __init__(self, port, plan):
         self.plan, self.broken, self.leaving = plan, None, threading.Event()

@@ -1,4 +1,4 @@
-"""Routers in front of engines that tests speak for, and of real workers."""
+"""Routers in front of engines that tests play, and of real workers."""
 
 import os
 import sys

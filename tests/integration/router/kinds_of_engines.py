@@ -1,4 +1,4 @@
-"""Engines that take and tell what vLLM, SGLang, TensorRT-LLM and simpler ones do, and no more.
+"""Engines that take and report what vLLM, SGLang, TensorRT-LLM and simpler ones do, and no more.
 
 Rules
   1. A token's id is 100 and its number, its text `t0 `, `t1 ` and so on: what follows is a function
@@ -66,16 +66,16 @@ class Asked:
         if body.get("continue_final_message"):
             self.text = body["messages"][-1]["content"]
             return ids
-        return [*ids, 3]  # the generation's begin
+        return [*ids, 3]  # the generation's start
 
     def begins_at(self):
         return max(0, self.prompt[-1] - FIRST_ID + 1) if self.prompt else 0
 
 
 class KindOfEngine:
-    """`kind`: vllm, sglang, strict (400 to any unknown key), text, or silent (tells no usage).
+    """`kind`: vllm, sglang, strict (400 to any unknown key), text, or silent (reports no usage).
 
-    `dies_at`: it ends the connection behind that token of the first users' stream that it has, once
+    `dies_at`: it ends the connection after that token of the first users' stream that it has, once
     `may_die` is set.
     `probe_status`: what the router's own questions are answered with.
     `key`: what `Authorization: Bearer` has to carry; anything else is a 401.

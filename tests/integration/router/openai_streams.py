@@ -30,7 +30,7 @@ async def stream(client, number, begun):
             got["finishes"] += [choice.finish_reason] if choice.finish_reason else []
             if len(got["text"]) > 10:
                 begun(number)
-    except Exception as error:  # whatever a user would see
+    except Exception as error:  # any error that a user would see
         got["error"] = repr(error)
     return got
 

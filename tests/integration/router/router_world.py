@@ -1,4 +1,4 @@
-"""A router as a process, in front of engines that a test speaks for or of real workers."""
+"""A router as a process, in front of engines that a test plays or of real workers."""
 
 import http.client
 import json

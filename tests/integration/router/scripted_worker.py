@@ -21,7 +21,7 @@ def data(value):
 
 
 class Leg:
-    """A request to a worker; the answer is `t0 t1 t2 `, and goes on behind what is given."""
+    """A request to a worker; the answer is `t0 t1 t2 `, and goes on after what is given."""
 
     def __init__(self, wire, head, body):
         self.wire, self.head, self.body = wire, head, json.loads(body)
@@ -68,7 +68,8 @@ def whole(leg):
 
 
 class ScriptedWorker:
-    """`first` is what it does with a request that nobody of its fleet has had, `then` with others.
+    """`first` is what it does with a request that no worker of its fleet has had, `then` with
+    others.
 
     A script that returns has closed its connection. `seen` is the fleet's.
     """
@@ -175,7 +176,7 @@ class Answer:
         return True
 
     def error(self):
-        """The object of the error event that it ended with; it has no end besides."""
+        """The object of the error event that it ended with; it has no other end."""
         [last] = [each for each in self.events() if each.startswith("event: error\n")]
         assert "[DONE]" not in self.raw.decode() and not self.raw.endswith(b"0\r\n\r\n"), self.raw
         return json.loads(last.partition("data: ")[2])["error"]

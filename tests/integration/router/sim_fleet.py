@@ -1,4 +1,4 @@
-"""Bare engines, and users of the `openai` interface who know what their answers must be."""
+"""Bare engines, and users of the `openai` interface that know what their answers must be."""
 
 import contextlib
 import http.client

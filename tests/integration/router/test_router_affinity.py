@@ -51,5 +51,5 @@ def test_one_that_is_full_passes_its_key_on(router, engines):
     for user in users:
         user.send(post("/v1/chat/completions", body("a", "x")))
         numbers.append(asked(engines)[0])
-    # Nobody has more than 1.25 times 2 of the 4 requests, rounded up.
+    # No worker has more than 1.25 times 2 of the 4 requests, rounded up.
     assert sorted(numbers.count(number) for number in (0, 1)) in ([1, 3], [2, 2])

@@ -29,7 +29,7 @@ def completed(*words, at=None):
 
 
 def options(*words):
-    """What `--help` tells."""
+    """The options that `--help` prints."""
     text = command(*words, "--help").stdout
     return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text.split("Options:", 1)[1]))
 

@@ -1,4 +1,4 @@
-"""How a router ends: newcomers go elsewhere, what runs is finished, what is too long is cut."""
+"""How a router ends: new clients go elsewhere, what runs is finished, what is long is cut."""
 
 import signal
 import socket

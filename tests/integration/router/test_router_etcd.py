@@ -203,6 +203,6 @@ def test_what_was_compacted_is_listed_again(router, engines, etcd, gateway):
     gateway.put(key(2), value(engines[1].address))
     knows(one, 2)
     assert meddler.lists == 2
-    assert "known last" not in one.log()  # it is no failure
+    assert "known last" not in one.log()  # it is not a failure
     meddler.shutdown()
     meddler.server_close()

@@ -128,7 +128,7 @@ def test_an_answer_in_the_middle_of_a_move_has_a_deadline_too(router, engines):
     assert b"-m1\r\n" in head
     end = user.rest()
     assert b"event: error\n" in end and b"the request took too long" in end
-    asked.rest()  # and the worker hears of it
+    asked.rest()  # and the worker is notified
 
 
 def test_a_large_body_is_sent_whole_to_the_second_worker_too(router, engines):
@@ -221,7 +221,7 @@ def test_a_worker_is_skipped_for_longer_with_each_failure(router, engines):
     bad, wire, good = first(engines)
     reset(wire)
     answered_by(good, user)
-    # The bad one alone breaks; the good one says that it keeps nothing, so that each is seen.
+    # The bad one alone breaks; the good one announces that it keeps nothing, so that each is seen.
     began, failures = time.monotonic(), [time.monotonic()]
     while len(failures) < 3:
         user.send(post(body=BODY))

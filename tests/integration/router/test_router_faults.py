@@ -37,7 +37,7 @@ def behind(router, fleet, **config):
 
 
 def begins(count=2):
-    """A script's begin: a head, and as many tokens."""
+    """The start of a script: a head, and as many tokens."""
 
     def begin(leg):
         leg.send(SSE_HEAD)
@@ -55,7 +55,7 @@ def nobody_serves(fleet):
 
 
 def test_an_answer_is_whole_wherever_its_worker_breaks(router, workers):
-    """Torn at every byte: of the head, of chunks, of events, behind the finish, behind [DONE]."""
+    """Torn at every byte: of the head, of chunks, of events, after the finish, after [DONE]."""
     places = {}
 
     def break_off(leg):
@@ -175,7 +175,7 @@ def test_what_another_worker_says_of_itself_never_shows(router, workers, then):
 
 @pytest.mark.parametrize("then", [refuses, starts_over])
 def test_a_worker_that_does_not_go_on_is_passed_over(router, workers, then):
-    """Three workers, of which one does not: whole, whoever is asked first."""
+    """Three workers, of which one does not: whole, whichever is asked first."""
     [wrong, *_] = fleet = [*workers(begins(2), then, 1), *workers(begins(2))]
     one = behind(router, fleet)
 
@@ -359,7 +359,7 @@ def test_a_registry_that_flaps_loses_nothing(router, workers, tmp_path):
 
 
 def test_a_registry_that_lies_costs_nobody_an_answer(router, workers, tmp_path):
-    """Of four names one is a worker: nobody listens, it speaks no HTTP, it is something else."""
+    """One of four names is a worker: nothing listens, it speaks no HTTP, it is another thing."""
 
     def no_http(leg):
         leg.send(b"SSH-2.0-OpenSSH_9.2\r\n")

@@ -1,4 +1,4 @@
-"""What clients of a router see before any worker matters, and what a worker is told."""
+"""What clients of a router see before any worker matters, and what a worker gets."""
 
 import json
 import socket
@@ -74,7 +74,7 @@ def test_workers_are_not_asked_to_compress_and_what_is_compressed_anyway_goes_th
     user.send(post("/v1/chat/completions", b'{"model":"m","stream":true}', "Accept-Encoding: br"))
     wire, head = engines[0].request()
     assert b"ncoding" not in head
-    coded = bytes(range(256))  # which are no events
+    coded = bytes(range(256))  # which are not events
     wire.send(SSE_HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: br\r\n\r\n"))
     wire.send(chunk(coded) + chunk(coded) + chunk(b""))
     got = user.until(b"0\r\n\r\n")

@@ -1,4 +1,4 @@
-"""A draining worker says which streams it will cut, and the router moves them before it does."""
+"""A draining worker names the streams that it will cut, and the router moves them before."""
 
 import json
 import os
@@ -199,7 +199,7 @@ def test_a_stream_that_turns_out_not_to_fit_is_moved_late(router, engines):
 @pytest.mark.parametrize("hinted", [4000], indirect=True)
 def test_what_is_held_is_let_through_when_the_worker_has_no_more_time(hinted):
     one, user, wire, other, warming = hinted
-    following, _ = warmed(wire, other, warming)  # and it never says a word
+    following, _ = warmed(wire, other, warming)  # and it never sends a word
     wire.send(chunk(piece(1, made=2)))
     user.until(b"t1")
     assert following.rest().endswith(b"}")  # its request, and then its end

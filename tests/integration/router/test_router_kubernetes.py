@@ -79,7 +79,7 @@ def test_a_version_that_is_too_old_is_listed_again(router, engines, cluster):
     cluster.api.put_slice(slice_of("a", engines[0]))
     knows(one, 1)
     asks(one, engines[0])
-    assert "known last" not in one.log()  # it is no failure
+    assert "known last" not in one.log()  # it is not a failure
 
 
 def test_workers_stay_while_the_api_server_refuses(router, engines, cluster):
@@ -107,6 +107,6 @@ def test_sources_are_added_up(router, engines, cluster, tmp_path):
     knows(one, 2)
     cluster.api.delete_slice("a")
     cluster.api.delete_slice("b")
-    knows(one, 1)  # whom the file names still
+    knows(one, 1)  # which the file still names
     os.unlink(tmp_path / "1a.json")
     knows(one, 0)

@@ -158,7 +158,7 @@ def test_answers_that_go_on_are_paced(router, engines):
 
 
 def test_repeats_have_a_budget(router, engines):
-    """Of a fleet that answers nobody in time, not everything is asked twice for ever."""
+    """In a fleet that answers no request in time, not everything is asked twice for ever."""
     one = router(*(each.address for each in engines), timeouts={"first_byte": "10ms"})
     number = 0
     while one.metric("lastcall_router_failovers_total", reason="timed_out") == 2 * number:

@@ -98,7 +98,7 @@ def test_answers_that_come_whole_leave_an_engine_that_tells_its_load_no_more(rou
     one = router(static(first, model="sim"), migration={"stall": "1s"},
                  load={"interval": "50ms", "max_age": "1s"})  # fmt: skip
     users = []
-    for number in (1, 2):  # the second is told while the first is there: it answers at work
+    for number in (1, 2):  # the second is reported while the first is there: it answers at work
         users.append(User(one.port, tokens=200, stream=False))
         assert one.counts("lastcall_router_worker_requests", number)
     reload_with(one, first, second)
@@ -108,7 +108,7 @@ def test_answers_that_come_whole_leave_an_engine_that_tells_its_load_no_more(rou
 
 
 class Blocking:
-    """A server that computes where it listens: it tells nothing while it works."""
+    """A server that computes on the thread that listens: it reports nothing while it works."""
 
     def __init__(self, seconds):
         self.told, self.answers = 0, 0
@@ -188,7 +188,7 @@ def supervised(world):
     for worker in workers:
         port = free_port()
         worker.config["ingress"]["upstream"] = f"127.0.0.1:{port}"
-        # What runs is told to go elsewhere at once.
+        # Running requests are asked to go elsewhere at once.
         worker.config["shutdown"]["grace_period"] = "5s"
         worker.run_engine("--rate", "20", port=port)
     return workers, static(*(each.config["ingress"]["listen"] for each in workers), model="sim")
@@ -238,8 +238,8 @@ ENGINE_DEAD = b'event: error\ndata: {"error":{"type":"engine_dead","retryable":t
 
 
 def begun_by_one(router, engines):
-    """(router, client with the begin of an answer, the worker's connection, the other worker)."""
-    # Whoever has failed stays skipped.
+    """(router, client with the start of an answer, the worker's connection, the other worker)."""
+    # A worker that has failed stays skipped.
     one = router(
         *(each.address for each in engines), choosing={"skip_first": "1h", "skip_most": "1h"}
     )
@@ -268,7 +268,7 @@ def test_a_worker_that_takes_no_continuation_is_not_asked_again(router, engines)
     assert b"-m1\r\n" in head
     refusing.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")
     assert b'"reason":"worker_cannot"' in user.rest()
-    # It is as good as before for anybody else.
+    # It is as good as before for any other request.
     user = one.client()
     user.send(post(body=ASKED))
     other.request()
@@ -290,7 +290,7 @@ def test_a_client_that_takes_nothing_while_its_answer_moves_is_given_up(router, 
     wait_until(lambda: one.metric("dynamo_frontend_disconnected_clients_total") == 1, "it left")
     assert one.metric("dynamo_frontend_disconnected_clients") == 1
     assert one.metric("dynamo_frontend_model_cancellation_total", request_type="stream") == 1
-    asked.rest()  # and the worker hears of it
+    asked.rest()  # and the worker is notified
 
 
 def test_one_slow_stream_is_not_moved_while_its_worker_speaks(router, engines):
@@ -334,7 +334,7 @@ def piece_of(ids, text, completion, **more):
 
 @pytest.fixture
 def merged(router, engines):
-    """(client, the other worker's question): the first one ends behind an event of two ids."""
+    """(client, the other worker's question): the first one ends after an event of two ids."""
     one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
                  choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
     user = one.client()

@@ -49,7 +49,7 @@ def strike(how, worker, engine_port):
 
 
 def total(worker, family):
-    """Of all series of a worker."""
+    """The sum of all series of a worker that belong to the family."""
     lines = worker.get("/metrics")[1].splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines
                if line.partition("{")[0].partition(" ")[0] == family)  # fmt: skip
@@ -87,7 +87,7 @@ def test_all_answers_are_whole(router, world, how, name):
     assert how == "rollout" or one.metric("lastcall_router_migrations_total", why_not="") > 0
     assert one.counts("dynamo_frontend_requests_total", STREAMS, status="success")
     assert one.metric("dynamo_frontend_requests_total") == STREAMS
-    # The other worker has nothing left, and counts nobody who is a user of the router.
+    # The other worker has nothing left, and counts no user of the router.
     wait_until(lambda: total(workers[1], "dynamo_component_inflight_requests") == 0, "it is idle")
     assert total(workers[1], "dynamo_frontend_requests_total") == 0
     assert total(workers[1], "dynamo_component_requests_total") >= STREAMS / 2

@@ -1,4 +1,4 @@
-"""What a worker can is found by asking it, and an answer goes on where it can be taken up."""
+"""What a worker can do is found by asking it, and an answer goes on where it can be taken up."""
 
 import contextlib
 import json

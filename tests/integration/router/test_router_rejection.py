@@ -18,7 +18,7 @@ FULL = {"thresholds": [{"active_decode_blocks_threshold": 0.85}]}
 
 
 class Teller:
-    """What a worker tells of its load, at a port of its host; by rank: (blocks, all, tokens)."""
+    """The load that a worker reports, at a port of its host; by rank: (blocks, all, tokens)."""
 
     def __init__(self, host, port):
         self.ranks, self.gauge, self.asked = {}, None, 0
@@ -63,7 +63,7 @@ class Teller:
 
 @pytest.fixture
 def fleet(router):
-    """A router in front of two workers, on two hosts, that tell their load at one port."""
+    """A router in front of two workers, on two hosts, that report their load at one port."""
     port, made = free_port(), []
 
     def make(**config):
@@ -92,7 +92,7 @@ def call(one, method, body=None, token=None):
 
 
 def is_served(one, engines):
-    """By whichever of them it comes to."""
+    """Whether a request is served, by whichever of them it comes to."""
     done = threading.Event()
 
     def serve():

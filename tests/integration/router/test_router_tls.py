@@ -36,7 +36,7 @@ class Secure:
         return Wire(context.wrap_socket(wire.socket, server_hostname="127.0.0.1"))
 
     def subject(self):
-        """Whom a new client is greeted by."""
+        """The name that greets a new client."""
         wire = self.wrap(self.plain())
         [[[_, name]]] = wire.socket.getpeercert()["subject"]
         wire.close()

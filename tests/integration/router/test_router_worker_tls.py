@@ -1,4 +1,4 @@
-"""Workers that speak TLS, the router's own certificate, and what is told where that fails."""
+"""Workers that speak TLS, the router's own certificate, and what is reported where that fails."""
 
 import json
 import ssl

@@ -53,7 +53,7 @@ def test_what_runs_on_a_worker_that_leaves_goes_on(router, engines, tmp_path):
     assert one.operator("/readyz")[0] == 503
     wire.send(ok(b"hello"))
     user.until(b"hello")
-    assert wire.ended()  # kept for nobody
+    assert wire.ended()  # not kept for a next request
 
 
 def test_a_file_that_names_no_worker_is_told_and_skipped(router, engines, tmp_path):

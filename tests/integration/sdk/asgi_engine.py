@@ -1,6 +1,6 @@
 """An OpenAI-like server that knows nothing of lastcall but the line that adds the middleware.
 
-/seen tells what became of the answers: how many were finished, and how many the engine let go of.
+/seen reports what became of the answers: how many were finished, and how many the engine let go of.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ running = set()
 
 
 async def generate(tokens):
-    """The engine: whoever closes this gets its slot back."""
+    """The engine: a request that closes this gives its slot back."""
     finished = False
     try:
         for number in range(tokens):
@@ -33,7 +33,7 @@ async def generate(tokens):
 async def unless_disconnected(request, work):
     """How vLLM cancels a unary request: it listens for the client's leaving.
 
-    Whoever cancels the task that waits here leaves the work running.
+    A cancel of the task that waits here leaves the work running.
     """
 
     async def listen():

@@ -19,7 +19,7 @@ def seen(one):
 
 
 def settled(one, **outcomes):
-    """All that was in flight is told, with these outcomes."""
+    """All that was in flight is reported, with these outcomes."""
     for outcome, count in outcomes.items():
         wait_until(lambda o=outcome, n=count: metric(one, "lastcall_requests_total", outcome=o)
                    == n, f"{count} {outcome}")  # fmt: skip
@@ -106,7 +106,7 @@ def test_a_cut_stream_is_one_line_in_the_servers_log(world):
     failed = http.client.HTTPConnection("127.0.0.1", one.engine_port, timeout=PATIENCE)
     failed.request("GET", "/boom")
     assert failed.getresponse().status == 500
-    one.wait_for_log("RuntimeError: boom")  # of another failure all of it stays
+    one.wait_for_log("RuntimeError: boom")  # all of another failure stays
     log = one.log()
     assert "request 's' was cut, and its connection closed: operator" in log
     assert log.count("Traceback") == 1 and "Cancelled" not in log

@@ -112,7 +112,7 @@ def test_two_tiers_of_one_supervisor_count_one_request(world):
     one.operator().ask("cancel", root="user-1", mode="stop")
     client.text = b""
     text, broken = client.rest()
-    # Without the error event where the second tier's end was heard before the cancel.
+    # Without the error event where the second tier's end was noticed before the cancel.
     assert broken and b"[DONE]" not in text
     wait_until(lambda: not live(one), "both ended")
     assert server.poll() is None and prefill.poll() is None

@@ -5,7 +5,7 @@ usage: held_engine.py DIRECTORY [request] [term]
 request   one request is in flight until DIRECTORY/finish exists
 term      TERM is obeyed only once DIRECTORY/go exists
 Registered by itself, it confirms that it has left once DIRECTORY/left exists. `up`, `asked` and
-`told` are written when it runs, is asked to deregister, and is told to end.
+`told` are written when it runs, is asked to deregister, and is asked to end.
 """
 
 import os

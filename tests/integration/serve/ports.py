@@ -32,11 +32,11 @@ def _block():
 
 
 def free_port():
-    """Nobody listens there now, and no other test will until this process has used its block up."""
+    """Nothing listens there now, and no other test will until this process's block is used up."""
     _, ports = _block()
     for port in itertools.islice(ports, _SIZE):
         with socket.socket() as probe, contextlib.suppress(OSError):
-            # As servers bind: what a closed connection left behind is in nobody's way.
+            # As servers bind: what a closed connection has left is not in the way.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
             return port

@@ -81,7 +81,7 @@ class PrestopWorld(World):
         self.wait_for_log('"preStop called","container":"engine"', count)
 
     def end_engine(self):
-        """What the kubelet does when preStop has returned."""
+        """Does what the kubelet does when preStop has returned."""
         self.engine_process.terminate()
         self.engine_process.wait(PATIENCE)
 

@@ -1,4 +1,4 @@
-"""What the tests of admission share: a supervisor with limits, and what it says of them."""
+"""What the tests of admission share: a supervisor with limits, and what it reports about them."""
 
 from serve_world import SLEEPER
 

@@ -1,4 +1,4 @@
-"""A peer of the supervisor, spoken by hand: what a test says is what goes over the wire.
+"""A peer of the supervisor, by hand: what a test sends is what goes over the wire.
 
 Rules: 1. every wait has a deadline; 2. lines that a test did not ask about are kept, in order.
 """

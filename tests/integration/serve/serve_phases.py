@@ -16,7 +16,7 @@ HELD_ENGINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "held_eng
 
 @dataclass(frozen=True)
 class Phase:
-    name: str  # as the supervisor says it
+    name: str  # as the supervisor reports it
     holds: tuple = ()  # arguments of held_engine.py
     config: dict = field(default_factory=dict)
     is_in_stop: bool = True  # the TERM came before the phase
@@ -56,7 +56,7 @@ class Held:
             self._start()
             self._enter()
         except BaseException:
-            self.let_go()  # nobody else knows of it yet
+            self.let_go()  # no other process knows of it yet
             raise
 
     def _start(self):
@@ -120,7 +120,7 @@ class Held:
 
 
 class Kubelet:
-    """Starts the supervisor, and again whenever it ends, until told to stop."""
+    """Starts the supervisor, and again whenever it ends, until asked to stop."""
 
     def __init__(self, one):
         self._one = one

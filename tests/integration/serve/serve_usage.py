@@ -22,7 +22,7 @@ def threads(pid):
 
 
 def anonymous(pid):
-    """kB of memory that no file stands behind."""
+    """kB of memory that no file backs."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         [line] = [line for line in file if line.startswith("Anonymous:")]
     return int(line.split()[1])

@@ -192,7 +192,7 @@ class World:
         wait_until(reached, f"phase {phase}")
 
     def get(self, path):
-        """Status and body of a probe; nothing when nobody listens."""
+        """Status and body of a probe; nothing when no process listens."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request("GET", path)
@@ -204,7 +204,7 @@ class World:
             connection.close()
 
     def supervisor_pid(self):
-        """Of `serve`, however often it was started again."""
+        """The pid of `serve`, however often it was started again."""
         for entry in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if entry.isdigit():

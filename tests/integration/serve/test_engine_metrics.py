@@ -17,7 +17,7 @@ VLLM = '# TYPE vllm:run gauge\nvllm:run{m="a"} 2.0\n'
 
 
 class Exporter:
-    """A server of one text; `hold` lets nobody have it."""
+    """A server of one text; `hold` withholds it from all clients."""
 
     def __init__(self):
         self.status, self.type, self.body = 200, TEXT, VLLM
@@ -177,7 +177,7 @@ def test_an_engine_without_metrics_has_none(served):
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/engine"])
 def test_a_url_that_leads_back_to_us_is_told_so(world, path):
-    # A name that only the running program can tell from the engine's.
+    # A name that only the running program can distinguish from the engine's.
     port = free_port()
     one = world(
         engine={"metrics": {"url": f"http://0.0.0.0:{port}{path}"}},

@@ -1,4 +1,4 @@
-"""The sessions by hand of docs/ipc.md: socat types and reads what stands there."""
+"""The sessions by hand of docs/ipc.md: socat types and reads what is written there."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Lines that the system does not send: the peer sees an end and tells everything anew."""
+"""Lines that the system does not send: the peer sees an end and reports everything again."""
 
 from serve_peer import PATIENCE, wait_until
 from serve_world import DENY_SYSCALLS

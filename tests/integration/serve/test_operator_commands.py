@@ -355,7 +355,7 @@ def test_a_drain_that_time_bounds_tells_when_requests_are_cut(served):
 
 @pytest.fixture
 def runtime_directory():
-    """Which an ordinary user can reach, as pytest's own folders cannot."""
+    """A folder that an ordinary user can reach, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         yield folder

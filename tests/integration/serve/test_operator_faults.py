@@ -1,4 +1,4 @@
-"""The operator's subcommands where a supervisor dies, hangs or cannot be heard."""
+"""The operator's subcommands where a supervisor dies, hangs or cannot be reached."""
 
 import contextlib
 import json
@@ -178,7 +178,7 @@ def test_an_answer_that_cannot_be_written_is_1_and_said(served):
 
 @pytest.fixture
 def full(tmp_path_factory):
-    """A socket that somebody listens on and nobody accepts from, with no place left."""
+    """A socket that is listened on but not accepted from, with no place left."""
     path = str(tmp_path_factory.mktemp("f") / "a.sock")
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))

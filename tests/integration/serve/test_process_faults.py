@@ -229,7 +229,7 @@ def test_on_a_terminal_it_says_what_ctrl_c_does(world, tty):
     assert ("Ctrl-C is its own" in one.log()) is tty
     done.stdin.write(b"\x03")
     done.stdin.flush()
-    # What was said is true: the command's own death by SIGINT is no graceful stop.
+    # The message is true: the command's own death by SIGINT is not a graceful stop.
     wait_until(lambda: '"drain report"' in one.log(), "the stop")
     assert ('"cause":"signal"' in one.log()) is not tty
     assert ('"cause":"engine_exited"' in one.log()) is tty

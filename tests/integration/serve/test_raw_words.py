@@ -1,4 +1,5 @@
-"""Words that look like lists, options or nothing reach whom they are meant for, byte for byte."""
+"""Words that look like lists, options or nothing reach the program that they are meant for, byte
+for byte."""
 
 import json
 import sys
@@ -7,7 +8,7 @@ import pytest
 from ports import free_port
 from serve_world import lastcall
 
-# In the shim's place: tells what it was called with.
+# Replaces the shim: prints what it was called with.
 PRINTS_ITS_WORDS = f"""#!{sys.executable}
 import json, os, sys
 print(json.dumps([os.fsencode(word).decode("latin-1") for word in sys.argv[1:]]))
@@ -16,7 +17,7 @@ print(json.dumps([os.fsencode(word).decode("latin-1") for word in sys.argv[1:]])
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs `lastcall run` with a shim that only tells what it was called with."""
+    """Runs `lastcall run` with a shim that only prints what it was called with."""
     shim = tmp_path / "shim"
     shim.write_text(PRINTS_ITS_WORDS)
     shim.chmod(0o755)

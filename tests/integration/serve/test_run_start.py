@@ -1,4 +1,4 @@
-"""`lastcall run` until it is the shim, and what of that the command gets to see."""
+"""`lastcall run` until it is the shim, and what the command gets to see of that."""
 
 import contextlib
 import ctypes
@@ -102,7 +102,7 @@ def is_launched(pid):
 
 
 def started_as(world, mode):
-    """A `run` right behind its exec, and its pid."""
+    """A `run` right after its exec, and its pid."""
     one = world()
     one.wrapped = PID_1 if mode == "pid1" else ()
     one.process = one.run("/bin/sh", "-c", f": > {one.path('ran')}; exec sleep 3600")
@@ -118,15 +118,15 @@ def started_as(world, mode):
 @pytest.mark.parametrize("after", [step / 2 for step in range(13)])
 @pytest.mark.parametrize("mode", ["pid1", "child"])
 def test_a_stop_in_the_first_milliseconds_is_heard(world, pid_namespaces, mode, after):
-    """All but one that comes before the first instructions, of which the next test tells how many
-    they are: nobody can hear that, and it is told apart here by the mask at that time."""
+    """All but one that comes before the first instructions, whose number the next test measures: no
+    process can receive that one, and it is distinguished here by the mask at that time."""
     one, pid = started_as(world, mode)
     until = time.monotonic() + after / 1000
     while time.monotonic() < until:
         pass
     is_held = holds_stops(pid)
     os.kill(pid, signal.SIGTERM)
-    if not is_held and mode == "pid1":  # perhaps dropped: one that is heard ends the test
+    if not is_held and mode == "pid1":  # perhaps dropped: one that is received ends the test
         wait_until(lambda: holds_stops(pid) or one.process.poll() is not None, "held", pause=0)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -188,7 +188,8 @@ def test_the_command_gets_the_mask_that_run_was_started_with(world, mask):
 
 @pytest.mark.plain_build  # sanitizers have no use for a process without descriptors
 def test_a_supervisor_that_crashes_at_its_start_is_started_again(world):
-    """No word of it: that it cannot run as configured would end all, and start nothing."""
+    """It leaves no word: a report that it cannot run as configured would end all, and start
+    nothing."""
     one = world()
     with open(one.path("serve"), "w") as file:  # its first life has no descriptors to work with
         file.write(f"""#!/bin/sh
@@ -205,7 +206,7 @@ exec {LASTCALL} serve --config {one.write_config()}
 
 AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 NOTHING_TO_TELL = ("--set", "discovery=[{file: {directory: /tmp}}]")
-# A command, the code, and what else is said: each ends in another place on the way.
+# A command, the code, and what else is printed: each ends in another place on the way.
 ENDS = {
     "no command": (("/does/not/exist",), 127, (), {}),
     "a directory": (("/etc",), 126, (), {}),
@@ -235,7 +236,7 @@ def test_the_directory_that_run_made_does_not_outlive_it(name):
 
 
 def prepare(runtime, kind):
-    """What is at the known place: `lastcall/admin.sock`, which nobody listens on."""
+    """The socket at the known place: `lastcall/admin.sock`, which nothing listens on."""
     nobody = 65534 if os.geteuid() == 0 else os.geteuid()
     place = f"{runtime}/lastcall"
     real = f"{runtime}/elsewhere" if kind == "a link" else place

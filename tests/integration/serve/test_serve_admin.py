@@ -1,4 +1,4 @@
-"""The admin socket: questions, drains, watches; and what probes say meanwhile."""
+"""The admin socket: questions, drains, watches; and what probes report meanwhile."""
 
 import json
 import os

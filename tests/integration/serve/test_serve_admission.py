@@ -234,7 +234,7 @@ def test_new_requests_are_refused_while_all_ranks_are_busy(world):
     assert ranks[1]["active_decode_blocks"] == 86 and ranks[1]["above_threshold"] is True
     peer.ask("load", dp_rank=1, active_decode_blocks=99, kv_total_blocks=100)
     assert "lastcall_busy 1" in one.get("/metrics")[1] or not admission(one)["busy"]
-    # Nobody says anything any more: what was said proves nothing after a while.
+    # No reports come any more: an old report proves nothing after a while.
     wait_until(lambda: not admission(one)["busy"], "reports that are too old")
     peer.ask("request.begin", id="c", admit=True)
     peer.expect("admitted", id="c")

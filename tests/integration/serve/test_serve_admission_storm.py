@@ -9,7 +9,7 @@ from serve_peer import wait_until
 
 
 class Storm:
-    """What the supervisor must say, by what was said to it: one list, gone through each time."""
+    """What the supervisor must answer, by what was sent to it: one list, gone through each time."""
 
     def __init__(self, running, waiting):
         self.running, self.waiting = running, waiting

@@ -1,4 +1,4 @@
-"""What goes wrong around a supervisor: a shim or an engine that dies, a log that nobody reads."""
+"""What goes wrong around a supervisor: a shim or an engine that dies, a log that is not read."""
 
 import contextlib
 import fcntl
@@ -37,7 +37,7 @@ def serving(one):
 
 
 def running_shim(one):
-    """A shim spoken by hand whose engine runs."""
+    """A shim played by hand whose engine runs."""
     shim = one.peer(role="shim", boot="b", run=True, engine={"state": "waiting"})
     shim.expect("engine.start")
     shim.ask("engine.started", pid=4242, at_ms=now_ms())
@@ -179,7 +179,7 @@ def test_a_killed_shim_of_another_container_costs_no_process_its_life(world):
 
 
 def fill(write_end):
-    """Through an open file of our own: the flag is not for those who share the pipe."""
+    """Through an open file of our own: the flag does not apply to others that share the pipe."""
     own = os.open(f"/proc/self/fd/{write_end}", os.O_WRONLY | os.O_NONBLOCK)
     for size in (65536, 1):
         with contextlib.suppress(BlockingIOError):

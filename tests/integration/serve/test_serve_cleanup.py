@@ -1,4 +1,4 @@
-"""Phase 3: hooks, paths and the SDK's acknowledgements; each says how it went."""
+"""Phase 3: hooks, paths and the SDK's acknowledgements; each reports how it went."""
 
 import os
 import signal

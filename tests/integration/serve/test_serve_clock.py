@@ -29,7 +29,7 @@ class Looked:
 
 
 def passed_between(first, second, count):
-    """What `count` says of a status has moved as far as the time, give or take a rounding."""
+    """What `count` returns for a status has moved as far as the time, give or take a rounding."""
     moved = count(second.status) - count(first.status)
     least, most = second.after - first.before, second.before - first.after
     return least - 2 <= moved <= most + 2

@@ -9,7 +9,7 @@ from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
 SOFT, RAISED = 700, 3000
-NEEDED = 2304  # two for each place on the sockets, and what the supervisor has besides
+NEEDED = 2304  # two for each place on the sockets, and what else the supervisor has
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 enough = pytest.mark.skipif(HARD != resource.RLIM_INFINITY and HARD < RAISED,

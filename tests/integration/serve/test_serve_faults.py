@@ -75,7 +75,7 @@ def ends_as_without_the_fault(one, code, **environment):
     peer = one.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     peer.ask("request.end", id="r", outcome="completed")
-    peer.close()  # who is connected is waited for, half of the time that an engine has to end
+    peer.close()  # connected clients are waited for, half of the time that an engine has to end
     OUTCOMES[code](one, run)
     assert run.wait(timeout=PATIENCE) == code
     wait_until(lambda: not one.processes_left(), "no process is left")

@@ -66,7 +66,7 @@ def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged)
     one = gauged("--rate", "20")
     one.operator().ask("drain", exit=False)
     one.wait_for_phase("drained")
-    stream = Stream(one.engine_port, 80)  # nobody refuses it without an ingress
+    stream = Stream(one.engine_port, 80)  # nothing refuses it without an ingress
     running(one, 1)
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the gauges are read on")
     assert stop(one)["exit_code"] == 0

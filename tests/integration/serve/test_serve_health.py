@@ -1,4 +1,4 @@
-"""Verdicts on engines that lie: slow is not dead, and an answer is no proof of life."""
+"""Verdicts on engines that lie: slow is not dead, and an answer is not a proof of life."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import Stream, call
 from serve_world import SLEEPER, is_stopped
 
-# Slow by its own clock only where a test makes it so: a busy machine is no slow engine.
+# Slow by its own clock only where a test makes it so: a busy machine is not a slow engine.
 QUICK = {"unresponsive_after": "2s", "checks": [{"name": "engine", "timeout": "200ms"}]}
 PATIENT = {"unresponsive_after": "120s", "checks": [{"name": "engine", "timeout": "5s"}]}
 

@@ -1,7 +1,8 @@
 """The shim is killed beside a supervisor: noticed at once, deregistered, fatal; then the next one.
 
-A handle on its process tells at once, though somebody holds the shim's socket open. Kernels before
-6.5 give none: there the connection's end tells, after the second that a shim has to come back.
+A handle on its process shows it at once, though another process holds the shim's socket open.
+Kernels before 6.5 give none: there the connection's end shows it, after the second that a shim has
+to come back.
 """
 
 import ctypes
@@ -59,13 +60,13 @@ def beside(world):
 
 
 def event(one, kind):
-    """When the core was last told of this."""
+    """When this was last reported to the core."""
     steps = [record for record in one.records() if record["msg"] == "step"]
     return [step["at_ms"] for step in steps if step["event"]["type"] == kind][-1]
 
 
 def fatal_stop(one):
-    """Of a step that no event of its own brought: when the stop began."""
+    """The time of a step that no event of its own brought: when the stop began."""
     began = [step for step in one.records()
              if step["msg"] == "step" and "cause=shim_lost" in str(step["actions"])]  # fmt: skip
     return [step["at_ms"] for step in began if step["event"]["type"] != "shim_hello"][-1]
@@ -94,7 +95,7 @@ def was_fatal(one):
         assert (report["cause"], report["mode"], report["exit_code"]) == ("shim_lost", "fatal", 1)
         assert report["engine"] == {"state": "unknown", "oom": False, "detail": "its shim is gone"}
         [registry] = report["registries"]
-        # A busy machine may take longer than a fatal stop waits for the word of it.
+        # A busy machine may take longer than a fatal stop waits for the report of it.
         assert registry["name"] == "file" and registry["state"] in ("confirmed", "failed")
     one.wait_for_log("ready for the next engine", len(one.reports()))
     one.process.send_signal(signal.SIGTERM)

@@ -10,7 +10,7 @@ from serve_world import SLEEPER
 
 
 def value(one, series):
-    """Of a series in a scrape; 0 while it is absent."""
+    """The value of a series in a scrape; 0 while it is absent."""
     for line in one.get("/metrics")[1].splitlines():
         if line.startswith(series + " "):
             return float(line.rsplit(" ", 1)[1])

@@ -12,7 +12,7 @@ PASSES = [{"name": "gate", "exec": {"command": ["/bin/true"]}}]
 
 
 def lone(world, **config):
-    """A supervisor whose checks pass, and nobody else."""
+    """A supervisor whose checks pass, and no other process."""
     one = world(**config)
     one.config["health"]["checks"] = PASSES
     one.serve()

@@ -88,7 +88,7 @@ def test_a_kill_that_takes_the_shim_too_is_named_by_the_supervisor(world, memory
     shim = one.shim("/bin/sh", "-c", eats)
     one.wait_for_log("engine started")
     engine = one.status()["engine"]["pid"]
-    # Stopped, it says no more of its engine's end than one that the kernel kills with it.
+    # Stopped, it reports no more of its engine's end than one that the kernel kills with it.
     shim.send_signal(signal.SIGSTOP)
     if struck:
         with open(one.path("go"), "w"):

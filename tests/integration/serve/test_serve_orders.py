@@ -1,4 +1,5 @@
-"""Drain and resume over HTTP, with a token in a file: who may, what is told, what is recorded."""
+"""Drain and resume over HTTP, with a token in a file: which callers may, what is answered, what is
+recorded."""
 
 import http.client
 import json
@@ -61,7 +62,7 @@ def test_a_pod_is_safe_to_delete_when_its_requests_have_ended(served):
 
 
 def test_it_is_not_safe_to_delete_while_nobody_knows_what_is_in_flight(world, tmp_path):
-    """Ignorance is never success: an engine whose requests nobody counts."""
+    """Ignorance is never success: an engine whose requests are not counted."""
     file = tmp_path / "token"
     file.write_text(TOKEN)
     one = world(probes={"orders_token_file": str(file)}, shutdown={"drain_unknown": "0s"})

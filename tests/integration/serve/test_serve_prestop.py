@@ -33,7 +33,7 @@ def status_text(world):
 
 
 def busy(world):
-    """A request in flight that ends only when it is told to."""
+    """A request in flight that ends only when it is asked to."""
     peer = world.peer(role="engine", name="worker")
     peer.send("endpoint.register", endpoint="generate", graceful_shutdown=True)
     peer.send("request.begin", id="r1", endpoint="generate")

@@ -36,7 +36,7 @@ def call(world, container="engine", **environment):
 
 
 def end_of(process):
-    """The exit code and what was said."""
+    """The exit code and the output."""
     _, said = process.communicate(timeout=2 * PATIENCE)
     return process.returncode, said.decode()
 

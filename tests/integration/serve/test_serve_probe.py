@@ -75,7 +75,7 @@ def test_any_address_is_asked_on_the_loopback(world):
 
 
 def listener(answer):
-    """Somebody who is no supervisor; an answer of None is silence."""
+    """A peer that is not a supervisor; an answer of None is silence."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve():

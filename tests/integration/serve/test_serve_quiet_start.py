@@ -17,7 +17,7 @@ WAITS = 'while ! [ -e "$0" ]; do sleep 0.02; done; exec "$@"'
 
 
 class Loading(http.server.BaseHTTPRequestHandler):
-    """What a server says of a model that it still loads."""
+    """What a server answers while it still loads a model."""
 
     def do_GET(self):
         self.send_error(503)
@@ -27,7 +27,7 @@ class Loading(http.server.BaseHTTPRequestHandler):
 
 
 class Before:
-    """What is at the engine's port until the engine itself is."""
+    """The server at the engine's port until the engine itself is there."""
 
     def __init__(self, kind, port):
         self.kind = kind

@@ -214,7 +214,7 @@ def test_a_kill_that_a_hung_supervisor_missed_is_137(world):
 
 
 def test_a_137_that_the_shim_corrects_is_corrected_in_the_supervisors_story_too(world):
-    """The engine ends in time, while its shim stands still; the supervisor hears of it too late."""
+    """The engine ends in time, while its shim stands still; the supervisor is notified too late."""
     one = world(
         shutdown={"grace_period": "3s", "cleanup_reserve": "1s"}, probes={"status_page": "always"}
     )
@@ -238,7 +238,7 @@ def test_a_137_that_the_shim_corrects_is_corrected_in_the_supervisors_story_too(
     one.wait_for_log("drain report corrected")
     [said] = [each for each in one.records() if each["msg"] == "drain report corrected"]
     assert said["exit_code"] == 0
-    # The message is written behind the line of the log.
+    # The message is written after the line of the log.
     wait_until(lambda: '"exit_code":0' in Path(message).read_text(), "the message is corrected")
     assert json.loads(one.get("/status")[1])["report"]["exit_code"] == 0
 
@@ -263,7 +263,7 @@ def test_side_by_side_a_stop_without_a_shim_is_remembered_in_a_file(world):
 
 
 def serve_beside(one, engine):
-    """An engine that only a check tells of."""
+    """An engine that only a check reports."""
     engine.bind(("127.0.0.1", 0))
     engine.listen()
     address = "127.0.0.1:" + str(engine.getsockname()[1])

@@ -11,7 +11,7 @@ from in_time import unless_late
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 
-# Time enough that a debt which nobody pays shows as one.
+# Time enough that an answer which never comes shows as missing.
 PATIENT = {"grace_period": "20s", "deregister_timeout": "6s"}
 CONFIRMED = [{"name": "self", "state": "confirmed"}]
 

@@ -76,7 +76,7 @@ def test_words_before_each_line_do_no_harm(recorded, tmp_path):
 
 
 def tampered(recorded, tmp_path, chosen, change):
-    """The number of the changed line, and what replay says of it."""
+    """The number of the changed line, and what replay reports about it."""
     lines = recorded.splitlines()
     index = next(i for i, line in enumerate(lines) if chosen(line))
     lines[index] = change(lines[index])

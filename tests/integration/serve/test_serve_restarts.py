@@ -21,7 +21,7 @@ PROCESSES = 10_000 if LONG else 60
 SUPERVISORS = 500 if LONG else 20
 SHORT = 12  # laps that show everything but memory, of which a sanitizer keeps what was freed
 FAST_EXIT = os.path.abspath(os.path.join(BUILD, "tests/helpers/fast_exit"))
-# Who went away is kept for the window: the shorter, the less memory depends on the pace.
+# A peer that went away is kept for the window: the shorter, the less memory depends on the pace.
 QUIET = {"shutdown": {"after_stop": "rearm"}, "health": {"interval": "10s"},
          "log": {"level": "error"}, "ipc": {"reconnect_window": "100ms"}}  # fmt: skip
 
@@ -170,7 +170,7 @@ def test_supervisors_that_are_killed_for_ever_leave_nothing_in_the_shim(world, c
     assert run.wait(timeout=PATIENCE) == 0
 
 
-# --- the same without processes: what one conversation costs is then next to nothing
+# --- the same without processes: one conversation then costs next to nothing
 
 
 def starts(one, boot):

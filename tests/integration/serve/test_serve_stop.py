@@ -1,4 +1,4 @@
-"""Stops: how they go, what they say, which code they end with."""
+"""Stops: how they go, what they report, which code they end with."""
 
 import contextlib
 import fcntl
@@ -247,7 +247,7 @@ def test_a_reader_of_the_log_that_is_away_still_gets_the_report(world):
             while os.read(ours, 65536):
                 pass
         filler = os.open(f"/proc/self/fd/{theirs}", os.O_WRONLY | os.O_NONBLOCK)
-        os.write(filler, b"x" * 4096)  # nobody reads: the pipe is full
+        os.write(filler, b"x" * 4096)  # nothing reads: the pipe is full
         run.send_signal(signal.SIGTERM)
         wait_until(lambda: os.path.getsize(message) > 0, "the report is made")
         holds_for(lambda: run.poll() is None, 1.5)  # its reader is awaited, as there is time
@@ -276,7 +276,7 @@ def test_the_report_goes_into_the_termination_log_where_there_is_one(world):
 
 
 def test_after_a_rearm_without_a_shim_only_another_engine_serves(world):
-    def engine():  # which nobody has to accept from
+    def engine():  # which nothing has to accept from
         return socket.create_server(("127.0.0.1", port), backlog=4096)
 
     port = free_port()

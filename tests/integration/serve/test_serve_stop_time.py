@@ -1,4 +1,4 @@
-"""A stop with nothing to wait for ends at once, whoever looks on and does not let go."""
+"""A stop with nothing to wait for ends at once, whichever client watches and does not let go."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ LONG = {
 
 
 def served(world):
-    """In-flight is known, and none: a peer says so."""
+    """In-flight is known, and none: a peer reports it."""
     one = world(**LONG)
     one.process = one.run(*SLEEPER, LASTCALL_POD_GRACE_SECONDS=str(GRACE + 60))
     one.wait_for_phase("serving")

@@ -8,7 +8,7 @@ import time
 import pytest
 from serve_peer import PATIENCE, wait_until
 
-# Says that it is there; on its signal it cleans up for a while, and says so.
+# Reports that it is there; on its signal it cleans up for a while, and reports it.
 SLOW_TO_END = """
 import pathlib, signal, sys, time
 place = pathlib.Path(sys.argv[1])
@@ -134,7 +134,7 @@ def test_a_list_of_files_costs_no_second_where_nobody_is_left(world, tmp_path):
 
 
 def grown(core):
-    """A process that lived for less than 5 s is no part that the engine needs."""
+    """A process that lived for less than 5 s is not a part that the engine needs."""
     until = time.monotonic() + 6
     wait_until(lambda: time.monotonic() > until, "it is no helper", patience=30)
     return core

@@ -27,7 +27,7 @@ def stuck():
         probe.stdout.close()
         if may_trace:
             yield f"exec {sys.executable} {SCRIPT} {held}", os.path.join(folder, "now")
-        os.close(holder)  # the tracers end, and let go of who is dead
+        os.close(holder)  # the tracers end, and let go of the dead processes
         probe.wait(PATIENCE)
     if not may_trace:
         pytest.skip("ptrace is forbidden here")

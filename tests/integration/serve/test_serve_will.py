@@ -1,5 +1,5 @@
-"""The supervisor is killed or frozen right after it has said what it does: the stop still ends by
-its deadline, and with the code of its cause, because the shim was left a will before that word.
+"""The supervisor is killed or frozen right after it has announced what it does: the stop still ends
+by its deadline, and with the code of its cause, because the shim was left a will before that word.
 """
 
 import json
@@ -20,7 +20,7 @@ FAULTS = {"killed": signal.SIGKILL, "frozen": signal.SIGSTOP}
 
 
 class Striker(threading.Thread):
-    """Sends the supervisor a signal as soon as its log says this."""
+    """Sends the supervisor a signal as soon as its log has this."""
 
     def __init__(self, one, text, number):
         super().__init__(daemon=True)
@@ -68,7 +68,7 @@ class Stop:
             self.peer.ask("request.begin", id="held")
 
     def cause(self, cause):
-        """What the supervisor says of it, at the latest before it acts."""
+        """What the supervisor logs about it, at the latest before it acts."""
         if cause == "check":
             with open(self.broken, "w"):
                 pass

@@ -34,7 +34,7 @@ def served(world):
 
 
 class Raw:
-    """A connection that says what the test says, and its answers."""
+    """A connection that sends what the test sends, and its answers."""
 
     def __init__(self, path):
         self.socket = connect(path)

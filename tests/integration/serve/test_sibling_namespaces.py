@@ -1,5 +1,5 @@
 """Supervisor and engine in PID namespaces of their own, as two containers of one pod: neither has a
-number for the other's processes, and what the socket tells of the shim is pid 0."""
+number for the other's processes, and what the socket reports for the shim is pid 0."""
 
 import os
 import signal

@@ -22,7 +22,7 @@ def document(one):
 
 
 def shape(value):
-    """The same with 0 for each number: what a document says, and not when."""
+    """The same with 0 for each number: what a document contains, and not when."""
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -136,7 +136,7 @@ def test_nothing_of_it_is_secret(world):
     wait_until(lambda: document(one)["health"]["checks"][0]["state"] == "failed", "the check")
     one.operator().ask("drain")
     wait_until(lambda: document(one)["phase"] == "drained", "the drain")
-    # What it must not tell is known: the admin socket tells operators.
+    # What it must not show is known: the admin socket shows it to operators.
     assert one.directory in json.dumps(one.status())
     text = one.get("/status")[1]
     assert secret not in text and "http:" not in text and one.directory not in text

@@ -10,7 +10,7 @@ from serve_peer import wait_until
 from serve_world import STUBBORN
 
 PAGE = Path(__file__).resolve().parents[3] / "probes/listener/status_page.html"
-# Normal text has at least this contrast to what is behind it (WCAG 2.1, 1.4.3).
+# Normal text has at least this contrast to its background (WCAG 2.1, 1.4.3).
 READABLE = 4.5
 pytestmark = pytest.mark.plain_build
 

@@ -121,7 +121,7 @@ def test_stopped_for_good_the_shim_finishes_alone_by_the_deadline(held, phase):
         began = time.monotonic()
         if not one.phase.is_in_stop:
             one.term()
-        one.make("go")  # what the engine needs to obey; nobody ends its request
+        one.make("go")  # what the engine needs to obey; nothing ends its request
         code = one.shim.wait(timeout=20)
         took = time.monotonic() - began
         assert not is_alive(engine)
@@ -134,7 +134,7 @@ def test_stopped_for_good_the_shim_finishes_alone_by_the_deadline(held, phase):
 
 
 def after_the_engines_end(one, fault, supervisor):
-    """The supervisor, stopped before it, hears of it late, in its next life, or never."""
+    """The supervisor, stopped before it, receives it late, in its next life, or never."""
     one.one.wait_for_log("the command ended with ")
     if fault == "killed":
         os.kill(supervisor, signal.SIGKILL)

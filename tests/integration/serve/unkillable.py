@@ -1,8 +1,8 @@
 """A command that no KILL ends as far as its parent can see, as one in a driver's call does not end.
 
-Somebody else traces it, and never asks for its end: until then the kernel keeps that from the
-parent. It says `stuck` when it is so, and waits. The tracer ends when nobody writes to the FIFO any
-more that is the first argument. Source: ptrace(2), 'Death under ptrace'.
+Another process traces it, and never asks for its end: until then the kernel keeps that from the
+parent. It prints `stuck` when it is so, and waits. The tracer ends when no process writes any more
+to the FIFO that is the first argument. Source: ptrace(2), 'Death under ptrace'.
 """
 
 import ctypes
@@ -20,8 +20,8 @@ libc.ptrace.restype = ctypes.c_long
 def trace(pid, fifo, may, tell):
     os.setsid()
     if os.fork() != 0:
-        os._exit(0)  # its child is nobody's descendant any more
-    os.read(may, 1)  # a signal, were it the end of a child, would stop who is traced
+        os._exit(0)  # its child is no process's descendant any more
+    os.read(may, 1)  # a signal, were it the end of a child, would stop the traced process
     done = libc.ptrace(PTRACE_SEIZE, pid, None, None) == 0
     os.write(tell, b"y" if done else b"n")
     for descriptor in range(3):

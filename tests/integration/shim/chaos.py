@@ -73,7 +73,7 @@ while True:
 
 
 class Plan:
-    """What one seed stands for."""
+    """The lifecycle that one seed stands for."""
 
     def __init__(self, seed, storms):
         dice = random.Random(seed)
@@ -152,7 +152,7 @@ class Lifecycle:
                 os.kill(pid, number)
 
     def ends_within(self, ms):
-        """Its status is left to be collected: its processor time is told by it until then."""
+        """Its status is left to be collected: its processor time is in it until then."""
         end = select.poll()  # of each thread its own
         end.register(self.pidfd, select.POLLIN)
         return bool(end.poll(max(ms, 0)))
@@ -224,7 +224,7 @@ class Lifecycle:
 
 
 def processor_ms(pid):
-    """Of the process alone, of what is left of it until it is waited for."""
+    """The processor time of the process alone, from what is left of it until it is waited for."""
     with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000 // os.sysconf("SC_CLK_TCK")

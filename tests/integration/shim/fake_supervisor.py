@@ -1,6 +1,6 @@
-"""A supervisor that does what a test tells it to: the other end of the shim's socket.
+"""A supervisor that does what a test asks it to: the other end of the shim's socket.
 
-As a module: `FakeSupervisor(path)` listens, records every line, and answers only what it was told
+As a module: `FakeSupervisor(path)` listens, records every line, and answers only what it was asked
 to answer. As a program it stands for `lastcall serve` in run mode (see main()).
 """
 
@@ -72,7 +72,7 @@ class FakeSupervisor:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def vanish(self):
-        """As if SIGKILLed: the connection ends, nobody listens."""
+        """As if SIGKILLed: the connection ends, nothing listens."""
         listener, self._listener = self._listener, None
         if listener:
             listener.shutdown(socket.SHUT_RDWR)
@@ -139,7 +139,7 @@ class FakeSupervisor:
             answer({"op": "exit", "code": 0})
         self.lines.put(line)
 
-    # -- what a test says and awaits ---------------------------------------------------------------
+    # -- what a test sends and awaits --------------------------------------------------------------
 
     def send(self, message):
         self.send_raw(json.dumps(message, separators=(",", ":")).encode() + b"\n")
@@ -152,7 +152,7 @@ class FakeSupervisor:
         try:
             connection.sendall(data)
         except OSError:
-            pass  # the shim has gone; what the test awaits next will say so
+            pass  # the shim has gone; what the test awaits next will show it
 
     @staticmethod
     def _write(connection, message):
@@ -202,7 +202,7 @@ def main(arguments):
     """serve SOCKET MARKS [--crash N] [--linger]: run mode's supervisor.
 
     Appends a line to MARKS at each start (its number, session, stdin); MARKS.hello is there once a
-    shim has said hello. The first N starts crash
+    shim has sent a hello. The first N starts crash
     once the engine runs. A stop signal is acknowledged, the engine gets TERM, its exit is answered
     with `exit {code: 0}`, and then this program ends too, or with --linger never.
     """

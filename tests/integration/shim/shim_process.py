@@ -29,7 +29,7 @@ def prefix_of(mode):
 
 
 def eventually(condition, what, timeout=10):
-    """Polls until the condition gives something true, and returns that."""
+    """Polls until the condition returns something true, and returns that."""
     deadline = time.monotonic() + timeout
     while True:
         result = condition()
@@ -138,7 +138,7 @@ class ShimProcess:
         return code if code >= 0 else 128 - code
 
     def await_log(self, text, timeout=10, times=1):
-        """Reads stderr until it says this so often; gives all that was read."""
+        """Reads stderr until it has this so often; returns all that was read."""
         os.set_blocking(self.process.stderr.fileno(), False)
         seen = b""
 
@@ -155,7 +155,7 @@ class ShimProcess:
         return self.process.stderr.read().decode()
 
     def survivors(self):
-        """Of all processes that were seen in its tree."""
+        """The numbers of all processes that were seen in its tree."""
         return [p for p in self._known if is_alive(p)]
 
     def kill(self):

@@ -30,7 +30,7 @@ def test_instants_and_deadlines_follow_the_monotonic_clock(supervised, superviso
     process.send(signal.SIGTERM)
     line = boss.expect("signal")
     assert before <= line["at_ms"] <= monotonic_ms() + HOUR_MS
-    # Nobody orders anything: its own deadline ends it, which is counted on the same clock.
+    # Nothing is ordered: its own deadline ends it, which is counted on the same clock.
     code, took = elapsed(process.wait)
     assert code in (0, 137) and took < 10_000  # there are 94 ms between TERM and KILL
 

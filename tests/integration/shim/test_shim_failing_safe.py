@@ -1,4 +1,4 @@
-"""Nobody orders what is due: the shim still ends in time, and tells the truth about it."""
+"""No supervisor orders what is due: the shim still ends in time, and reports that truthfully."""
 
 import contextlib
 import json

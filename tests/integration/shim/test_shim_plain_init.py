@@ -133,7 +133,7 @@ def test_descendants_do_not_outlive_the_command(shim):
 
 
 def test_pdeathsig_of_setpriv_stops_it_with_its_launcher():
-    """What tini has -p for: on a plain host nothing else tells that the launcher was killed."""
+    """What tini has -p for: on a plain host nothing else shows that the launcher was killed."""
     engine = [helper("print_signals"), str(int(signal.SIGTERM))]  # which ends it
     started = ["setpriv", "--pdeathsig", "TERM", SHIM, "--", *engine]
     launcher = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *started],

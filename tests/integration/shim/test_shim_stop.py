@@ -1,4 +1,4 @@
-"""With a supervisor: who orders what, what the wire says, which code comes out."""
+"""With a supervisor: which side orders what, what is on the wire, which code comes out."""
 
 import json
 import os
@@ -182,7 +182,7 @@ def test_137_for_an_engine_that_ended_while_the_shim_stood_still_is_corrected(
     boss.send(KILL_ALL)
     boss.send({"op": "exit", "code": 137})
     os.kill(shim, signal.SIGCONT)
-    boss.expect("engine.exited", code=3, ordered=True)  # so that its report can say so
+    boss.expect("engine.exited", code=3, ordered=True)  # so that its report can have it
     assert process.wait() == 0
 
 

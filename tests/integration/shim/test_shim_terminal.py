@@ -1,4 +1,4 @@
-"""With --tty: the terminal is lent to the command, and who reads it after the shim can."""
+"""With --tty: the terminal is lent to the command, and a reader after the shim can use it."""
 
 import os
 import pty
@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from shim_process import SHIM, eventually
 
-# What the command of a script leaves behind as the terminal's foreground: its own group, nothing
-# but a status, the group of one of its jobs.
+# What the command of a script leaves as the terminal's foreground: its own group, nothing but a
+# status, the group of one of its jobs.
 COMMANDS = {
     "ends": ("true", 0),
     "killed": ("sh -c 'kill -9 $$'", 137),

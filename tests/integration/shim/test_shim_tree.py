@@ -1,4 +1,4 @@
-"""What the shim tells of the engine's other processes while the engine runs."""
+"""What the shim reports about the engine's other processes while the engine runs."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from fake_supervisor import TERM_MAIN, monotonic_ms
 from known_process import is_alive
 from shim_process import REFUSED, elapsed, eventually, start_engine, status_field
 
-GROWN = 5.5  # what lived for 5 s is no helper
+GROWN = 5.5  # what lived for 5 s is not a helper
 KNOWN = 4.5  # by then a walk has seen it
 
-# A main process with workers that name themselves as setproctitle does, or by prctl alone; says
-# their numbers. Each of them ends when it reads a line, with the code that it says.
+# A main process with workers that name themselves as setproctitle does, or by prctl alone; prints
+# their numbers. Each of them ends when it reads a line, with the code that is in it.
 PARTS = """
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None)
@@ -91,7 +91,7 @@ def test_process_of_the_tree_that_is_killed_is_named_with_its_signal(parts):
     os.kill(worker, signal.SIGKILL)
     died = boss.expect("engine.died")
     assert died["name"] == "VLLM::Worker_TP0", "the title, of which the kernel's name is a part"
-    if process.mode not in REFUSED:  # there the next look tells, and nobody keeps the status
+    if process.mode not in REFUSED:  # there the next look shows it, and the status is not kept
         assert died["signal"] == signal.SIGKILL
         assert before <= died["at_ms"] < before + 1500, "its pidfd tells, no look is awaited"
     os.kill(core, signal.SIGKILL)
@@ -125,7 +125,7 @@ def test_who_came_since_the_last_walk_is_known_when_a_stop_begins(supervised, su
     boss = supervisor()
     process = start_engine(supervised, boss, "sh", "-c", script)
 
-    def core():  # behind the early walks
+    def core():  # after the early walks
         for pid in process.tree():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
                 if file.read() == b"sleep\0" b"1000\0":
@@ -174,7 +174,7 @@ def test_each_end_after_the_stop_signal_is_told_with_those_who_live_on(supervise
     first, second = boss.expect("engine.died"), boss.expect("engine.died")
     assert {first["name"], second["name"]} == {"core_0", "core_1"}
     assert first["ordered"] and second["ordered"]
-    if process.mode not in REFUSED:  # there the next look tells of both
+    if process.mode not in REFUSED:  # there the next look shows both
         assert (first["name"], first["alive"], first["names"]) == ("core_0", 1, ["core_1"])
     assert second["alive"] == 0 and "names" not in second
     boss.send({"op": "exit", "code": 0})

@@ -1,4 +1,4 @@
-"""The supervisor is frozen or gone: what it has left behind decides how the shim ends."""
+"""The supervisor is frozen or gone: the will that it has left decides how the shim ends."""
 
 import json
 import os

@@ -140,7 +140,7 @@ def test_supervisor_that_reads_nothing_loses_its_connection_and_not_the_shim(
         connection, _ = listener.accept()
         connection.settimeout(20)
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            while True:  # each line is answered, and nobody reads the answers
+            while True:  # each line is answered, and the answers are not read
                 connection.sendall(b'{"op":"dance","seq":1}\n' * 100)
         connection.close()
         again, _ = listener.accept()

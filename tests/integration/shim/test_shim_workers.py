@@ -290,4 +290,4 @@ def test_descendant_that_holds_stdout_does_not_delay_the_end(supervised, supervi
     boss.expect("engine.exited", code=0)
     boss.send({"op": "exit", "code": 0})
     assert process.wait() == 0
-    process.process.stdout.read()  # ends, so nobody holds it
+    process.process.stdout.read()  # ends, so no process holds it

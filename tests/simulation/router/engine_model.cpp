@@ -38,7 +38,7 @@ constexpr continuation::TokenId kWords = 300;
 constexpr std::array kTexts =
     std::to_array<std::string_view>({" a", "the", "E", "N", "D", "EN", " ", "\n", " \n", "<",
                                      "x\"y", "\\", "word", " the", "ND", ">"});
-/// The client's prompt: its text is a secret that must reach nobody.
+/// The client's prompt: its text is a secret that must reach no client.
 TokenIds const kPrompt{300, 301, 312, 313, 300, 312, 313, 301, 312, 313, 312, 313};
 
 std::string bytes_of(continuation::TokenId id) {
@@ -156,7 +156,7 @@ Asked read(Case const& what, std::string const& body, Mode knows) {
       ids ? TokenIds(ids->begin() + static_cast<std::ptrdiff_t>(kPrompt.size()), ids->end())
           : tokens_of(text);
   if (asked.is_content && !what.reopens) {
-    asked.given.insert(asked.given.begin(), kThink);  // the template says that there was none
+    asked.given.insert(asked.given.begin(), kThink);  // the template has it that there was none
   }
   return asked;
 }
@@ -231,7 +231,7 @@ class Writer {
   bool is_first_ = true;
 };
 
-/// What of the generated text an engine lets out by now.
+/// How much of the generated text an engine lets out by now.
 std::size_t size_to_tell(Case const& what, Asked const& asked, std::string const& text) {
   std::size_t hold = pending(text);
   if (what.has_tools && text.ends_with('<')) {
@@ -251,7 +251,7 @@ void generate_events(Case const& what, Asked const& asked, Leg& leg, std::string
                      Writer& writer, Dice& dice) {
   bool thinks = what.reasons &&
                 std::find(asked.given.begin(), asked.given.end(), kThink) == asked.given.end();
-  std::string text = leaked;  // of one kind; the other begins behind kThink
+  std::string text = leaked;  // of one kind; the other begins after kThink
   std::size_t announced = 0;
   std::uint64_t made = 0;
   std::string finish;
@@ -323,7 +323,7 @@ Leg generate(Case const& what, std::string const& body, Mode knows, Lie lie, std
     return leg;
   }
   bool const goes_on = !asked.given.empty();
-  // A prompt that its engine cuts short at a stop string cannot be told from an answer.
+  // A prompt that its engine cuts short at a stop string cannot be distinguished from an answer.
   bool const is_cut = !what.stop.empty() && text_of(kPrompt).find(what.stop) != std::string::npos;
   leg.is_lie = goes_on && lie != Lie::none && (lie != Lie::leaks || (asked.is_ids && !is_cut));
   if (leg.is_lie && lie == Lie::one_less && asked.is_ids) {

@@ -1,7 +1,7 @@
-// An engine as docs/continuation.md says that engines behave: several ids an event, characters
-// split over ids, text held back for stop strings and parsers, samples that differ each time;
-// workers that ignore a continuation, leak the prompt, or go on one id too early; and templates
-// that drop where the reasoning of an answer ended.
+// An engine that behaves as docs/continuation.md describes: several ids an event, characters split
+// over ids, text held back for stop strings and parsers, samples that differ each time; workers
+// that ignore a continuation, leak the prompt, or go on one id too early; and templates that drop
+// where the reasoning of an answer ended.
 //
 // Pure, no thread rule. Source: docs/continuation.md.
 #pragma once
@@ -53,10 +53,10 @@ struct Case {
 
 enum class Lie : std::uint8_t {
   none,
-  starts_over,  // it ignores the continuation, and tells so
-  silent,       // it ignores the continuation, and tells nothing
+  starts_over,  // it ignores the continuation, and reports it
+  silent,       // it ignores the continuation, and reports nothing
   leaks,        // the first text is the whole prompt's
-  one_less,     // it goes on behind one id less
+  one_less,     // it goes on after one id less
 };
 
 /// What a client would have seen of a run of tokens.
@@ -66,7 +66,7 @@ struct Texts {
 };
 Texts texts_of(Case const& what, TokenIds const& ids);
 
-/// How many bytes at the end are the begin of a character.
+/// How many bytes at the end are the start of a character.
 std::size_t pending(std::string_view text);
 
 struct Leg {
@@ -78,7 +78,7 @@ struct Leg {
   bool keeps_stop = false;  // its engine takes include_stop_str_in_output, and was asked for it
 };
 
-/// `knows`: what the worker takes and tells.
+/// `knows`: what the worker takes and reports.
 Leg generate(Case const& what, std::string const& body, Mode knows, Lie lie, std::string const& id,
              Dice& dice);
 

@@ -41,7 +41,7 @@ struct Totals {
   std::uint64_t forgotten = 0;
 };
 
-/// What a client makes of its stream.
+/// What a client reads from its stream.
 struct View {
   Texts texts;
   int finishes = 0;
@@ -95,7 +95,7 @@ class World {
   std::string run();
   std::string const& out() const { return out_; }
   bool traces = false;
-  /// Whether the check of an answer that is as it must be finds each event that is said twice, and
+  /// Whether the check of an answer that is as it must be finds each event that is sent twice, and
   /// each that is missing.
   bool finds_tampering();
 
@@ -117,7 +117,7 @@ class World {
   std::string body_;
   std::optional<Continuation> machine_;
   std::string out_;
-  TokenIds truth_;  // the answer's tokens, as far as the leg that is believed says
+  TokenIds truth_;  // the answer's tokens, as far as the leg that is believed reports
   Leg leg_;         // the present one
   std::string problem_;
   unsigned legs_ = 0;
@@ -152,7 +152,7 @@ Lie World::draw_lie() {
   return dice_.one_in(5) ? lies[dice_.below(lies.size())] : Lie::none;
 }
 
-/// What of a leg arrives: all, or up to any byte, perhaps with one of an engine's last words.
+/// How much of a leg arrives: all, or up to any byte, perhaps with one of an engine's last words.
 std::string World::cut_off(Leg const& leg) {
   std::string all;
   std::size_t const whole = dice_.below(leg.events.size() + 1);
@@ -232,14 +232,14 @@ std::string World::check_end() {
   for (std::string* text : {&truth.reasoning, &truth.content}) {
     std::size_t const stop = case_.stop.empty() ? text->npos : text->find(case_.stop);
     if (stop != text->npos) {
-      // An engine that ignores the wish leaves it out; the router, over a seam, does not.
+      // An engine that ignores that option leaves it out; the router, over a seam, does not.
       bool const is_shown =
           case_.keeps_stop && (leg_.keeps_stop || view.texts.content.ends_with(case_.stop));
       text->resize(stop + (is_shown ? case_.stop.size() : 0));
       truth.content = text == &truth.reasoning ? "" : truth.content;
     }
   }
-  // At its limit of tokens an answer may end inside of a character, which nobody gets.
+  // At its limit of tokens an answer may end inside of a character, which no client gets.
   if (view.finish == "length") {
     truth.content.resize(truth.content.size() - pending(truth.content));
   }

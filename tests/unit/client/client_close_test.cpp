@@ -163,7 +163,7 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
   };
   Client client(std::move(options));
   client.on_phase([&](Phase) {
-    client.begin().end();  // one that speaks itself is not what hangs
+    client.begin().end();  // a callback that sends is not one that hangs
     hangs.set_value();
     may_return.get_future().wait();
   });
@@ -180,7 +180,7 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
 }
 
 TEST(ClientAbsence, Is_told_once_with_its_cause_when_it_lasts) {
-  FakeSupervisor supervisor;  // which nobody can reach yet
+  FakeSupervisor supervisor;  // which no client can reach yet
   std::atomic<int> told = 0;
   ClientOptions options = options_for(supervisor);
   options.log = [&](std::string const& line) {

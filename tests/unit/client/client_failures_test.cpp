@@ -18,14 +18,14 @@ using test::FakeSupervisor;
 using test::kPatience;
 using test::options_for;
 
-/// A process that does this; what it returns is its exit code.
+/// A process that does this; its result is its exit code.
 template <typename Act>
 pid_t fork_to(Act act) {
   pid_t const pid = ::fork();
   if (pid == 0) {
     rlimit const none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
-    ::close(STDERR_FILENO);  // the runtime tells the terminal of an uncaught exception
+    ::close(STDERR_FILENO);  // the runtime reports an uncaught exception on the terminal
     ::_exit(act());
   }
   return pid;
@@ -125,7 +125,7 @@ TEST_F(Failures, Nothing_is_told_by_who_does_not_want_it_or_has_closed_or_was_fo
   auto const forks = [](Client&) { status_of(fork_to([]() -> int { std::terminate(); })); };
   EXPECT_TRUE(WIFEXITED(status_of(engine(options_for(supervisor), forks))));
   EXPECT_EQ(supervisor.line(), "");
-  // Whoever had reported would wait to be accepted.
+  // A client that had reported would wait to be accepted.
   Client client(options_for(supervisor));
   EXPECT_EQ(supervisor.welcome().live, 0U);
   client.report_fatal("mine");

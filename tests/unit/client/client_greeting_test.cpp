@@ -1,4 +1,4 @@
-// What a client tells a supervisor that comes late: all of it, however much that is.
+// What a client reports to a supervisor that comes late: all of it, however much that is.
 #include <atomic>
 #include <set>
 #include <string>
@@ -99,7 +99,8 @@ TEST(ClientGreeting, Does_not_count_towards_what_may_wait_after_it) {
   run_until(client, [&] { return is_read.load(); });
   reads.join();
   ASSERT_TRUE(client.is_connected());
-  // Nobody reads any more: what the socket takes by itself, and a little more than may wait.
+  // The supervisor does not read any more: what the socket takes by itself, and a little more than
+  // may wait.
   for (std::size_t i = 0; i < kMany && client.is_connected(); ++i) {
     client.begin(long_request("more-" + std::to_string(i)));
     client.process();

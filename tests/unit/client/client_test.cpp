@@ -1,4 +1,4 @@
-// The client and what it says to a supervisor: requests, cancels, callbacks, answers.
+// The client and what it sends to a supervisor: requests, cancels, callbacks, answers.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -206,8 +206,8 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   EXPECT_EQ(draining.get_future().get(), Phase::draining);
   EXPECT_TRUE(client.is_draining());
   EXPECT_GT(client.time_left(), std::chrono::milliseconds(1));
-  client.on_deregister({});                  // there is nothing to leave, and nothing is said
-  supervisor.say(R"({"op":"deregister"})");  // nobody asked for it: confirmed at once
+  client.on_deregister({});                  // there is nothing to leave, and nothing is sent
+  supervisor.say(R"({"op":"deregister"})");  // there is no callback: confirmed at once
   supervisor.next<ipc::Deregistered>();
   client.on_deregister([](Client::Done const& done) { done(); });
   supervisor.next<ipc::Registered>();
@@ -228,7 +228,7 @@ TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refu
   ipc::Error const refused = supervisor.next<ipc::Error>();
   EXPECT_EQ(refused.seq, 8U);
   EXPECT_EQ(refused.code, ipc::ErrorCode::unknown_op);
-  supervisor.say(R"({"op":"error","seq":1})");  // an answer, of which nobody answers even that
+  supervisor.say(R"({"op":"error","seq":1})");  // an answer, which is not answered itself
   supervisor.say(R"({"op":"cancel","seq":9,"ids":"r"})");
   ipc::Error const unreadable = supervisor.next<ipc::Error>();
   EXPECT_EQ(unreadable.seq, 9U);

@@ -1,4 +1,4 @@
-// A supervisor that says what a test tells it to, on a real socket in a private directory.
+// A supervisor that sends what a test asks it to, on a real socket in a private directory.
 //
 // Rule: nothing waits for a fixed time; what does not come within twenty seconds fails the test.
 // Thread rule: the test's own thread.
@@ -41,7 +41,7 @@ class FakeSupervisor {
 
   std::string const& path() const { return path_; }
 
-  /// From now on it can be reached; until then nobody is there.
+  /// From now on it can be reached; until then nothing is there.
   void listen() {
     auto made = ipc::listen_on(path_, 0600);
     ASSERT_TRUE(std::holds_alternative<ipc::Listening>(made)) << std::get<std::string>(made);
@@ -117,7 +117,7 @@ class FakeSupervisor {
   std::string input_;
 };
 
-/// A client of this supervisor that keeps its words to itself.
+/// A client of this supervisor that logs nothing.
 inline ClientOptions options_for(FakeSupervisor const& supervisor, bool own_thread = true) {
   ClientOptions options;
   options.name = "engine";
@@ -127,7 +127,7 @@ inline ClientOptions options_for(FakeSupervisor const& supervisor, bool own_thre
   return options;
 }
 
-/// Asks again until it holds: a client has a thread of its own, which nothing but itself tells of.
+/// Asks again until it holds: a client has a thread of its own, which nothing else shows.
 template <typename Condition>
 void await(Condition holds) {
   auto const deadline = std::chrono::steady_clock::now() + kPatience;

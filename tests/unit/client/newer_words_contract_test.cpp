@@ -32,7 +32,7 @@ class NewerWords : public testing::TestWithParam<json> {
  protected:
   void SetUp() override { supervisor.listen(); }
 
-  /// Begins the request `r` and lets the supervisor say the case's line.
+  /// Begins the request `r` and lets the supervisor send the case's line.
   void play(Client& client) {
     bool const asks = GetParam().value("asks", false);
     if (asks) {

@@ -1,4 +1,5 @@
-// What the table of tests/contract cannot say of the C++ context: its handles, waits and callbacks.
+// What the table of tests/contract cannot express about the C++ context: its handles, waits and
+// callbacks.
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where values come from, and what files and values without problems give.
+// The sources of values, and what files and values without problems give.
 #include "config/load.hpp"
 
 #include <random>

@@ -151,7 +151,7 @@ TEST(AdmissionRetry, WithoutSamplesItIsTheDefault) {
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
   EXPECT_FALSE(admission.mean_service());
   auto const resumed = admission.take(kAdmissionStart, 0, false);
-  admission.leave(kAdmissionStart + Duration{9'000}, resumed);  // nobody knows since when it ran
+  admission.leave(kAdmissionStart + Duration{9'000}, resumed);  // it is not known since when it ran
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
 }
 

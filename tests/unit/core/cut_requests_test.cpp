@@ -111,7 +111,7 @@ TEST(CutRequests, a_part_of_what_another_engine_still_works_on_is_wanted) {
 
 // --- with the ledger: the ingress and an engine, whose facts come in any order -------------------
 
-/// The engine sends `confirm` and `end` only once it was told of the cancel, as SDKs do, or ends
+/// The engine sends `confirm` and `end` only once it has received the cancel, as SDKs do, or ends
 /// by itself. Its connection may end and come back at any moment.
 enum class Step : std::uint8_t { leave, end_relayed, begin, end_own, drop, back, time };
 
@@ -172,7 +172,7 @@ class TwoPeers {
     hear();
   }
 
-  /// Until whatever went away without a word is known to be lost.
+  /// Until all that went away without a word is known to be lost.
   void settle() {
     now_ += settings_.reconnect_window;
     tell(TimerExpired{});
@@ -200,7 +200,7 @@ class TwoPeers {
   }
   void announce(bool resumed) {
     if (!connected_) {
-      return;  // it tells of it once it is back
+      return;  // it reports it once it is back
     }
     RequestBegun request = begun(conn_, id_, "r");
     request.admit = asks_ && !resumed;

@@ -1,5 +1,5 @@
 // Where an event comes at the instant at which time is up, the event comes first; scenarios, whose
-// timers come first, cannot say that.
+// timers come first, cannot express that.
 #include <gtest/gtest.h>
 
 #include "core/lifecycle.hpp"

@@ -1,4 +1,4 @@
-// What the report says of registries; the traces of scenarios do not hold it.
+// What the report says about registries; the traces of scenarios do not hold it.
 #include <gtest/gtest.h>
 
 #include "core/lifecycle.hpp"

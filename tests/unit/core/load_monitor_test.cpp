@@ -23,7 +23,7 @@ LoadReported decode(std::uint32_t rank, std::uint64_t blocks, std::uint64_t tota
   return report;
 }
 
-/// What the engine's own gauges say.
+/// The load by the engine's own gauges.
 LoadReported gauge(std::uint64_t blocks) {
   LoadReported report = decode(0, blocks);
   report.peer.reset();

@@ -15,7 +15,7 @@ class RequestCrowd : public ::testing::Test {
     core_.step(now_, PeerConnected{.peer = 1, .name = "a"});
     core_.step(now_, PeerConnected{.peer = 2, .name = "b"});
   }
-  /// Why it is refused; empty: it is not.
+  /// The reason why it is refused; empty: it is not.
   std::string refusal_of(Event const& event) {
     for (Action const& action : core_.step(now_, event)) {
       if (auto const* refuse = std::get_if<Refuse>(&action)) {

@@ -1,4 +1,4 @@
-// The tables of the core's machines: every cell says what it does, and why it does nothing.
+// The tables of the core's machines: every cell states what it does, or why it does nothing.
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// Every cell that does not move says why, and stays where it is.
+/// Every cell that does not move states why, and stays where it is.
 template <typename Table>
 constexpr bool is_complete(Table const& table) {
   std::size_t state = 0;

@@ -47,7 +47,7 @@ TEST(EtcdInstances, read_pages) {
   EXPECT_EQ(page->entries[0], (std::pair<std::string, std::string>("k", "v")));
   EXPECT_TRUE(etcd::parse_page(R"({"header":{"revision":"7"}})"));
   EXPECT_FALSE(etcd::parse_page(R"({"kvs":[]})"));
-  // A page that says 'more' and has nothing would be asked for without an end.
+  // A page that announces 'more' and has nothing would be asked for without an end.
   EXPECT_FALSE(etcd::parse_page(R"({"header":{"revision":"7"},"more":true})"));
 }
 
@@ -66,7 +66,7 @@ TEST(EtcdInstances, read_changes_and_the_ends_of_watches) {
   EXPECT_EQ(watched->changes[0].value, "v");
   EXPECT_EQ(watched->changes[1].key, "l");
   EXPECT_EQ(watched->changes[1].value, std::nullopt);
-  EXPECT_EQ(watched->revision, 9);  // later changes may be told in the next line
+  EXPECT_EQ(watched->revision, 9);  // later changes may come in the next line
   EXPECT_EQ(watched->error, "");
 
   auto const compacted = etcd::parse_watched(

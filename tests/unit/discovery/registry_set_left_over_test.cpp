@@ -1,4 +1,4 @@
-// Removals that were given up at their deadline: what goes on behind everybody's back.
+// Removals that were given up at their deadline, and what goes on unnoticed.
 #include "discovery/registry_set.hpp"
 #include "tests/unit/discovery/fake_registry.hpp"
 

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Takes that long for everything.
+/// Takes this long for everything.
 class Busy final : public Watched {
  public:
   explicit Busy(Poller::Duration needs) : needs_(needs) {}
@@ -123,7 +123,7 @@ class Pair final : public Watched {
   std::array<int, 2> ends_{-1, -1};
 };
 
-/// A machine without a processor is slow, and nobody here asks.
+/// A machine without a free processor is slow, which does not matter here.
 Poller::OnSlow nobody() {
   return [](std::string_view, Poller::Duration) {};
 }

@@ -28,7 +28,7 @@ inline std::vector<std::string> refusals_of(Outcome const& outcome) {
   return texts;
 }
 
-/// The text with lastcall in it; of a refusal its first words.
+/// The text with lastcall in it; for a refusal its first words.
 inline std::string injected(std::string const& text, Options const& with = options()) {
   Outcome const outcome = inject(one(text), with);
   return outcome.refusals.empty() ? outcome.texts.at(0) : refusals_of(outcome).at(0);

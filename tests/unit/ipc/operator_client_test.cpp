@@ -54,7 +54,7 @@ TEST_F(OperatorClientTest, Says_why_it_cannot_connect) {
 }
 
 TEST_F(OperatorClientTest, Does_not_wait_longer_than_it_may_for_a_welcome) {
-  listen();  // but nobody runs the loop
+  listen();  // but nothing runs the loop
   EXPECT_EQ(failure_of(options_.admin_socket),
             "cannot get an answer from " + options_.admin_socket + ": the time for it is over");
 }

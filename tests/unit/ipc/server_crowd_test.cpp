@@ -1,4 +1,4 @@
-// Too many of them: who still gets in.
+// Too many peers: which ones still get in.
 #include "tests/unit/ipc/server_fixture.hpp"
 
 namespace lastcall::ipc::test {

@@ -1,4 +1,4 @@
-// A server in a private directory, an observer that writes down what it hears, and raw clients.
+// A server in a private directory, an observer that records what it receives, and raw clients.
 //
 // Rule: nothing waits for a fixed time; until() runs the loop until a condition holds or ten
 // seconds are over.
@@ -34,7 +34,7 @@ struct Heard {
   Seq seq;
 };
 
-/// Welcomes everyone unless `decide` says otherwise, and keeps what it hears.
+/// Welcomes every peer unless `decide` decides otherwise, and keeps what it receives.
 class Recorder : public Observer {
  public:
   explicit Recorder(std::unique_ptr<Server>& server) : server_(server) {}

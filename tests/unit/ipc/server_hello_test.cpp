@@ -1,4 +1,4 @@
-// Who is let in: user id, hello, version, role, the observer's decision.
+// Which peers are let in: user id, hello, version, role, the observer's decision.
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -151,7 +151,7 @@ pid_t as_uid(uid_t uid, Body body) {
   return child;
 }
 
-/// What a stranger reads after it has said hello; in a child, so without any assertion.
+/// What a stranger reads after it has sent a hello; in a child, so without any assertion.
 int hello_as_stranger(std::string const& path) {
   auto connected = connect_to(path);
   if (connected.index() != 0) {

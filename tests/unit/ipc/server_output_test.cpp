@@ -1,4 +1,4 @@
-// What leaves: coalescing, cancels on demand, limits, closing.
+// The output: coalescing, cancels on demand, limits, closing.
 #include "tests/unit/ipc/server_fixture.hpp"
 
 namespace lastcall::ipc::test {

@@ -7,8 +7,8 @@
 namespace lastcall::ipc::test {
 namespace {
 
-/// A process that says hello and `last_words`, leaves a grandchild that holds the connection if
-/// `hands_on`, and ends when told.
+/// A process that sends a hello and `last_words`, leaves a grandchild that holds the connection if
+/// `hands_on`, and ends when asked to.
 class Speaker {
  public:
   Speaker(std::string const& path, std::string const& last_words, bool hands_on) {
@@ -28,7 +28,7 @@ class Speaker {
     ::close(hold_[1]);  // lets the grandchild go
   }
 
-  /// Speaks its last words and ends.
+  /// Sends its last words and ends.
   void end() {
     if (child_ > 0) {
       ::close(go_[1]);

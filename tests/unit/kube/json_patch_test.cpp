@@ -93,7 +93,7 @@ TEST(JsonPatch, It_makes_the_one_of_the_other_whatever_they_are) {
     Json const before = documents.make(3);
     Json const after = documents.make(3);
     Json const patch = patch_between(before, after);
-    // The order of keys is none of the document's.
+    // The order of keys is not part of the document.
     nlohmann::json const made = before.patch(patch);
     ASSERT_EQ(made, nlohmann::json(after)) << seed << ": " << before << ' ' << patch;
   }

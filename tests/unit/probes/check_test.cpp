@@ -245,7 +245,7 @@ TEST_F(Checks, an_asked_check_reports_the_answer) {
   check.answered({.result = CheckResult::failed_definite, .detail = "dead"});
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->detail, "dead");
-  check.answered({.result = CheckResult::passed});  // nobody asked
+  check.answered({.result = CheckResult::passed});  // it was not asked
   EXPECT_EQ(outcome->detail, "dead");
 }
 

@@ -1,4 +1,4 @@
-// An engine's port that answers, delays, or lies, as a test tells it to.
+// An engine's port that answers, delays, or lies, as a test asks it to.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class FakeEngine {
 
   /// Sends `response` once a request head was read, then ...
   void answer(std::string response, Then then = Then::close);
-  /// Accepts, reads, and never says anything.
+  /// Accepts, reads, and never sends anything.
   void never_answer();
   /// The same for each POST from here on.
   void hold_posts() { holds_posts_ = true; }

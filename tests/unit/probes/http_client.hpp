@@ -1,4 +1,4 @@
-// A client for listeners that does exactly what a test says, slow and rude things included.
+// A client for listeners that does exactly what a test asks for, slow and rude things included.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct Response {
 Response parse_response(std::string const& text);
 Response get(std::uint16_t port, std::string const& target);
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A port of 127.0.0.1 that nothing listens on.
 std::uint16_t free_port();
 
 }  // namespace lastcall::probes::test

@@ -27,7 +27,7 @@ TEST(LabelGuard, Places_of_real_values_are_bounded_and_none_is_taken_twice) {
     guard.keep("model", real);
   }
   EXPECT_EQ(guard.admit("model", "c"), "c");
-  EXPECT_EQ(guard.admit("model", "e"), "e");  // the second of those that anybody may take
+  EXPECT_EQ(guard.admit("model", "e"), "e");  // the second of those that any client may take
   EXPECT_EQ(guard.admit("model", "d"), "other");
   EXPECT_EQ(guard.admit("model", "f"), "other");
   EXPECT_EQ(guard.admit("model", ""), "unknown");

@@ -128,7 +128,7 @@ TEST_F(Listener, lets_a_handler_answer_later_from_another_thread) {
   auto const responder = kept.get_future().get();
   EXPECT_EQ(get(port, "/meanwhile").status, 200);
   std::thread([&] { responder.send({.status = 202, .body = "done\n"}); }).join();
-  responder.send({.status = 500});  // the second answer is nobody's
+  responder.send({.status = 500});  // the second answer has no request
   auto const response = parse_response(waiting.receive_all());
   EXPECT_EQ(response.status, 202);
   EXPECT_EQ(response.body, "done\n");

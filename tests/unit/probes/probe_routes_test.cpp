@@ -31,7 +31,7 @@ class Routes : public ::testing::Test {
     }
     return routes_.answer(request);
   }
-  /// Waits until the loop counts as stuck: nobody beats in these tests.
+  /// Waits until the loop counts as stuck: there are no heartbeats in these tests.
   void let_the_loop_stall() {
     while (published_.since_beat() < kStallAfter) {
       std::this_thread::yield();

@@ -1,4 +1,4 @@
-// The status page behind a real listener, with an owner that answers when the test says so.
+// The status page behind a real listener, with an owner that answers when the test wants it.
 #include "probes/listener/status_page.hpp"
 
 #include <atomic>

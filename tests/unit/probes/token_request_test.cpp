@@ -1,4 +1,4 @@
-// The request of one token against real sockets on one loop, as in the supervisor.
+// The request for one token against real sockets on one loop, as in the supervisor.
 #include "probes/checks/token_request.hpp"
 
 #include <optional>

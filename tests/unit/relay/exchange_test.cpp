@@ -118,7 +118,7 @@ TEST(EventStream, Its_tokens_are_what_the_last_whole_event_says) {
   stream.scan(usage("1") + usage(" 12"));
   EXPECT_EQ(stream.tokens(), 12U);
   stream.scan("data: {\"choices\":[]}\n\n" + usage("1").substr(0, usage("1").size() - 4));
-  EXPECT_EQ(stream.tokens(), 12U);  // an event that is not whole tells nothing
+  EXPECT_EQ(stream.tokens(), 12U);  // an event that is not whole shows nothing
   stream.scan("3}}\n\n");
   stream.scan(usage("null") + "data: [DONE]\n\n");
   EXPECT_EQ(stream.tokens(), 12U);
@@ -402,7 +402,7 @@ TEST(Exchange, A_request_is_sent_again_once_and_only_where_that_does_no_harm) {
   Exchange get = exchange_of(kGet);
   get.request().to_engine().bytes() = "GET";
   get.request().to_engine().took(3);
-  EXPECT_FALSE(get.may_repeat(false));  // a fresh connection says that the engine is ill
+  EXPECT_FALSE(get.may_repeat(false));  // a fresh connection shows that the engine is ill
   EXPECT_TRUE(get.may_repeat(true));
   get.request().to_engine().repeat();
   EXPECT_EQ(get.request().to_engine().unsent(), "GET");
@@ -448,7 +448,7 @@ TEST(RequestSide, A_body_that_trickles_is_refused_when_it_is_behind_its_pace) {
     EXPECT_EQ(request.take(byte, now += milliseconds(100), limits).fault.status, 0U);
   }
   request.pause();
-  now += milliseconds(60'000);  // nobody read
+  now += milliseconds(60'000);  // no reader
   EXPECT_EQ(request.take(byte, now, limits).fault.status, 0U);
   request.await(now);
   EXPECT_EQ(request.take(byte, now += milliseconds(100), limits).fault.status, 408U);

@@ -1,5 +1,5 @@
-// The tables of the relay's machines: complete, with the ends that they are said to have, and as
-// docs/relay.md shows them.
+// The tables of the relay's machines: complete, with the ends that they are declared to have, and
+// as docs/relay.md shows them.
 #include "relay/moves.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ struct Split {
 struct Script {
   std::string request;       // of the client
   std::string response;      // of the engine
-  bool engine_ends = false;  // its connection, behind that
+  bool engine_ends = false;  // its connection, after that
   bool engine_ends_in_order = true;
   bool engine_may_be_dying = false;
   bool dies = false;  // what is held back was its death

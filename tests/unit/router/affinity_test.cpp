@@ -73,7 +73,7 @@ class Traffic {
   }
   void all() { fleet_.set(0, named_); }
 
-  /// The worker of a key that nobody else is in the way of.
+  /// The worker of a key when no other requests are in its way.
   std::string home(std::size_t key) const {
     return fleet_.choose({.model = "m", .affinity = hash_of(key)}, {}, 0ms)->url();
   }

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = relay::Framing::Kind;
 
-/// Fed in pieces of `step` bytes; what is left behind the body.
+/// Fed in pieces of `step` bytes; what is left after the body.
 std::string feed(RequestBody& body, std::string wire, std::size_t step) {
   std::size_t at = 0;
   while (at < wire.size() && body.takes_more()) {

@@ -44,7 +44,7 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerA
   silences.enter(one, a, 0ms);
   silences.enter(whole, a, 0ms, Awaits::whole_answer);
   silences.enter(elsewhere, b, 0ms, Awaits::whole_answer);
-  whole.speak(900ms);  // its bytes are no sign of life of the engine's
+  whole.speak(900ms);  // its bytes are not a sign of life of the engine
   one.speak(100ms);
   EXPECT_THAT(silences.find(1099ms), IsEmpty());
   EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one, &whole));

@@ -104,7 +104,7 @@ TEST(ChildProcess, At_the_deadline_those_in_sessions_of_their_own_are_killed_too
     std::string line;
     std::getline(stat, line);
     if (line.find(") Z ") != std::string::npos) {
-      return;  // killed, and not yet reaped by whoever inherited it
+      return;  // killed, and not yet reaped by the process that inherited it
     }
   }
   EXPECT_NE(::kill(stray, 0), 0);

@@ -34,7 +34,7 @@ TEST(FinalReport, A_kill_confirms_it) {
   FinalReport killed = ordered(137);
   EXPECT_FALSE(killed.engine_exited({.signal = 9, .ordered = true}));
   EXPECT_FALSE(killed.is_open());
-  EXPECT_FALSE(ordered(137).engine_exited({.code = 137, .ordered = true}));  // as a shell tells it
+  EXPECT_FALSE(ordered(137).engine_exited({.code = 137, .ordered = true}));  // as a shell has it
 }
 
 TEST(FinalReport, No_other_code_waits_for_a_word) {

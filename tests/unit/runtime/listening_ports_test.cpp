@@ -1,4 +1,4 @@
-// The ports that somebody listens on, for people whose engine listens elsewhere.
+// The ports that are listened on, for people whose engine listens elsewhere.
 #include "supervisor/runtime/host/listening_ports.hpp"
 
 #include <arpa/inet.h>

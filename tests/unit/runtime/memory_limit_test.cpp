@@ -9,7 +9,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// A root file system in which only that is said which a test wants.
+/// A root file system that contains only what a test wants.
 struct MemoryLimit : testing::Test {
   std::filesystem::path const root =
       std::filesystem::path(testing::TempDir()) / ("memory_limit." + std::to_string(::getpid()));

@@ -12,7 +12,7 @@ Instant at_second(std::int64_t second) {
   return instant_from_ms(7'000'000 + second * 1'000);
 }
 
-/// The ages that are said of an engine that starts from then on, looked at once a `round`.
+/// The ages that are logged of an engine that starts from then on, looked at once per `round`.
 std::vector<std::int64_t> said(SlowStart& start, std::int64_t from, std::int64_t to,
                                std::int64_t round) {
   std::vector<std::int64_t> ages;

@@ -7,7 +7,7 @@
 namespace lastcall::shim {
 namespace {
 
-/// What a welcome says, which knows the whole grace alone.
+/// The budgets of a welcome, which knows the whole grace alone.
 Duration told_reserve(lifecycle::ShutdownSettings const& settings) {
   return lifecycle::with_room_for_cleanup(lifecycle::budgets_within(settings, {}), false).reserve;
 }

@@ -53,7 +53,7 @@ lifecycle::ExitFacts as_the_supervisor_sees_it(End const& end) {
   facts.stopped_in_starting = end.in_stop && !end.started;
   facts.engine_killed =
       end.started && (!end.ended || (end.kill_was_due && end.ending.signal == SIGKILL));
-  // What nobody knows counts as work.
+  // Whatever is not known counts as work.
   facts.died_with_work = end.in_stop && end.started && end.ended && !end.ordered;
   facts.caused_by_engine_exit = !end.in_stop && end.ended;
   facts.engine = {.code = end.ending.code, .signal = end.ending.signal, .oom = false};

@@ -6,7 +6,7 @@
 //  2. With one, the engine never waits for the supervisor and never fails because of it, except
 //     where it asked to be admitted; and even then it starts after 1 s without a supervisor.
 //  3. The client connects for ever. After each connect it announces its endpoints and its live
-//     requests anew, so that a restart of the supervisor loses nothing.
+//     requests again, so that a restart of the supervisor loses nothing.
 //  4. What waits for a supervisor that does not read is that announcement, whatever its length, and
 //     at most 1 MiB after it: beyond that the connection is given up, and the announcement of the
 //     next one takes its place.
@@ -15,8 +15,8 @@
 //
 // Thread rule: every method from any thread, but process() from one at a time, and none from a
 // signal handler. Callbacks run on the client's thread, or in process(): they must not block and
-// not throw. While one runs nothing reaches the supervisor; after a second of it the log says so as
-// soon as another thread has something to tell. C++17. Source: docs/ipc.md.
+// not throw. While one runs nothing reaches the supervisor; after a second of it the log reports
+// that as soon as another thread has something to send. C++17. Source: docs/ipc.md.
 #pragma once
 
 #include <chrono>
@@ -44,17 +44,17 @@ class Session;
 struct ClientOptions {
   /// Shown to operators; the program's name unless given. Its end is kept when it is too long.
   std::string name;
-  /// Path instead of $LASTCALL_SOCKET; an empty one is no socket.
+  /// Path instead of $LASTCALL_SOCKET; empty: no socket.
   std::optional<std::string> socket;
   /// The engine is dead when this process is: its end while serving is fatal.
   bool critical = false;
-  /// An exception that nobody catches, and std::terminate() without one, are reported as fatal
-  /// before the process ends, with what() and the stack; the terminate handler that was there
-  /// when the client was made runs afterwards. false: they are not.
+  /// An exception that is not caught, and std::terminate() without one, are reported as fatal
+  /// before the process ends, with what() and the stack; the terminate handler that was there when
+  /// the client was made runs afterwards. false: they are not.
   bool report_uncaught = true;
   /// false: no thread is made, and the program's event loop calls process() (see there).
   bool own_thread = true;
-  /// What went wrong, in one line each, from any thread; standard error unless given.
+  /// Gets what went wrong, in one line each, from any thread; standard error unless given.
   std::function<void(std::string const&)> log;
 };
 
@@ -63,7 +63,7 @@ struct RequestOptions {
   std::string id;
   std::string endpoint;
   std::string model;
-  /// The answer comes in parts (true) or whole (false), for metrics; absent: not said.
+  /// The answer comes in parts (true) or whole (false), for metrics; absent: not given.
   std::optional<bool> stream;
   /// The user's request that sub-requests share; the parent's unless given.
   std::string root;
@@ -81,14 +81,14 @@ struct RequestOptions {
 
 /// What became of a request that asked to be admitted.
 struct Admission {
-  /// Admitted, or nobody was there to ask. Otherwise the request is over.
+  /// Admitted, or there was no supervisor to ask. Otherwise the request is over.
   bool may_run = false;
   /// Set when it was refused; absent when it was cancelled while it waited.
   std::optional<Refusal> refusal;
   std::optional<std::chrono::milliseconds> retry_after;
 };
 
-/// What begin_admitted() throws: refused, or cancelled while it waited.
+/// Thrown by begin_admitted(): refused, or cancelled while it waited.
 class NotAdmitted : public std::runtime_error {
  public:
   NotAdmitted(std::string const& id, Admission admission);
@@ -125,7 +125,7 @@ class Client {
   bool is_enabled() const;
   /// A supervisor is there and has welcomed this client.
   bool is_connected() const;
-  /// The last phase that a supervisor told; absent before the first.
+  /// The last phase that a supervisor reported; absent before the first.
   std::optional<Phase> phase() const;
   /// New work will be refused or is likely to be cut.
   bool is_draining() const;
@@ -141,19 +141,20 @@ class Client {
   void unregister_endpoint(std::string const& name);
 
   /// A request has begun; context.end() ends it. std::invalid_argument: an id, a name or a priority
-  /// that is no such, or an id that is live already.
+  /// that is not valid, or an id that is live already.
   RequestContext begin(RequestOptions options = {});
   /// As begin(), but the supervisor is asked first: `decided` is called once, at once or later.
   RequestContext begin_admitted(
       RequestOptions options, std::function<void(RequestContext const&, Admission const&)> decided);
   /// The same, and blocks until that is decided; throws NotAdmitted. std::logic_error: the client
-  /// has no thread of its own, or this is a callback on it, so that nobody would hear the answer.
+  /// has no thread of its own, or this is a callback on it, so that no thread would receive the
+  /// answer.
   RequestContext begin_admitted(RequestOptions options);
 
   std::optional<RequestContext> find(std::string_view id) const;
   std::vector<RequestContext> live() const;
   std::size_t in_flight() const;
-  /// Cancel own live requests, all of a root; the results say for how many it was news.
+  /// Cancel own live requests, all of a root; the results are for how many it was news.
   std::size_t stop_root(std::string_view root, Reason reason = Reason::control);
   std::size_t kill_root(std::string_view root, Reason reason = Reason::control);
 
@@ -174,8 +175,8 @@ class Client {
   bool forget_child(int pid);
 #ifdef __cpp_exceptions
   /// Calls the function and returns its result. An exception that leaves it is reported as fatal,
-  /// and goes on: for loops that keep the engine alive, where somebody catches it (a future, say).
-  /// NotAdmitted is no failure.
+  /// and goes on: for loops that keep the engine alive, where something catches it (such as a
+  /// future). NotAdmitted is not a failure.
   template <typename Function>
   decltype(auto) guard(std::string const& name, Function&& function) {
     try {

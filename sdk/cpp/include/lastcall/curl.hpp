@@ -25,7 +25,7 @@
 namespace lastcall {
 
 /// Appends the headers of outgoing_headers() that the list does not have; returns the list, as
-/// curl_slist_append() does. std::bad_alloc: no memory, and the list is as long as it came to be.
+/// curl_slist_append() does. std::bad_alloc: no memory, and the list is as long as it was by then.
 inline curl_slist* add_ids(curl_slist* list, RequestContext const& context) {
   for (auto const& [name, value] : outgoing_headers(context)) {
     bool is_there = false;

@@ -1,11 +1,11 @@
-// What a client of the engine is told of a request that was refused or cut: an error object, as
-// the body of an answer or as the last server-sent event of a stream.
+// What a client of the engine gets for a request that was refused or cut: an error object, as the
+// body of an answer or as the last server-sent event of a stream.
 //
 // Rules:
 //  1. A cut stream never looks finished: write sse_error() at an event boundary, then close without
 //     `[DONE]` and without the final chunk. Before the first byte answer 503 with error_body().
-//  2. The object has the same keys whoever writes it: lastcall's own proxy, its SDK for Python, and
-//     this.
+//  2. The object has the same keys whichever part writes it: lastcall's own proxy, its SDK for
+//     Python, and this.
 //
 // Pure, no thread rule; C++17. Source: docs/ingress.md; tests/contract/error_events.jsonl.
 #pragma once
@@ -24,7 +24,7 @@ enum class ErrorKind : int { migrated, engine_dead, draining, overloaded, cancel
 /// Why a request was cancelled: give it RequestContext::cause().
 ErrorKind kind_of(Reason cause);
 ErrorKind kind_of(Refusal refusal);
-/// The same request is worth another try, elsewhere: all kinds but `cancelled`.
+/// The same request is worth another try elsewhere: all kinds but `cancelled`.
 bool is_retryable(ErrorKind kind);
 std::string_view name(ErrorKind kind);
 

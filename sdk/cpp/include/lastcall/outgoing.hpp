@@ -2,7 +2,7 @@
 //
 // A worker that calls another one sends outgoing_headers() along and makes the call while an
 // AbortOnStop lives. When the request is cancelled here, the call is cut and its connection closes;
-// that is how the other side learns of it, on whatever pod it runs. <lastcall/curl.hpp> does both
+// that is how the other side is notified, on whatever pod it runs. <lastcall/curl.hpp> does both
 // for libcurl.
 //
 // Rules:
@@ -24,8 +24,8 @@
 
 namespace lastcall {
 
-/// What tells the other side which request its work is part of: X-Request-Id is the call's own id,
-/// X-Lastcall-Root and X-Lastcall-Parent are the user's request and the caller.
+/// The headers that show the other side which request its work is part of: X-Request-Id is the
+/// call's own id, X-Lastcall-Root and X-Lastcall-Parent are the user's request and the caller.
 std::vector<std::pair<std::string, std::string>> outgoing_headers(RequestContext const& context);
 
 /// For the side that is called: the id in a value of X-Lastcall-Root or X-Lastcall-Parent. What is

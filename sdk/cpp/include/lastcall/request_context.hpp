@@ -3,7 +3,7 @@
 // Rules:
 //  1. State only rises: live < stopped < killed. A stopped context never becomes live, a killed one
 //     never merely stopped; is_stopped() is true after a kill.
-//  2. Each call that cancels says whether it was the first to bring about that state.
+//  2. Each call that cancels returns whether it was the first to bring about that state.
 //  3. A cancel reaches children before their parent, in link order; a child that is linked late
 //     gets its parent's state at once. So a child is never below its parent.
 //  4. Cycles are refused; no walk recurses, so depth costs no stack.
@@ -36,7 +36,7 @@ struct Handles;
 class RequestContext {
  public:
   using Callback = std::function<void(RequestContext const&)>;
-  /// What on_stop() and on_kill() give to take a callback back with; never 0.
+  /// on_stop() and on_kill() return it, to take a callback back with; never 0.
   using CallbackId = std::uint64_t;
 
   /// A free-standing context with a random id, which no supervisor knows. Client::begin() makes
@@ -86,11 +86,11 @@ class RequestContext {
   bool wait_stopped(std::chrono::milliseconds at_most) const;
   bool wait_killed(std::chrono::milliseconds at_most) const;
 
-  /// Says that the request moved (a token came out). Cheap; the supervisor hears of it twice a
+  /// Reports that the request moved (a token came out). Cheap; the supervisor is notified twice a
   /// second at most.
   void progress() const;
-  /// Says that the engine let go of this cancelled request before the request itself ends. False:
-  /// it is live, or finished, or that was said already.
+  /// Reports that the engine let go of this cancelled request before the request itself ends.
+  /// False: it is live, or finished, or that was reported already.
   bool confirm() const;
   /// The request is over, with the outcome that its state gives: completed, or once stopped
   /// migrated (causes migrate and grace_timeout), engine_dead (that cause) or cancelled. False: it

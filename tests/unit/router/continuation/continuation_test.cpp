@@ -38,7 +38,7 @@ TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_tell) {
             kChat.substr(0, kChat.size() - 1) +
                 R"(,"return_token_ids":true,"stream_options":{"include_usage":true,)"
                 R"("continuous_usage_stats":true}})");
-  // A chat's stream of SGLang answers 400 to the wish for ids.
+  // A chat's stream of SGLang answers 400 when ids are asked for.
   EXPECT_EQ(chat.machine.first_body(Mode::ids_sglang).find("return_token_ids"), std::string::npos);
 }
 
@@ -246,7 +246,7 @@ TEST(Continuation, Reasoning_goes_on_by_ids_and_never_by_text) {
   EXPECT_EQ(chat.client().reasoning, "hm, yes");
 }
 
-/// Its engine ended the reasoning before a word of it, so its stream does not tell that it reasons.
+/// Its engine ended the reasoning before a word of it, so its stream does not show that it reasons.
 TEST(Continuation, Content_that_a_leg_by_text_takes_up_as_reasoning_goes_on_by_ids_alone) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
@@ -374,7 +374,7 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
   EXPECT_EQ(chat.client().text, "Hel");
 }
 
-/// A chat of SGLang takes ids and tells none.
+/// A chat of SGLang takes ids and reports none.
 TEST(Continuation, The_prompt_is_found_too_where_the_worker_tells_a_count_alone) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);

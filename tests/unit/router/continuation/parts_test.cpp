@@ -129,7 +129,7 @@ TEST(TextGate, A_stop_string_is_found_where_white_space_inside_of_it_was_dropped
     std::string out = gate.pass("xE").text;
     out += gate.pass("\n").text;
     EXPECT_EQ(gate.drop_space(), 1U);
-    auto const passed = gate.pass("NDy");  // of another leg, which goes on behind "xE"
+    auto const passed = gate.pass("NDy");  // of another leg, which goes on after "xE"
     EXPECT_TRUE(passed.is_stopped) << keeps;
     EXPECT_EQ(out + passed.text, keeps ? "xEND" : "x");
   }
@@ -265,7 +265,7 @@ TEST(Deaths, Two_in_a_pool_within_a_minute_are_many) {
   EXPECT_FALSE(deaths.are_many("other", 30s));
   EXPECT_TRUE(deaths.are_many("m", RecentDeaths::kManyWithin - 1ms));
   EXPECT_FALSE(deaths.are_many("m", RecentDeaths::kManyWithin));
-  deaths.note("m", 2, 70s);  // the worker came back, and died anew
+  deaths.note("m", 2, 70s);  // the worker came back, and died again
   EXPECT_TRUE(deaths.are_many("m", 70s));
 }
 
