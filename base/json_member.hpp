@@ -1,13 +1,23 @@
 // Reading JSON that somebody else sent, of which nothing is certain; and writing it on one line.
 //
-// Rules: what is missing or of another kind reads as null or empty, and nothing throws. Not UTF-8
-// is written as U+FFFD. `Json` is nlohmann's ordered_json: a parameter, so that this header needs
-// no library. Pure, no thread rule.
+// Rules: what is missing or of another kind reads as null or empty, and nothing throws. A text that
+// would cost more than its length is no JSON (json_limits.hpp). Not UTF-8 is written as U+FFFD.
+// `Json` is nlohmann's ordered_json: a parameter, so that this header needs no library. Pure, no
+// thread rule.
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "base/json_limits.hpp"
 
 namespace lastcall::json {
+
+/// Discarded where it is no JSON, or above the limits.
+template <class Json>
+Json parsed(std::string_view text, Limits const& limits = {}) {
+  return fits(text, limits) ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
+}
 
 template <class Json>
 std::string dump(Json const& json) {

@@ -3,7 +3,7 @@
 // Rules:
 //  1. A file counts that ends in `.json`, does not begin with a dot, and holds an object with an
 //     `advertise` (a URL of http without a path) and maybe a `model`. One that does not is told
-//     once, and skipped.
+//     once, and skipped; so is a pipe, a device or what is too long, none of which is waited for.
 //  2. While the directory cannot be read, what it held last stays, and that is told; it is looked
 //     for again every second. Where it never was, there are no workers yet.
 //
