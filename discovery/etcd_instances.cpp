@@ -75,7 +75,7 @@ std::string watch_body(std::string_view prefix, std::int64_t from_revision) {
 }
 
 std::optional<Page> parse_page(std::string_view body) {
-  auto const json = Json::parse(body, nullptr, false);
+  auto const json = json::parsed<Json>(body);
   auto const& header = member(json, "header");
   auto const& kvs = member(json, "kvs");
   if (!header.is_object() || !(kvs.is_array() || kvs.is_null())) {
@@ -94,7 +94,7 @@ std::optional<Page> parse_page(std::string_view body) {
 }
 
 std::optional<Watched> parse_watched(std::string_view line) {
-  auto const json = Json::parse(line, nullptr, false);
+  auto const json = json::parsed<Json>(line);
   if (auto const& error = member(json, "error"); error.is_object()) {
     auto message = text(member(error, "message"));
     return Watched{.changes = {}, .error = message.empty() ? "an error" : std::move(message)};
@@ -124,7 +124,7 @@ std::optional<Watched> parse_watched(std::string_view line) {
 }
 
 std::optional<FoundInstance> instance_in(std::string_view value) {
-  auto const json = Json::parse(value, nullptr, false);
+  auto const json = json::parsed<Json>(value);
   auto url = text(member(member(json, "transport"), "http"));
   if (url.empty()) {
     return std::nullopt;

@@ -57,7 +57,7 @@ std::optional<KeyState> state_of(Json const& range) {
 
 /// An answer of the gateway always has a header.
 std::optional<Json> parse_answer(std::string_view body) {
-  auto json = Json::parse(body, nullptr, false);
+  auto json = json::parsed<Json>(body);
   if (!member(json, "header").is_object()) {
     return std::nullopt;
   }
@@ -132,7 +132,7 @@ std::string instance_value(Instance const& instance) {
 }
 
 std::string owner_of(std::string_view value) {
-  return text(member(Json::parse(value, nullptr, false), "pod_uid"));
+  return text(member(json::parsed<Json>(value), "pod_uid"));
 }
 
 std::string authenticate_body(std::string_view user, std::string_view password) {
@@ -165,12 +165,12 @@ std::string delete_body(std::string_view key, std::int64_t revision) {
 }
 
 bool is_answer(std::string_view body) {
-  auto const json = Json::parse(body, nullptr, false);
+  auto const json = json::parsed<Json>(body);
   return member(json, "header").is_object() || member(member(json, "result"), "header").is_object();
 }
 
 Failure parse_failure(int http_status, std::string_view body) {
-  auto const json = Json::parse(body, nullptr, false);
+  auto const json = json::parsed<Json>(body);
   auto const& of_stream = member(json, "error");
   bool const is_stream = of_stream.is_object();
   auto const& code = is_stream ? member(of_stream, "grpc_code") : member(json, "code");
@@ -186,12 +186,12 @@ Failure parse_failure(int http_status, std::string_view body) {
 }
 
 std::optional<std::string> parse_token(std::string_view body) {
-  auto token = text(member(Json::parse(body, nullptr, false), "token"));
+  auto token = text(member(json::parsed<Json>(body), "token"));
   return token.empty() ? std::nullopt : std::optional(std::move(token));
 }
 
 std::optional<std::int64_t> parse_kept_alive(std::string_view body) {
-  auto const json = Json::parse(body, nullptr, false);
+  auto const json = json::parsed<Json>(body);
   auto const& result = member(json, "result");
   return result.is_object() ? number(member(result, "TTL")) : std::nullopt;
 }

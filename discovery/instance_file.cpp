@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -14,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/error_text.hpp"
+#include "base/json_member.hpp"
+#include "discovery/regular_file.hpp"
 
 namespace lastcall::discovery {
 
@@ -40,10 +41,8 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
 
 /// The pod that a file of our name names; empty if it holds nothing that a reader could use.
 std::string owner_of(std::string const& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\0');  // an iterator would throw where reading fails
-  auto const content = nlohmann::ordered_json::parse(text, nullptr, false);
+  auto const text = read_regular(path, kMostOfAnInstanceFile);
+  auto const content = json::parsed<nlohmann::ordered_json>(text.value_or(""));
   if (!content.is_object()) {
     return {};
   }

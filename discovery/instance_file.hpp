@@ -5,12 +5,16 @@
 // Source: rename(2), fsync(2), unlink(2).
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "discovery/instance.hpp"
 #include "discovery/registry.hpp"
 
 namespace lastcall::discovery {
+
+/// Far more than one has; a longer one is nobody's.
+inline constexpr std::size_t kMostOfAnInstanceFile = std::size_t{64} * 1024;
 
 /// `<directory>/<instance id in hex>.json`.
 std::string instance_path(std::string const& directory, Instance const& instance);

@@ -65,7 +65,7 @@ bool SliceReader::take_list(std::string_view body) {
 }
 
 bool SliceReader::take_page(std::string_view body) {
-  auto const list = Json::parse(body, nullptr, false);
+  auto const list = json::parsed<Json>(body);
   auto const& items = member(list, "items");
   auto const& metadata = member(list, "metadata");
   auto version = text(member(metadata, "resourceVersion"));
@@ -82,7 +82,7 @@ bool SliceReader::take_page(std::string_view body) {
 }
 
 bool SliceReader::take_change(std::string_view line) {
-  auto const change = Json::parse(line, nullptr, false);
+  auto const change = json::parsed<Json>(line);
   auto const type = text(member(change, "type"));
   auto const& object = member(change, "object");
   auto const& metadata = member(object, "metadata");

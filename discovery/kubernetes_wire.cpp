@@ -130,7 +130,7 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body) {
   // A month is more than any pod is given; it keeps milliseconds of what is read in their range.
   constexpr std::uint64_t kLongest = 31ULL * 24 * 3600;
-  auto const json = Json::parse(body, nullptr, false);
+  auto const json = json::parsed<Json>(body);
   auto const& metadata = member(json, "metadata");
   bool const is_deleted = !text(member(metadata, "deletionTimestamp")).empty() &&
                           (pod.uid.empty() || text(member(metadata, "uid")) == pod.uid);
@@ -142,7 +142,7 @@ std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_v
 }
 
 std::string refusal_of(int http_status, std::string_view body) {
-  auto const message = text(member(Json::parse(body, nullptr, false), "message"));
+  auto const message = text(member(json::parsed<Json>(body), "message"));
   auto const status = "HTTP status " + std::to_string(http_status);
   return message.empty() ? status : status + ": " + message;
 }

@@ -4,25 +4,16 @@
 #include <cerrno>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.hpp"
+#include "discovery/regular_file.hpp"
 #include "discovery/tls_files.hpp"
 
 namespace lastcall::discovery {
 namespace {
 
 constexpr std::size_t kMostSecret = 64 * 1024;
-
-/// A pipe would keep its reader waiting: it is opened without that, and then refused.
-Descriptor open_regular(std::string const& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat facts {};
-  bool const is_regular = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
-  return is_regular ? std::move(file) : Descriptor();
-}
 
 }  // namespace
 

@@ -187,7 +187,11 @@ class Extents {
     return own + 1 < begins_.size() ? begins_[own + 1] : limit_;
   }
 
-  std::size_t column(std::size_t at) const { return at - line_begin(text_, at); }
+  /// A block scalar in there has to be indented so far. There is none in flow style, where all of
+  /// a text may stand in one line, which nobody should look through for each node.
+  std::size_t least_indent(bool is_flow, std::size_t at) const {
+    return is_flow ? 0 : at - line_begin(text_, at) + 1;
+  }
 
   /// yaml-cpp puts the mark of a missing node where the next node begins.
   std::size_t end_of_null(Node& node, std::size_t own, Holder const& holder) {
@@ -242,7 +246,7 @@ class Extents {
     std::size_t last = has_bracket ? at + 1 : at;
     for (Node& item : list.items) {
       if (last != kNowhere) {
-        visit(item, {list.is_flow, column(at) + 1, last});
+        visit(item, {list.is_flow, least_indent(list.is_flow, at), last});
         last = item.end;
       } else {
         visit(item, {list.is_flow, 0, 0});
@@ -260,10 +264,10 @@ class Extents {
     std::size_t last = has_brace ? at + 1 : at;
     bool is_known = true;
     for (Entry& entry : map.entries) {
-      std::size_t const column_of_keys = column(std::min(entry.key.begin, text_.size()));
+      std::size_t const least = least_indent(map.is_flow, std::min(entry.key.begin, text_.size()));
       visit(entry.key, {map.is_flow, 0, is_known ? last : 0});
       is_known = is_known && entry.key.end != kNowhere;
-      visit(entry.value, {map.is_flow, column_of_keys + 1, is_known ? entry.key.end : 0});
+      visit(entry.value, {map.is_flow, least, is_known ? entry.key.end : 0});
       is_known = is_known && entry.value.end != kNowhere;
       last = entry.value.end;
     }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +20,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/json_member.hpp"
+#include "discovery/instance_file.hpp"
+#include "discovery/regular_file.hpp"
 #include "router/worker_sources.hpp"
 
 namespace lastcall::router {
@@ -30,7 +32,6 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLookAgain{1};
-constexpr std::size_t kMostOfAFile = std::size_t{64} * 1024;
 constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 /// The watch has ended, or follows a directory that is elsewhere now.
@@ -56,11 +57,13 @@ std::string text_member(nlohmann::ordered_json const& object, char const* key) {
 
 /// Nothing: `problem` says why.
 std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
-  std::ifstream file(path);
-  std::string text(kMostOfAFile, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  auto const content = nlohmann::ordered_json::parse(text, nullptr, false);
+  // The loop reads it: a pipe in its place would hold up all clients.
+  auto const text = discovery::read_regular(path.string(), discovery::kMostOfAnInstanceFile);
+  if (!text) {
+    problem = "no regular file of at most 64 KiB that can be read";
+    return std::nullopt;
+  }
+  auto const content = json::parsed<nlohmann::ordered_json>(*text);
   if (!content.is_object()) {
     problem = "no JSON object";
     return std::nullopt;
@@ -150,6 +153,7 @@ void WorkerFiles::await_change() {
 
 void WorkerFiles::look() {
   std::vector<Announced> found;
+  std::set<std::string> skipped;
   std::error_code error;
   for (fs::directory_iterator each(directory_, error), end; !error && each != end;
        each.increment(error)) {
@@ -160,13 +164,15 @@ void WorkerFiles::look() {
     std::string problem;
     if (std::optional<Announced> one = read_one(each->path(), problem)) {
       found.push_back(std::move(*one));
-      watch_->reported.erase(name);
-    } else if (std::error_code gone;
-               fs::exists(each->path(), gone) && watch_->reported.insert(name).second) {
-      listeners_.skipped(each->path().string(), problem);
+    } else if (std::error_code gone; fs::exists(each->path(), gone)) {
+      skipped.insert(name);
+      if (!watch_->reported.contains(name)) {
+        listeners_.skipped(each->path().string(), problem);
+      }
     }
   }
   if (!error) {
+    watch_->reported = std::move(skipped);
     std::sort(found.begin(), found.end(),
               [](Announced const& a, Announced const& b) { return a.url < b.url; });
     listeners_.found(std::move(found));

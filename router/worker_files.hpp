@@ -3,7 +3,7 @@
 // Rules:
 //  1. A file counts that ends in `.json`, does not begin with a dot, and holds an object with an
 //     `advertise` (a URL of http without a path) and maybe a `model`. One that does not is reported
-//     once, and skipped.
+//     once, and skipped; so is a pipe, a device or a file that is too long, and none is waited for.
 //  2. While the directory cannot be read, what it held last stays, and that is reported; it is
 //     looked for again every second. Where it never existed, there are no workers yet.
 //

@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "config/text.hpp"
 #include "router/continuation/worker_probe.hpp"
 #include "router/own_question.hpp"
@@ -23,6 +24,8 @@ using continuation::Mode;
 
 /// Bytes: a stream of one token, or a list of models.
 constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
+/// The loop reads it: no list of models that is in order has more in one object.
+constexpr json::Limits kModest{.depth = 16, .members = 128};
 constexpr unsigned kAnswered = 200;
 
 /// What is asked, in this order.
@@ -35,7 +38,7 @@ struct Listed {
 };
 
 Listed first_of(std::string const& list) {
-  auto const content = nlohmann::ordered_json::parse(list, nullptr, false);
+  auto const content = json::parsed<nlohmann::ordered_json>(list, kModest);
   Listed found;
   if (!content.is_object() || !content.contains("data") || !content["data"].is_array() ||
       content["data"].empty() || !content["data"][0].is_object()) {
@@ -156,9 +159,9 @@ void WorkerProbes::Asking::ask_next() {
     finish();
     return;
   }
-  continuation::TokenIds const reported = probe_->reported();
+  continuation::TokenIds const report = probe_->report();
   stage_ = Stage::chat;
-  probe_.emplace(Endpoint::chat, listed_.model, reported);
+  probe_.emplace(Endpoint::chat, listed_.model, report);
   ask_next();
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "probes/checks/prometheus_text.hpp"
 #include "probes/checks/text_attempt.hpp"
 
@@ -36,7 +37,7 @@ std::uint64_t whole(double figure) {
 }
 
 std::optional<std::uint64_t> load_in(std::string const& text) {
-  auto const json = nlohmann::ordered_json::parse(text, nullptr, false);
+  auto const json = json::parsed<nlohmann::ordered_json>(text);
   auto const found = json.is_object() ? json.find("server_load") : json.end();
   return found != json.end() && found->is_number() && found->get<double>() >= 0
              ? std::optional(whole(found->get<double>()))

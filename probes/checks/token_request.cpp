@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "probes/checks/http_attempt.hpp"
 #include "probes/checks/text_attempt.hpp"
 
@@ -25,9 +26,11 @@ constexpr Duration kLook{5'000};
 constexpr Duration kPatience{std::chrono::hours(24)};
 constexpr std::size_t kMostAnswer = std::size_t{64} * 1024;
 constexpr std::size_t kMostList = 1024 * 1024;
+/// The loop reads it: no object of an engine that is in order has more members.
+constexpr json::Limits kModest{.depth = 16, .members = 128};
 
 Json parsed(std::string const& text) {
-  return Json::parse(text, nullptr, false);
+  return json::parsed<Json>(text, kModest);
 }
 
 /// The member of that name; null where there is none.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "base/same_secret.hpp"
 
 namespace lastcall::probes {
@@ -132,7 +133,7 @@ ThresholdCall read_threshold_call(Request const& request, std::optional<std::str
   if (!is_json(request.header("Content-Type"))) {
     return threshold_error(415, "Content-Type: expected application/json");
   }
-  Json const body = Json::parse(request.body, nullptr, false);
+  Json const body = json::parsed<Json>(request.body);
   if (body.is_discarded()) {
     return threshold_error(400, "the body is not JSON");
   }

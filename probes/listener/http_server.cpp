@@ -24,6 +24,8 @@ constexpr std::uint64_t kMailbox = 1;
 constexpr std::uint64_t kFirstConnection = 2;
 
 constexpr auto kAcceptPause = 100ms;
+/// One answer of that size may be there: it is the longest text of an engine that is relayed.
+constexpr std::size_t kMostUnread = std::size_t{16} * 1024 * 1024;
 
 }  // namespace
 
@@ -83,7 +85,7 @@ void HttpListener::Server::run() {
         on_ready(id);
       }
     }
-    drop_expired(Clock::now());
+    drop_overdue(Clock::now());
   }
 }
 
@@ -121,11 +123,16 @@ bool HttpListener::Server::accept_one() {
   return true;
 }
 
-/// Closes the oldest client that has not even asked yet.
+/// Closes the oldest client that has not even asked yet, else the oldest that does not take its
+/// answer.
 bool HttpListener::Server::make_room() {
-  auto const oldest = std::find_if(connections_.begin(), connections_.end(), [](auto const& entry) {
+  auto oldest = std::find_if(connections_.begin(), connections_.end(), [](auto const& entry) {
     return entry.second.state == State::reading || entry.second.state == State::lingering;
   });
+  if (oldest == connections_.end()) {
+    oldest = std::find_if(connections_.begin(), connections_.end(),
+                          [](auto const& entry) { return entry.second.state == State::writing; });
+  }
   if (oldest == connections_.end()) {
     return false;
   }
@@ -189,10 +196,21 @@ void HttpListener::Server::begin_closing() {
   });
 }
 
-void HttpListener::Server::drop_expired(Clock::time_point now) {
-  std::erase_if(connections_, [now](auto const& entry) {
-    return entry.second.deadline && *entry.second.deadline <= now;
-  });
+/// Ends what has had its time, and those answers that nobody takes and that are too many: the
+/// newest of these stay, as many as fit.
+void HttpListener::Server::drop_overdue(Clock::time_point now) {
+  std::size_t held = 0;
+  for (auto entry = connections_.end(); entry != connections_.begin();) {
+    --entry;
+    Connection const& connection = entry->second;
+    std::size_t const size = connection.output.size();
+    bool const is_late = connection.deadline && *connection.deadline <= now;
+    if (is_late || (size > 0 && held > 0 && held + size > kMostUnread)) {
+      entry = connections_.erase(entry);
+    } else {
+      held += size;
+    }
+  }
   if (accept_again_at_ && *accept_again_at_ <= now && socket_.descriptor) {
     accept_again_at_.reset();
     watch_new(kListeningSocket, socket_.descriptor.get());

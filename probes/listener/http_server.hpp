@@ -4,7 +4,7 @@
 // Invariants are the listener's (listener.hpp). A connection is in one state:
 //   reading    the head, and a body where one is taken; bounded by head_timeout in total
 //   deferred   the handler will answer later; only the handler bounds it
-//   writing    the answer; bounded by write_timeout
+//   writing    the answer; bounded by write_timeout, and all of them together by kMostUnread
 //   lingering  sent, but the client's unread body would turn our close into a reset that destroys
 //              the answer (RFC 9112, 9.6): read and forget it, bounded by kLinger
 //
@@ -66,7 +66,7 @@ class HttpListener::Server {
   bool forget_input(Connection& connection);
   void deliver_letters();
   void begin_closing();
-  void drop_expired(Clock::time_point now);
+  void drop_overdue(Clock::time_point now);
   bool watch_new(Id id, int fd);
   void watch(Id id, Connection const& connection, std::uint32_t events);
   int next_timeout(Clock::time_point now) const;

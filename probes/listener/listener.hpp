@@ -8,7 +8,8 @@
 //  1. One thread, whatever the clients do, and no wake-up while no client connects.
 //  2. A request head has `head_timeout` in total and `kMaxHead` bytes; a client that drips bytes
 //     costs one descriptor for that long and delays no other.
-//  3. At most `max_connections` are open; the oldest that still sends its head makes room.
+//  3. At most `max_connections` are open; the oldest that still sends its head makes room, else the
+//     oldest that does not take its answer. What is not taken is bounded over all of them, too.
 //  4. One request a connection (the kubelet does not keep probe connections either); a request
 //     body is read only where `max_body` lets it be, whole and within `head_timeout`.
 //  5. A handler never blocks the thread: it answers at once, or keeps the Responder and answers

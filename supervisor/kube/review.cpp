@@ -18,23 +18,20 @@ using json::dump;
 using json::member;
 using json::text;
 
-constexpr int kDeepest = 64;  // a pod has less than 20 levels
+/// A pod has less than 20 levels, and one with a thousand variables about 6000 values. An anonymous
+/// pod may post a review as well as the API server, and one thread reads them all.
+constexpr json::Limits kLimits{.depth = 64, .members = 1024, .values = 50'000};
+/// Kubernetes allows all annotations of an object so many bytes; it looks when admission is over.
+constexpr std::size_t kMostOfAnnotations = std::size_t{256} * 1024;
 constexpr char const* kVersion = "admission.k8s.io/v1";
 constexpr char const* kMark = "lastcall.dev/inject";
 constexpr std::string_view kLead = "lastcall cannot be put into this pod: ";
 constexpr std::size_t kLongestWarning = 256;  // the API server cuts what is longer
 
-/// Nothing where it is not JSON, or deeper than any pod of ours.
+/// Nothing where it is not JSON, or larger than any pod of ours.
 std::optional<Json> parse(std::string_view body) {
-  bool is_too_deep = false;
-  Json parsed = Json::parse(
-      body.begin(), body.end(),
-      [&](int depth, Json::parse_event_t, Json&) {
-        is_too_deep = is_too_deep || depth > kDeepest;
-        return !is_too_deep;
-      },
-      false);
-  return parsed.is_discarded() || is_too_deep ? std::nullopt : std::optional(std::move(parsed));
+  Json parsed = json::parsed<Json>(body, kLimits);
+  return parsed.is_discarded() ? std::nullopt : std::optional(std::move(parsed));
 }
 
 std::string base64(std::string const& bytes) {
@@ -74,6 +71,14 @@ bool has_container(Json const& spec, char const* list) {
     }
   }
   return false;
+}
+
+bool has_too_long_annotations(Json const& pod) {
+  std::size_t bytes = 0;
+  for (auto const& [key, value] : member(member(pod, "metadata"), "annotations").items()) {
+    bytes += key.size() + text(value).size();
+  }
+  return bytes > kMostOfAnnotations;
 }
 
 bool asks(Json const& pod) {
@@ -166,6 +171,9 @@ class Answering {
       return forbid("expected a pod with metadata and spec.containers in request.object");
     }
     name_pod(pod);
+    if (has_too_long_annotations(pod)) {
+      return forbid("expected annotations of at most 256 KiB in all");
+    }
     if (!asks(pod) || has_container(spec, "containers") || has_container(spec, "initContainers")) {
       answer_.end = ReviewEnd::unchanged;
       return;
@@ -261,7 +269,9 @@ char const* name(ReviewEnd end) {
 ReviewAnswer answer_review(std::string_view body, ReviewSettings const& settings) {
   std::optional<Json> review = parse(body);
   if (!review) {
-    std::string const reason = "expected JSON, no deeper than " + std::to_string(kDeepest);
+    std::string const reason = "expected JSON, no deeper than " + std::to_string(kLimits.depth) +
+                               ", of at most " + std::to_string(kLimits.values) + " values and " +
+                               std::to_string(kLimits.members) + " in an object";
     return {.end = ReviewEnd::invalid,
             .status = 400,
             .body = dump(Json{{"error", reason}}),

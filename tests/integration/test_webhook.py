@@ -321,8 +321,10 @@ def test_a_review_of_something_else_admits_nothing(webhook, request_):
                      "request": {"uid": "1"}}).encode(), "of admission.k8s.io/v1"),
         (json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                      "request": {"uid": 4}}).encode(), "request.uid"),
+        (b"[{}" + b",{}" * 1_390_000 + b"]", "at most 50000 values"),
+        (b'{"a":0' + b"".join(b',"%x":0' % i for i in range(400_000)) + b"}", "1024 in an object"),
     ],
-    ids=range(9),
+    ids=range(11),
 )  # fmt: skip
 def test_a_body_that_is_no_review_is_one_error(webhook, body, reason):
     status, answer = webhook.post(body)

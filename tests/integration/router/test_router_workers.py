@@ -67,6 +67,18 @@ def test_a_file_that_names_no_worker_is_told_and_skipped(router, engines, tmp_pa
     assert one.log().count("what is no worker is skipped") == 3
 
 
+def test_a_pipe_among_the_files_of_workers_holds_nobody_up(router, engines, tmp_path):
+    write(tmp_path, "1a.json", engines[0])
+    os.mkfifo(tmp_path / "before.json")
+    (tmp_path / "long.json").write_text(" " * 100_000 + "{}")
+    one = router({"file": {"directory": str(tmp_path)}})
+    asks(one, engines[0])
+    os.mkfifo(tmp_path / ".made")
+    os.rename(tmp_path / ".made", tmp_path / "later.json")
+    wait_until(lambda: one.log().count("what is no worker is skipped") == 3, "all are told")
+    asks(one, engines[0])
+
+
 def test_a_directory_that_goes_away_leaves_the_workers_known(router, engines, tmp_path):
     directory = tmp_path / "instances"
     one = router({"file": {"directory": str(directory)}})

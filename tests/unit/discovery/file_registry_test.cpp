@@ -65,6 +65,24 @@ class FileRegistryTest : public LoopTest {
   std::string directory_;
 };
 
+TEST_F(FileRegistryTest, A_pipe_in_its_files_place_is_replaced_and_never_waited_for) {
+  ASSERT_EQ(::mkfifo(file_of(instance()).c_str(), 0600), 0);
+  auto const mine = registry();
+  EXPECT_TRUE(enter(*mine).confirmed);
+  EXPECT_TRUE(fs::is_regular_file(file_of(instance())));
+  fs::remove(file_of(instance()));
+  ASSERT_EQ(::mkfifo(file_of(instance()).c_str(), 0600), 0);
+  EXPECT_TRUE(remove(*mine).confirmed);
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(FileRegistryTest, A_file_in_its_place_that_is_too_long_is_not_read_whole) {
+  write(file_of(instance()), std::string(100'000, ' ') + R"({"pod_uid": "pod-2"})");
+  auto const mine = registry();
+  EXPECT_TRUE(enter(*mine).confirmed);
+  EXPECT_LT(fs::file_size(file_of(instance())), 1'000U);
+}
+
 TEST_F(FileRegistryTest, writes_one_whole_file_for_each_instance) {
   auto const both = registry({instance("generate"), instance("prefill")});
   auto const result = enter(*both);

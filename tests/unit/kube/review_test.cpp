@@ -1,5 +1,6 @@
 #include "supervisor/kube/review.hpp"
 
+#include <ctime>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -80,6 +81,47 @@ TEST(Review, Depth_is_bounded_before_anything_is_built) {
   ReviewAnswer const answer = answer_review(std::string(1'000'000, '['), {});
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.end, ReviewEnd::invalid);
+}
+
+TEST(Review, A_review_of_very_many_values_is_refused_before_anything_is_built) {
+  std::string members = "{\"a\":0";
+  for (int i = 0; i < 400'000; ++i) {
+    members += ",\"" + std::to_string(i) + "\":0";
+  }
+  std::string lists = "[{}";
+  for (int i = 0; i < 1'300'000; ++i) {
+    lists += ",{}";
+  }
+  for (std::string const& body : {members + "}", lists + "]"}) {
+    ReviewAnswer const answer = answer_review(body, {});
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_THAT(answer.reason, HasSubstr("at most 50000 values"));
+  }
+}
+
+/// Processor time of the injection into a pod with so many variables.
+std::clock_t cost_of(int variables) {
+  Json large = pod();
+  Json& env = large["spec"]["containers"][0]["env"];
+  for (int i = 0; i < variables; ++i) {
+    env.push_back({{"name", "V" + std::to_string(i)}, {"value", "v"}});
+  }
+  std::clock_t const began = std::clock();
+  EXPECT_EQ(review(large).end, ReviewEnd::injected);
+  return std::clock() - began;
+}
+
+TEST(Review, A_pod_with_many_variables_costs_in_proportion) {
+  std::clock_t const few = cost_of(500);
+  EXPECT_LT(cost_of(4000), 16 * few);
+}
+
+TEST(Review, Longer_annotations_than_a_pod_may_have_are_not_read) {
+  Json large = pod();
+  large["metadata"]["annotations"]["lastcall.dev/config"] = std::string(300'000, '\n');
+  ReviewAnswer const answer = review(large);
+  EXPECT_EQ(answer.end, ReviewEnd::invalid);
+  EXPECT_THAT(answer.reason, HasSubstr("256 KiB"));
 }
 
 }  // namespace

@@ -56,6 +56,39 @@ TEST(ListenerLimits, more_slow_clients_than_connections_do_not_keep_a_probe_out)
   EXPECT_TRUE(slow.front().sees_close(10s));  // the oldest made room
 }
 
+/// More than the buffers of both sockets take of a client that does not read.
+constexpr std::size_t kLongAnswer = std::size_t{12} * 1024 * 1024;
+
+TEST(ListenerLimits, Clients_that_do_not_take_their_answers_keep_no_probe_out) {
+  std::promise<void> asked;
+  HttpListener listener({.port = 0, .write_timeout = 30s, .max_connections = 1},
+                        [&](Request const& request, Responder responder) {
+                          bool const is_long = request.path == "/metrics";
+                          responder.send({.body = std::string(is_long ? kLongAnswer : 1, 'm')});
+                          if (is_long) {
+                            asked.set_value();
+                          }
+                        });
+  ASSERT_FALSE(listener.start());
+  Connection const deaf(listener.port());
+  deaf.send("GET /metrics HTTP/1.1\r\n\r\n");
+  asked.get_future().wait();
+  EXPECT_EQ(get(listener.port(), "/livez").status, 200);
+}
+
+TEST(ListenerLimits, Answers_that_nobody_takes_hold_little_together) {
+  HttpListener listener({.port = 0, .write_timeout = 30s}, [](Request const&, Responder responder) {
+    responder.send({.body = std::string(kLongAnswer, 'm')});
+  });
+  ASSERT_FALSE(listener.start());
+  Connection const first(listener.port());
+  first.send("GET /metrics HTTP/1.1\r\n\r\n");
+  Connection const second(listener.port());
+  second.send("GET /metrics HTTP/1.1\r\n\r\n");
+  EXPECT_GT(second.receive_all().size(), kLongAnswer);
+  EXPECT_LT(first.receive_all().size(), kLongAnswer);
+}
+
 TEST(ListenerLimits, a_long_value_of_any_header_costs_no_stack) {
   HttpListener listener({.port = 0}, &say_ok);  // on the small stack of its thread
   ASSERT_FALSE(listener.start());

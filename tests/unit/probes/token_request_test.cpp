@@ -153,6 +153,21 @@ TEST_F(TokenRequests, Without_a_model_the_engine_is_asked_for_its_first) {
   EXPECT_EQ(detail_, "it lists no model");
 }
 
+TEST_F(TokenRequests, A_list_of_models_costs_no_stack_and_no_time_out_of_proportion) {
+  std::string const deep(400'000, '[');
+  std::string wide = "{\"k\":0";
+  for (int i = 0; i < 60'000; ++i) {
+    wide += ",\"" + std::to_string(i) + "\":0";
+  }
+  for (std::string const& list : {"{\"data\":" + deep + std::string(deep.size(), ']') + "}",
+                                  wide + R"(,"data":[{"id":"m"}]})"}) {
+    engine_.answer(http_response(200, list));
+    EXPECT_EQ(ask({.url = url("/v1/completions"), .models_url = url("/v1/models")}),
+              Outcome::refused);
+    EXPECT_EQ(detail_, "it lists no model");
+  }
+}
+
 TEST_F(TokenRequests, A_cancel_closes_the_connection_and_nothing_is_reported) {
   engine_.never_answer();
   TokenRequest request(io_.get_executor(), {.url = url("/v1/completions"), .model = "m"});
