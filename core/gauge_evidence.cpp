@@ -41,6 +41,9 @@ bool GaugeEvidence::read(Instant now, GaugesRead const& reading, std::uint64_t o
     }
     return moved;
   }
+  if (moved && own > 0) {  // perhaps for others
+    busy_at_ = now;
+  }
   if (!zero_since_) {
     zero_since_ = now;
   } else if (refresh_ && now - *zero_since_ >= *refresh_) {

@@ -7,7 +7,9 @@
 //  2. A load counter counts from acceptance. It is believed once it was above 0, or where it is
 //     known to count: an engine whose tracking is off answers 0 for ever.
 //  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge is
-//     counted from the last one. The request that we sent ourselves is not among its figures.
+//     counted from the last one. The request that we sent ourselves is taken off its figures, also
+//     where they do not have it yet; so what is left may be too little. An engine that gets on
+//     while ours is out may be at work for others, and that is knowledge, too.
 //  4. Tokens that moved prove life, and so does a KV cache whose use changed: it does with each
 //     part of a prefill, of which no token comes. Tokens that did not move prove a stall only where
 //     the counter rises with each token, and only by a reading that has both figures.

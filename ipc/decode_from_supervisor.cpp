@@ -62,6 +62,10 @@ void read(Fields& f, CancelBatch& m) {
                             CancelReason::control);
 }
 
+void read(Fields& f, HealthCleared& m) {
+  m.at = f.required_instant("at_ms");
+}
+
 void read(Fields& f, Cleanup& m) {
   m.deadline_at = f.required_instant("deadline_at_ms");
 }

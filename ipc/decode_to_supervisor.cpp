@@ -220,6 +220,7 @@ void read(Fields& f, Prestop& m) {
 }
 
 // Messages without a field of their own.
+void read(Fields&, HealthDoubt&) {}
 void read(Fields&, Registered&) {}
 void read(Fields&, Deregistered&) {}
 void read(Fields&, CleanupDone&) {}

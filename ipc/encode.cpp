@@ -222,6 +222,10 @@ void write(LineWriter& w, CancelBatch const& m) {
   w.required_text("reason", name(m.reason));
 }
 
+void write(LineWriter& w, HealthCleared const& m) {
+  w.at("at_ms", m.at);
+}
+
 void write(LineWriter& w, Cleanup const& m) {
   w.at("deadline_at_ms", m.deadline_at);
 }
@@ -265,6 +269,7 @@ void write(LineWriter& w, Error const& m) {
 }
 
 // Messages without a field of their own.
+void write(LineWriter&, HealthDoubt const&) {}
 void write(LineWriter&, Registered const&) {}
 void write(LineWriter&, Deregistered const&) {}
 void write(LineWriter&, CleanupDone const&) {}

@@ -67,6 +67,12 @@ struct HealthCheck {
   friend bool operator==(HealthCheck const&, HealthCheck const&) = default;
 };
 
+/// What was doubted at that instant or before need not be held back any longer.
+struct HealthCleared {
+  Instant at{};
+  friend bool operator==(HealthCleared const&, HealthCleared const&) = default;
+};
+
 struct Deregister {
   friend bool operator==(Deregister const&, Deregister const&) = default;
 };

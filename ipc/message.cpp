@@ -36,8 +36,8 @@ bool may_send(Role role, ToSupervisor const& message) {
           return role == Role::hook;
         } else {
           static_assert(is_one_of<T, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
-                                  RequestProgress, CancelDone, Health, Load, Fatal, Registered,
-                                  Deregistered, CleanupDone>);
+                                  RequestProgress, CancelDone, Health, HealthDoubt, Load, Fatal,
+                                  Registered, Deregistered, CleanupDone>);
           return role == Role::engine;
         }
       },

@@ -21,14 +21,14 @@ namespace lastcall::ipc {
 
 using ToSupervisor =
     std::variant<Hello, EndpointRegister, EndpointUnregister, RequestBegin, RequestEnd,
-                 RequestProgress, Cancel, CancelDone, Health, Load, Fatal, Registered, Deregistered,
-                 CleanupDone, EngineStarted, EngineExited, EngineTree, EngineDied, EngineStopped,
-                 Signal, Ping, StatusQuery, RequestsQuery, Watch, Drain, Resume, Reload,
-                 AdmissionSet, ThresholdsSet, Prestop, Ack, Error>;
+                 RequestProgress, Cancel, CancelDone, Health, HealthDoubt, Load, Fatal, Registered,
+                 Deregistered, CleanupDone, EngineStarted, EngineExited, EngineTree, EngineDied,
+                 EngineStopped, Signal, Ping, StatusQuery, RequestsQuery, Watch, Drain, Resume,
+                 Reload, AdmissionSet, ThresholdsSet, Prestop, Ack, Error>;
 
 using FromSupervisor = std::variant<Welcome, PhaseChange, Admitted, Rejected, CancelBatch,
-                                    HealthCheck, Deregister, Cleanup, Remember, Will, EngineStart,
-                                    EngineSignal, Exit, StatusUpdate, Ack, Error>;
+                                    HealthCheck, HealthCleared, Deregister, Cleanup, Remember, Will,
+                                    EngineStart, EngineSignal, Exit, StatusUpdate, Ack, Error>;
 
 /// The `op` of a message.
 std::string_view op_of(ToSupervisor const& message);

@@ -22,6 +22,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
     "cancel",
     "cancel.done",
     "health",
+    "health.doubt",
     "load",
     "fatal",
     "registered",
@@ -49,9 +50,9 @@ inline constexpr std::array<std::string_view, std::variant_size_v<ToSupervisor>>
 
 inline constexpr std::array<std::string_view, std::variant_size_v<FromSupervisor>>
     kFromSupervisorOps{
-        "welcome",    "phase",   "admitted", "rejected", "cancel",       "health.check",
-        "deregister", "cleanup", "remember", "will",     "engine.start", "engine.signal",
-        "exit",       "status",  "ack",      "error",
+        "welcome",        "phase",      "admitted", "rejected", "cancel", "health.check",
+        "health.cleared", "deregister", "cleanup",  "remember", "will",   "engine.start",
+        "engine.signal",  "exit",       "status",   "ack",      "error",
     };
 
 static_assert(kToSupervisorOps.back() == "error" && kFromSupervisorOps.back() == "error");

@@ -108,6 +108,11 @@ struct Health {
   friend bool operator==(Health const&, Health const&) = default;
 };
 
+/// This process holds an error back that may be the engine's death, and wants to know.
+struct HealthDoubt {
+  friend bool operator==(HealthDoubt const&, HealthDoubt const&) = default;
+};
+
 struct Load {
   std::uint64_t dp_rank{};
   std::optional<std::uint64_t> active_decode_blocks;

@@ -1,5 +1,6 @@
 // The messages of the supervisor, and what becomes of them.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "ipc/codec.hpp"
@@ -53,11 +54,13 @@ void Session::refuse(ipc::DecodeError const& problem) {
 bool Session::handle(ipc::FromSupervisor& message) {
   return std::visit(
       [this](auto& known) {
+        using Message = std::remove_cvref_t<decltype(known)>;
         if constexpr (requires { on(known); }) {
           on(known);
           return true;
         } else {
-          return false;
+          // Nothing is held back here that it could let go on.
+          return std::is_same_v<Message, ipc::HealthCleared>;
         }
       },
       message);

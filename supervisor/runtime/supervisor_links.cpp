@@ -69,7 +69,15 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
               },
           .on_round = [this] { probes_.beat(); },
           .server_outlives_engine = [this] { return server_outlives_engine(); },
-          .on_all_passed = [this](lifecycle::Instant since) { ingress_.checks_passed(since); },
+          .on_all_passed =
+              [this](lifecycle::Instant since) {
+                ingress_.checks_passed(since);
+                for (SdkSessions::Row const& row : sdks_.rows()) {
+                  if (row.has_doubted) {
+                    server_.send(row.peer, ipc::HealthCleared{since});
+                  }
+                }
+              },
           .is_starting = [this] { return !core_.health().started(); }};
 }
 
@@ -162,6 +170,14 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
               },
           .health = [this](ipc::PeerId peer,
                            ipc::Health const& health) { health_.health(peer, health); },
+          .doubt =
+              [this](ipc::PeerId peer) {
+                if (engine_may_be_dying()) {
+                  health_.doubt();
+                } else {
+                  server_.send(peer, ipc::HealthCleared{monotonic_now()});
+                }
+              },
           .registered =
               [this](ipc::PeerId peer) {
                 registries_.note_self_registering();

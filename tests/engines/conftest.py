@@ -22,7 +22,7 @@ LASTCALL = os.path.join(BUILD, "supervisor/cli/lastcall")
 ENGINES = os.path.abspath(
     os.environ.get("LASTCALL_ENGINES", os.path.join(HERE, "../../build/engines"))
 )
-LOADING = 400.0  # seconds that an engine may take to load on a busy machine
+LOADING = 900.0  # seconds that an engine may take to load on a busy machine
 PATIENCE = 120.0
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -118,6 +118,13 @@ class Engine:
             env={**os.environ, **QUIET, **(environment or {}),
                  "LASTCALL_TERMINATION_LOG": self.path("none")},
         )  # fmt: skip
+        try:
+            self._await_serving()
+        except BaseException:
+            self.close()
+            raise
+
+    def _await_serving(self):
         wait_until(lambda: '"phase begun","phase":"serving"' in self.log() or self.ended(),
                    "serving", LOADING)  # fmt: skip
         assert not self.ended(), self.log()[-4000:]

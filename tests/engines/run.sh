@@ -54,4 +54,4 @@ fi
 export LASTCALL_BUILD_DIR=${LASTCALL_BUILD_DIR:-$PWD/build/dev}
 export LASTCALL_ENGINES=$folder PYTHONDONTWRITEBYTECODE=1
 cd tests/engines
-exec /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --timeout 600 "$@"
+exec /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --timeout 1800 "$@"

@@ -9,7 +9,7 @@ workers have the same weights, random ones that vLLM makes of one seed.
 By ids the model may make any token: one in sixteen is a part of a character, and what is not valid
 becomes U+FFFD. By text it may make whole words only, because random tokens, unlike those of a
 trained model, are not those that their text would be read as; what happens then has a test of its
-own.
+own. With `auto` the router asks each worker what it can, finds that it takes ids, and goes on so.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ from sim_fleet import User  # noqa: E402
 
 POSITIONS = 20
 SECRET = "the password is xyzzy; "
+ENDPOINTS = ("completions", "chat")
 KINDS = [(by, chat, says) for by, says in (("vllm_ids", "anything"), ("text", "words"))
          for chat in (True, False)]  # fmt: skip
 
@@ -117,10 +118,10 @@ def doomed(tmp_path, request):
 
 @pytest.fixture
 def routers(tmp_path_factory):
-    """One a way of going on; both find their workers in one directory."""
+    """One a way of going on; all find their workers in one directory."""
     directory = tmp_path_factory.mktemp("instances")
     made = {by: Router(tmp_path_factory.mktemp("r"), [{"file": {"directory": str(directory)}}],
-                       migration={"by": by}) for by in ("vllm_ids", "text")}  # fmt: skip
+                       migration={"by": by}) for by in ("vllm_ids", "text", "auto")}  # fmt: skip
     yield str(directory), made
     for one in made.values():
         one.close()
@@ -168,7 +169,7 @@ def look_at_the_seam(user, first, second):
     assert SECRET.strip() not in user.text and "counts to" not in user.text
     kept = 0
     if first.text:
-        by_ids = user.by == "vllm_ids"
+        by_ids = user.by != "text"
         kept = (delivered_by_ids if by_ids else delivered_by_text)(user, first, second)
     assert user.text == first.text + second.text, user.label
     usage = {"prompt_tokens": first.prompt_tokens or second.prompt_tokens,
@@ -191,21 +192,31 @@ def undisturbed(survivor, users):
     return texts
 
 
+def wait_until_known(router, by, workers):
+    """With `auto`: what they can, too, which is what a vLLM can."""
+    wait_until(lambda: router.metric("lastcall_router_workers") == workers, "workers are known")
+    for endpoint in ENDPOINTS if by == "auto" else ():
+        labels = {"endpoint": endpoint, "by": "vllm_ids"}
+        wait_until(lambda labels=labels: workers == router.metric(
+            "lastcall_router_workers_going_on", **labels), f"they are found to take {labels}")
+
+
 def cut(routers, doomed, survivor, what, kinds):
     """Streams of these kinds, each begun after the one before it, and cut by a kill."""
-    directory, ways = routers
+    directory, made = routers
+    ways = {by: made[by] for by, _, _ in kinds}
     doomed.announce(directory)
-    for one in ways.values():
+    for by, one in ways.items():
         one.start()
-        wait_until(lambda one=one: one.metric("lastcall_router_workers") == 1, "a worker is known")
+        wait_until_known(one, by, 1)
     users = []
     for number in range(POSITIONS):
         wait_until(lambda: not users or users[-1].events > 3, "those before it move")
         users += [Speaker(ways[by].port, by, chat, number, says) for by, chat, says in kinds]
     wait_until(lambda: all(each.events > 1 for each in users), "all have begun")
     survivor.announce(directory)
-    for one in ways.values():
-        wait_until(lambda one=one: one.metric("lastcall_router_workers") == 2, "both are known")
+    for by, one in ways.items():
+        wait_until_known(one, by, 2)
     doomed.kill(what)
     for each in users:
         each.join(LOADING)
@@ -238,6 +249,22 @@ def test_streams_at_twenty_positions_go_on_when_their_worker_is_killed(
                  if each.text != reference[each.label]]  # fmt: skip
     assert not problems, f"{len(problems)} problems:\n" + "\n".join(problems)
     assert all(len(set(positions)) > POSITIONS / 2 for positions in kept.values())
+
+
+def test_what_a_worker_can_is_found_by_asking_it(routers, doomed, survivor):
+    kinds = [("auto", chat, "anything") for chat in (True, False)]
+    users, before, after = cut(routers, doomed, survivor, "engine", kinds)
+    for user in users:
+        look_at_the_seam(user, before[user.label], after.get(user.label + "-m1"))
+    router = routers[1]["auto"]
+    for worker in (doomed, survivor):
+        assert f"{worker.recorder.address}" in router.log()
+    assert router.metric("lastcall_router_probes_total", outcome="answered") >= 2
+    moves = {"kind": "failure", "outcome": "continued"}
+    assert router.metric("lastcall_router_moves_total", **moves) == len(users)
+    # The questions are nobody's requests: the worker has counted what was moved to it alone.
+    _, counts = survivor.engine.get("/metrics")
+    print([line for line in counts.splitlines() if line.startswith("lastcall_requests_total")])
 
 
 @pytest.mark.engine_flags("--stream-interval", "4")

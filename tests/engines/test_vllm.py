@@ -15,7 +15,8 @@ MIDDLEWARE = ("--middleware", "lastcall.asgi.Middleware")
 
 
 def test_a_request_in_its_first_prefill_at_term_is_answered_whole(vllm):
-    engine = vllm("slow")
+    # One step of this prefill takes longer than the usual 15 s where others use the machine, too.
+    engine = vllm("slow", config={"shutdown": {"grace_period": "300s", "drain_unknown": "120s"}})
     answer = engine.ask(8, prompt=LONG_PROMPT)
     # The engine has the request, and nothing of it shows in its gauges.
     wait_until(lambda: engine.gauge("vllm:num_requests_running") == 0, "gauges can be read")

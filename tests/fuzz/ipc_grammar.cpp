@@ -133,6 +133,7 @@ constexpr Row kToSupervisor[] = {
     {"cancel", kCancelRoot},
     {"cancel.done", kId},
     {"health", kHealthOf},
+    {"health.doubt", {}},
     {"load", kLoad},
     {"fatal", kFatal},
     {"registered", {}},
@@ -170,6 +171,7 @@ constexpr Key kRejected[] = {
     number("count"), text("detail", kAnyLength)};
 constexpr Key kCancels[] = {ids("ids"), newer("mode", kModes), newer("reason", kReasons)};
 constexpr Key kCleanup[] = {due("deadline_at_ms", kMostMs)};
+constexpr Key kCleared[] = {due("at_ms", kMostMs)};
 constexpr Key kRemember[] = {some("blob", 1024)};
 constexpr Key kWill[] = {word("mode", kStopModes),
                          due("deadline_at_ms", kMostMs),
@@ -182,11 +184,22 @@ constexpr Key kStatus[] = {{.name = "status", .is = Is::any, .required = true}};
 constexpr Key kError[] = {newer("code", kCodes), text("message", kAnyLength)};
 
 constexpr Row kFromSupervisor[] = {
-    {"welcome", kWelcome, true}, {"phase", kPhase, true},    {"admitted", kId},
-    {"rejected", kRejected},     {"cancel", kCancels},       {"health.check", {}},
-    {"deregister", {}},          {"cleanup", kCleanup},      {"remember", kRemember, true},
-    {"will", kWill, true},       {"engine.start", {}, true}, {"engine.signal", kEngineSignal, true},
-    {"exit", kExit, true},       {"status", kStatus},        {"error", kError, true},
+    {"welcome", kWelcome, true},
+    {"phase", kPhase, true},
+    {"admitted", kId},
+    {"rejected", kRejected},
+    {"cancel", kCancels},
+    {"health.check", {}},
+    {"health.cleared", kCleared},
+    {"deregister", {}},
+    {"cleanup", kCleanup},
+    {"remember", kRemember, true},
+    {"will", kWill, true},
+    {"engine.start", {}, true},
+    {"engine.signal", kEngineSignal, true},
+    {"exit", kExit, true},
+    {"status", kStatus},
+    {"error", kError, true},
 };
 
 }  // namespace

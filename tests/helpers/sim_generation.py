@@ -90,6 +90,7 @@ class Generation:
         self.text = json.dumps(body)
         self.rank = 0  # of two, where the engine has them
         self.done = 0  # tokens
+        self.steps = 0  # of its prefill, but the last
         self.events_sent = self.bytes_sent = 0
         self.wake = None
         self.gone = self.head_is_out = False
@@ -144,19 +145,28 @@ class Generator:
         self.probe_mark = None  # of the last
         self.core_free_at = [0.0, 0.0]  # of each rank
         self.stepped = [(0, 0), (0, 0)]  # running and waiting, when its last step came back
+        self.cached = [0, 0]  # blocks of the KV cache in use, then
 
     def figures(self):
         """What runs and what waits, as far as the gauges know."""
         ranks = self.stepped if self.options.late_gauges else map(self.count, (0, 1))
         return tuple(map(sum, zip(*ranks, strict=True)))
 
+    def cache_use(self):
+        blocks = self.cached if self.options.late_gauges else map(self.blocks, (0, 1))
+        return sum(blocks) / 256
+
+    def blocks(self, rank):
+        return sum(1 + each.steps for each in self.running.values() if each.rank == rank)
+
     def count(self, rank):
         parts = self.running.values(), self.queue
         return tuple(sum(each.rank == rank for each in part) for part in parts)
 
-    def step_came_back(self, rank):
+    def step_came_back(self, rank, counted=None):
         if not self.clock.paused:
-            self.stepped[rank] = self.count(rank)
+            self.stepped[rank] = counted or self.count(rank)
+            self.cached[rank] = self.blocks(rank)
 
     async def completions(self, connection, request):
         if self.options.completions_status:
@@ -266,11 +276,24 @@ class Generator:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def prefill(self, generation):
-        """A rank takes one step after the other: a prefill holds off the requests behind it."""
+        """A rank takes one step after the other: a prefill holds off the requests behind it.
+
+        What comes during a step is not in the figures that are set when it comes back.
+        """
+        is_long = self.options.prefill > 0 and generation.max_tokens > 1
+        step = self.options.prefill / self.options.prefill_steps if is_long else 0.0
+        begun = max(asyncio.get_running_loop().time(), self.core_free_at[generation.rank])
+        steps = self.options.prefill_steps if is_long else 1
+        self.core_free_at[generation.rank] = begun + step * steps
+        for number in range(1, steps + 1):
+            counted = self.count(generation.rank)
+            await self.until(begun + step * number, generation)
+            if number < steps and not self.must_end(generation):
+                generation.steps += 1
+                self.step_came_back(generation.rank, counted)
+
+    async def until(self, due, generation):
         loop = asyncio.get_running_loop()
-        cost = self.options.prefill if generation.max_tokens > 1 else 0.0
-        due = max(loop.time(), self.core_free_at[generation.rank]) + cost
-        self.core_free_at[generation.rank] = due
         while loop.time() < due and not self.must_end(generation):
             generation.wake = loop.create_future()
             timer = loop.call_at(due, generation.nudge)

@@ -72,7 +72,7 @@ class Metrics:
                 lines.append(self._series(name, 1, "NaN" if mode == "nan" else count // 2))
             if mode == "half":
                 break  # the text ends before the second gauge
-        lines += [f"# TYPE {usage} gauge", self._series(usage, 0, len(generator.running) / 256)]
+        lines += [f"# TYPE {usage} gauge", self._series(usage, 0, generator.cache_use())]
         # SGLang counts a request's tokens when it ends.
         count = generator.tokens_ended if self.options.kind == "sglang" else generator.tokens
         count = 0 if mode == "still" else count

@@ -28,6 +28,7 @@ def parse(arguments):
     add("--slow-metrics", type=float, default=0.0)
     add("--late-gauges", action="store_true", help="set by a step that came back, as vLLM's are")
     add("--prefill", type=float, default=0.0, help="seconds of a request of more than one token")
+    add("--prefill-steps", type=int, default=1, help="it takes so many steps of the core")
     add("--load-tracking", action="store_true", help="/load counts; otherwise it says 0 for ever")
     add("--api-servers", type=int, default=1, help="with more, /load and the gauges are of several")
     add("--dp-ranks", action="store_true", help="SGLang's gauges are of two data-parallel ranks")

@@ -14,7 +14,8 @@ Rules
      `event: error` where the answer is a stream of events, and then the connection breaks.
   4. An event that is an error makes the outcome `error`. Where the engine in this process has
      others beside it, an error that may be their death is held for up to 2 s, as in lastcall's own
-     proxy: by then the supervisor has reported a death, and the client gets `engine_dead`.
+     proxy: the supervisor checks the engine at once, and the client gets `engine_dead` or, as soon
+     as the checks have passed, what the application sent.
   5. A client that leaves is a kill, as in lastcall's own proxy: no client can use what comes.
   6. A tier above that stops its call announces it (`DELETE /lastcall/calls/SECRET`, the secret of
      the call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
@@ -28,12 +29,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import loops, outgoing
 from .asgi_log import log_cuts_in_one_line
-from .asgi_messages import Inbox, Outbox, Receive, Send, refuse
+from .asgi_messages import Doubt, Inbox, Outbox, Receive, Send, refuse
 from .asgi_options import Options, is_multi_process_engine
 from .asgi_priority import priority_of
 from .asgi_request import (
@@ -159,7 +161,7 @@ class Middleware:
                     "context": context, "endpoint": endpoint, "model": model, "stream": stream,
                 }  # fmt: skip
                 with self._stoppable(channel_of(headers), context):
-                    exchange = _Exchange(context, inbox, send, lambda: _may_be_dying(client))
+                    exchange = _Exchange(context, inbox, send, functools.partial(_doubt, client))
                     await exchange.run(self._app, scope)
         except (Rejected, Cancelled) as refusal:
             if inbox.started:  # the request ran: this is the break of its connection
@@ -211,12 +213,10 @@ class Middleware:
 class _Exchange:
     """One request that runs."""
 
-    def __init__(
-        self, context: Context, inbox: Inbox, send: Send, may_be_dying: Callable[[], bool]
-    ) -> None:
+    def __init__(self, context: Context, inbox: Inbox, send: Send, doubt: Doubt) -> None:
         self._context = context
         self._inbox = inbox
-        self._outbox = Outbox(send, context.id(), context.progress, may_be_dying)
+        self._outbox = Outbox(send, context.id(), context.progress, doubt)
         self._loop = asyncio.get_running_loop()
         self._reporting: Optional[asyncio.Future[None]] = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -311,10 +311,13 @@ class _Exchange:
         self._reporting.add_done_callback(_retrieve)
 
 
-def _may_be_dying(client: Client) -> bool:
+def _doubt(client: Client, cleared: Callable[[], object]) -> Optional[Callable[[], None]]:
     """An error may be the engine's end where this process can outlive it, and a supervisor would
     report it."""
-    return client.connected and is_multi_process_engine()
+    if not (client.connected and is_multi_process_engine()):
+        return None
+    loop = asyncio.get_running_loop()
+    return client.doubt(lambda: loops.soon(loop, cleared))
 
 
 def _retrieve(reporting: asyncio.Future[None]) -> None:

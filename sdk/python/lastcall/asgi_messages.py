@@ -8,7 +8,8 @@ Rules
      end, which no client could use before. So a cut always falls between two events.
   3. After a cut nothing of the application reaches the client.
   4. An error that may be the engine's death is held until the request is cut, which is how its
-     death is reported, or for `HELD_FOR`; then it goes on unchanged.
+     death is reported, until the supervisor has passed it, or for `HELD_FOR`; then it goes on
+     unchanged.
 
 Threads: all of it belongs to the event loop.
 """
@@ -23,7 +24,7 @@ import math
 import re
 import weakref
 from collections import deque
-from typing import Any, Awaitable, Callable, Iterator, MutableMapping, Union
+from typing import Any, Awaitable, Callable, Iterator, MutableMapping, Optional, Union
 
 from .engine_error import EngineError, error_of_answer, error_of_event
 from .errors import Cancelled, Rejected, error_body, sse_error
@@ -31,6 +32,9 @@ from .errors import Cancelled, Rejected, error_body, sse_error
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+# Asks whether the engine is dead: calls what it is given when nothing has to wait for that any
+# more. The result ends the question; None: there is no such doubt, or nobody who could tell.
+Doubt = Callable[[Callable[[], object]], Optional[Callable[[], None]]]
 
 PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up
 MAX_HELD = 1024 * 1024  # of one event; a longer one is passed on as it comes
@@ -206,16 +210,16 @@ class Outbox:
         send: Send,
         request_id: str,
         on_progress: Callable[[], object],
-        may_be_dying: Callable[[], bool] = lambda: False,
+        doubt: Doubt = lambda _: None,
     ) -> None:
         self._send = send
         self._id = request_id
         self._on_progress = on_progress
-        self._may_be_dying = may_be_dying
+        self._doubt = doubt
         self._lock = asyncio.Lock()
         self._is_cut = False
         self._was_held = False
-        self._news = asyncio.Event()  # it was cut, or its client has left
+        self._news = asyncio.Event()  # it was cut, its client has left, or the engine is alive
         self._is_sse = False
         self._has_trailers = False
         self._tail = b""
@@ -333,11 +337,15 @@ class Outbox:
         return before
 
     async def _hold(self) -> None:
-        if self._was_held or not self._may_be_dying():
+        forget = None if self._was_held else self._doubt(self._news.set)
+        if forget is None:
             return
         self._was_held = True
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._news.wait(), HELD_FOR)
+        try:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._news.wait(), HELD_FOR)
+        finally:
+            forget()
         if self._is_cut:
             raise OSError("the request was cancelled")
 

@@ -285,6 +285,17 @@ class Client(Hooks, Failures):
 
     # --- the engine's state
 
+    def doubt(self, cleared: Callable[[], object]) -> Callable[[], None]:
+        """For an answer that is held back because it may tell of the engine's death.
+
+        The supervisor checks the engine at once. `cleared` is called, on the connection's thread,
+        when the answer may go on; where the engine is dead its request is cancelled instead, with
+        `engine_dead`. Hold it for 2 s at most, and call the result when it is not held any more.
+        """
+        session = self._session
+        doubt = session.doubt(cleared)
+        return lambda: session.forget_doubt(doubt)
+
     def report_load(
         self,
         *,

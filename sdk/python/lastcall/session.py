@@ -20,6 +20,7 @@ from typing import Any, Callable, Optional
 
 from . import wire
 from .callbacks import Callbacks
+from .doubts import Cleared, Doubts
 from .errors import Rejected
 from .ledger import Ledger, Outlet, React
 from .link import Link
@@ -46,6 +47,7 @@ class Session(Peer, Outlet):
         self.phase: Optional[str] = None
         self.deadline_at_ms: Optional[int] = None
         self.ledger = Ledger(self._lock, self)
+        self._doubts = Doubts()
         self._link = Link(path, self._lock, self) if path else None
         if self._link is not None:
             self._link.start()
@@ -90,6 +92,18 @@ class Session(Peer, Outlet):
                 if self.connected:
                     self._link.send(self._fatal_line())
             return self._fatal[2]
+
+    def doubt(self, cleared: Cleared) -> object:
+        """Asks whether the engine is alive; what it returns is for `forget_doubt`."""
+        with self._lock:
+            doubt = self._doubts.add(cleared)
+            if self.connected:
+                self.send(self._doubt_line())
+            return doubt
+
+    def forget_doubt(self, doubt: object) -> None:
+        with self._lock:
+            self._doubts.forget(doubt)
 
     def close(self, timeout: float) -> None:
         try:
@@ -147,6 +161,8 @@ class Session(Peer, Outlet):
             lines.append((wire.encode("registered"), None))
         if self._fatal is not None and not self._fatal[2].done():
             lines.append((self._fatal_line(), None))
+        if self._doubts:
+            lines.append((self._doubt_line(), None))
         for name, graceful in self.endpoints.items():
             line = wire.encode("endpoint.register", endpoint=name, graceful_shutdown=graceful)
             lines.append((line, None))
@@ -234,6 +250,13 @@ class Session(Peer, Outlet):
     def _on_health_check(self, message: wire.Message) -> None:
         self._callbacks.check_health(self.send)
 
+    def _on_health_cleared(self, message: wire.Message) -> None:
+        at_ms = wire.field(message, "at_ms", int)
+        with self._lock:
+            over = self._doubts.clear(at_ms)
+        for cleared in over:
+            cleared()
+
     def _on_deregister(self, message: wire.Message) -> None:
         self._callbacks.leave_registries(self.send)
 
@@ -245,7 +268,9 @@ class Session(Peer, Outlet):
 
     def _on_error(self, message: wire.Message) -> None:
         text = f"{message.get('code')}: {message.get('message')}"
-        if self.welcomed or self._link is None or self._link.is_news(text):
+        if message.get("code") == "unknown_op":
+            _log.debug("the lastcall supervisor is an older one: %s", text)
+        elif self.welcomed or self._link is None or self._link.is_news(text):
             _log.error("the lastcall supervisor refused a line: %s", text)
         self._on_answer(message, text)
 
@@ -257,6 +282,10 @@ class Session(Peer, Outlet):
                 react(error)
 
     # --- inside
+
+    @staticmethod
+    def _doubt_line() -> bytes:
+        return wire.encode("health.doubt")
 
     def _send(self, op: str, **fields: Any) -> None:
         self.send(wire.encode(op, **fields))
@@ -279,6 +308,7 @@ _HANDLERS: dict[str, Callable[[Session, wire.Message], None]] = {
     "rejected": Session._on_rejected,
     "cancel": Session._on_cancel,
     "health.check": Session._on_health_check,
+    "health.cleared": Session._on_health_cleared,
     "deregister": Session._on_deregister,
     "cleanup": Session._on_cleanup,
     "ack": Session._on_ack,

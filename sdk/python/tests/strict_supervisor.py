@@ -32,6 +32,7 @@ ENGINE_OPS = {
     "cancel": ({"ids": TEXTS, "mode": TEXT, "reason": TEXT}, {}),
     "cancel.done": ({"id": TEXT}, {}),
     "health": ({"status": TEXT, "detail": TEXT}, {}),
+    "health.doubt": ({}, {}),
     "load": (
         {"dp_rank": NUMBER},
         {"active_decode_blocks": NUMBER, "kv_total_blocks": NUMBER,

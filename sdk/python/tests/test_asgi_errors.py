@@ -96,6 +96,70 @@ def test_an_error_that_nobody_explains_goes_on_unchanged(supervisor, client, vll
     assert outcome(supervisor) == "error"
 
 
+def now_ms():
+    return int(time.monotonic() * 1000)
+
+
+@pytest.fixture
+def for_ever(monkeypatch):
+    monkeypatch.setattr("lastcall.asgi_messages.HELD_FOR", 3600)
+
+
+@pytest.mark.parametrize("app", [fails_in_stream, fails_at_once])
+def test_an_error_goes_on_once_the_engine_is_known_to_live(
+    supervisor, client, vllm, for_ever, app
+):
+    async def main():
+        server = Server(wrap(app, client), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "health.doubt")
+        supervisor.send("health.cleared", at_ms=0)  # it lived then: that was before the error
+        supervisor.send("phase", seq=1, phase="serving")
+        await asyncio.to_thread(supervisor.wait, "ack", seq=1)
+        assert not server.task.done()
+        supervisor.send("health.cleared", at_ms=now_ms())
+        assert await server.ends() is None
+        assert server.is_complete and b"engine_dead" not in server.body
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert outcome(supervisor) == "error"
+    assert len(supervisor.all("health.doubt")) == 1
+
+
+def test_the_next_supervisor_is_told_of_the_doubt_too(supervisor, client, vllm, for_ever):
+    async def main():
+        server = Server(wrap(fails_at_once, client), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "health.doubt")
+        await asyncio.to_thread(supervisor.hang_up)
+        await asyncio.to_thread(supervisor.wait, "health.doubt", connection=2)
+        supervisor.send("health.cleared", at_ms=now_ms())
+        assert await server.ends() is None
+        assert server.status == 500
+        await asyncio.to_thread(supervisor.hang_up)
+        await asyncio.to_thread(supervisor.wait, "hello", connection=3)
+
+    eventually(lambda: client.connected)
+    run(main)
+    eventually(lambda: client.connected)
+    assert not supervisor.all("health.doubt", connection=3)
+
+
+def test_a_supervisor_that_knows_no_doubt_is_no_reason_to_complain(
+    supervisor, client, vllm, soon, caplog
+):
+    async def main():
+        server = Server(wrap(fails_at_once, client), x_request_id="r").start()
+        await asyncio.to_thread(supervisor.wait, "health.doubt")
+        supervisor.send("error", code="unknown_op", message="no such message: 'health.doubt'")
+        assert await server.ends() is None
+        assert server.status == 500
+
+    eventually(lambda: client.connected)
+    run(main)
+    assert outcome(supervisor) == "error"
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+
+
 @pytest.mark.parametrize("status, headers", [(503, [(b"retry-after", b"1")]), (501, []), (400, [])])
 def test_a_refusal_is_not_held(supervisor, client, vllm, status, headers):
     async def refuses(scope, receive, send):
@@ -112,9 +176,7 @@ def test_a_refusal_is_not_held(supervisor, client, vllm, status, headers):
     run(main)
 
 
-def test_nothing_is_held_for_a_client_that_left(supervisor, client, vllm, monkeypatch):
-    monkeypatch.setattr("lastcall.asgi_messages.HELD_FOR", 3600)
-
+def test_nothing_is_held_for_a_client_that_left(supervisor, client, vllm, for_ever):
     async def main():
         server = Server(wrap(fails_in_stream, client), x_request_id="r").start()
         await server.sends(b"data: 1")
@@ -127,9 +189,7 @@ def test_nothing_is_held_for_a_client_that_left(supervisor, client, vllm, monkey
     assert outcome(supervisor) == "cancelled"
 
 
-def test_an_engine_of_one_process_cannot_outlive_its_death(supervisor, client, monkeypatch):
-    monkeypatch.setattr("lastcall.asgi_messages.HELD_FOR", 3600)
-
+def test_an_engine_of_one_process_cannot_outlive_its_death(supervisor, client, for_ever):
     async def main():
         server = Server(wrap(fails_at_once, client), x_request_id="r").start()
         assert await server.ends() is None

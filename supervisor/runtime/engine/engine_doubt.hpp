@@ -1,5 +1,5 @@
-// While the ingress holds an error of the engine back: the checks run at once and again, until all
-// have passed or the hold is over.
+// While the ingress or an SDK holds an error of the engine back: the checks run at once and again,
+// until all have passed or the hold is over.
 //
 // Rules:
 //  1. Only a check that began after the error was held proves that the engine survived it.

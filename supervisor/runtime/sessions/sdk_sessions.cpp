@@ -26,6 +26,12 @@ ipc::ErrorCode code_of(lifecycle::Refusal refusal) {
   return ipc::ErrorCode::conflict;
 }
 
+lifecycle::LoadReported event_of(ipc::PeerId peer, ipc::Load const& load) {
+  auto const rank = std::min<std::uint64_t>(load.dp_rank, UINT32_MAX);
+  return {peer, static_cast<std::uint32_t>(rank), load.active_decode_blocks, load.kv_total_blocks,
+          load.active_prefill_tokens};
+}
+
 }  // namespace
 
 void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
@@ -84,13 +90,12 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
             listeners_.health(peer, m);
             server_.ack(peer, seq);
           },
-          [&](ipc::Load& m) {
-            auto const rank = std::min<std::uint64_t>(m.dp_rank, UINT32_MAX);
-            handle(peer, seq,
-                   lifecycle::LoadReported{peer, static_cast<std::uint32_t>(rank),
-                                           m.active_decode_blocks, m.kv_total_blocks,
-                                           m.active_prefill_tokens});
+          [&](ipc::HealthDoubt&) {
+            peers_[peer].has_doubted = true;
+            server_.ack(peer, seq);
+            listeners_.doubt(peer);
           },
+          [&](ipc::Load& m) { handle(peer, seq, event_of(peer, m)); },
           [&](ipc::Fatal& m) { fatal(peer, std::move(m), seq); },
           [&](ipc::Registered&) {
             if (!std::exchange(peers_[peer].registers_itself, true)) {

@@ -32,6 +32,8 @@ class SdkSessions {
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
+    /// It holds back what may be the engine's death.
+    std::function<void(ipc::PeerId)> doubt;
     /// It joins registries by its own means.
     std::function<void(ipc::PeerId)> registered;
     std::function<void(ipc::PeerId)> deregistered;
@@ -49,6 +51,7 @@ class SdkSessions {
     std::string sdk;
     bool critical = false;
     bool registers_itself = false;
+    bool has_doubted = false;
     ino_t process = 0;
     bool connected = true;
     bool is_crowd = false;  // it was notified that it has too many requests

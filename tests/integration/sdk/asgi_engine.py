@@ -4,12 +4,19 @@
 """
 
 import asyncio
+import os
+import sys
 
 from fastapi import FastAPI, Request
-from starlette.responses import StreamingResponse
+from starlette.responses import JSONResponse, StreamingResponse
 
 import lastcall
 import lastcall.asgi
+from lastcall import asgi_messages
+
+if os.environ.get("ASGI_ENGINE_HAS_A_CORE"):
+    sys.modules["vllm"] = sys.modules[__name__]
+    asgi_messages.HELD_FOR = 3600.0  # so that only somebody's word ends a hold
 
 app = FastAPI()
 app.add_middleware(lastcall.asgi.Middleware)
@@ -73,9 +80,29 @@ async def announce_late(request_id):
     seen["let_go"] += 1
 
 
+dead = False
+
+
 @app.get("/health")
 def health():
-    return {}
+    return JSONResponse({}, 503 if dead else 200)
+
+
+@app.post("/fail")
+async def fail(request: Request):
+    """As vLLM's server when its core has died, or when something else went wrong."""
+    global dead
+    body = await request.json()
+    dead = body["dead"]
+
+    async def events():
+        yield b"data: token0\n\n"
+        yield b'data: {"error":{"message":"the core says nothing","code":500}}\n\n'
+        yield b"data: [DONE]\n\n"
+
+    if body["stream"]:
+        return StreamingResponse(events(), media_type="text/event-stream")
+    return JSONResponse({"error": "the core says nothing"}, 500)
 
 
 @app.get("/seen")

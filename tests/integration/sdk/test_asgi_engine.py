@@ -112,6 +112,39 @@ def test_a_cut_stream_is_one_line_in_the_servers_log(world):
     assert log.count("Traceback") == 1 and "Cancelled" not in log
 
 
+@pytest.fixture
+def cored(world):
+    """An engine with processes beside its server, whose health is looked at when somebody asks."""
+    one = world(health={"interval": "1h"})
+    one.process = start(one, ASGI_ENGINE_HAS_A_CORE="1")
+    return one
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_error_of_an_engine_that_lives_is_let_go_by_its_checks(cored, stream):
+    call = Call(cored.engine_port, "r", path="/fail", stream=stream, dead=False)
+    answer = call.answer()
+    told = answer.read()
+    assert b"the core says nothing" in told and b"engine_dead" not in told
+    assert told.endswith(b"data: [DONE]\n\n") if stream else answer.status == 500
+    settled(cored, error=1)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_error_of_an_engine_that_its_check_finds_dead_is_its_death(cored, stream):
+    call = Call(cored.engine_port, "r", path="/fail", stream=stream, dead=True)
+    if stream:
+        told, broken = call.first_token().rest()
+        assert broken
+    else:
+        answer = call.answer()
+        told = answer.read()
+        assert answer.status == 503 and answer.getheader("Retry-After")
+    assert b'"engine_dead"' in told and b"core says" not in told and b"[DONE]" not in told
+    assert cored.process.wait(timeout=PATIENCE) == 1
+    assert cored.report()["requests"]["engine_dead"] == 1
+
+
 def test_a_stop_hands_off_what_it_may_waits_for_the_rest_and_refuses_what_is_new(world):
     one = world(shutdown={"grace_period": "20s"})
     run = start(one, LASTCALL_ASGI_HAND_OFF="completions")

@@ -98,6 +98,21 @@ def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged, 
     assert report["phases"]["draining"]["ms"] >= 2_000
 
 
+def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauged):
+    """The first step's figures have the prefill alone: ours came while the core was busy."""
+
+    def stopped():
+        one = gauged("--late-gauges", "--prefill", "9", "--prefill-steps", "3", "--rate", "40",
+                     drain_unknown="5s")  # fmt: skip
+        stream = in_first_prefill(one)
+        return stop(one), stream.finished()
+
+    # Late is a machine on which a step of 3 s takes 5.
+    report, text = unless_late(stopped, lambda end: outcome_of(end[0]) == "timed_out")
+    assert "t19" in text and "[DONE]" in text
+    assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
+
+
 def test_a_load_counter_that_counts_holds_the_drain_without_a_request_of_our_own(gauged):
     one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", "--load-tracking",
                  probe={"barrier": False, "canary": False}, drain_unknown="30s")  # fmt: skip

@@ -224,6 +224,8 @@ TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refu
   supervisor.welcome();
   supervisor.say(R"({"op":"phase","seq":7,"phase":"serving"})");
   EXPECT_EQ(supervisor.next<ipc::Ack>().seq, 7U);
+  supervisor.say(R"({"op":"health.cleared","seq":6,"at_ms":1})");  // nothing is held back here
+  EXPECT_EQ(supervisor.next<ipc::Ack>().seq, 6U);
   supervisor.say(R"({"op":"engine.start","seq":8})");
   ipc::Error const refused = supervisor.next<ipc::Error>();
   EXPECT_EQ(refused.seq, 8U);
