@@ -25,7 +25,7 @@ using continuation::Mode;
 constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
 constexpr unsigned kAnswered = 200;
 
-/// What is asked, in this order.
+/// The questions, in this order.
 enum class Stage : std::uint8_t { models, completions, chat };
 
 /// The first model that a worker lists.
