@@ -41,16 +41,16 @@ struct ClientParts {
   static constexpr std::size_t kScratch = std::size_t{64} * 1024;
 
   /// `told`, `budget` and `makes` outlive it.
-  ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& observer_of,
+  ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& receiver,
               MemoryBudget& budget, RequestMaker& makes)
       : options(std::move(what)),
         control_paths(options.control.paths),
-        observer(observer_of),
+        observer(receiver),
         memory(budget),
         maker(makes),
-        counts(observer_of),
-        poller(io, [&observer_of](std::string_view kind,
-                                  Poller::Duration took) { observer_of.slow_turn(kind, took); }),
+        counts(receiver),
+        poller(io, [&receiver](std::string_view kind,
+                                  Poller::Duration took) { receiver.slow_turn(kind, took); }),
         deadlines(io, options.waits),
         scratch(kScratch) {}
 

@@ -19,10 +19,10 @@ namespace lastcall::ingress {
 
 struct ProxyParts : ClientParts {
   /// `told`, `budget`, `makes` and `ids` outlive it.
-  ProxyParts(boost::asio::io_context& io, Options what, Tracker& observer_of, MemoryBudget& budget,
+  ProxyParts(boost::asio::io_context& io, Options what, Tracker& receiver, MemoryBudget& budget,
              RequestMaker& makes, SharedIds* ids, std::uint64_t first_serial)
-      : ClientParts(io, std::move(what), observer_of, budget, makes),
-        tracker(observer_of),
+      : ClientParts(io, std::move(what), receiver, budget, makes),
+        tracker(receiver),
         requests(ids, first_serial),
         engine(*this, options.upstream) {}
 

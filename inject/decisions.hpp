@@ -1,4 +1,4 @@
-// What is decided about one pod: its form, its times, the sidecar's user and configuration.
+// The decisions about one pod: its form, its times, the sidecar's user and configuration.
 //
 // Internal to inject. Pure but for Options::check, no thread rule.
 #pragma once

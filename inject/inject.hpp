@@ -50,7 +50,7 @@ struct Options {
   PodDefaults pod;
   std::string config;  // the text of lastcall.yaml; empty: none
   std::vector<std::string> overrides;
-  /// What `lastcall check` reports about a sidecar's configuration.
+  /// The problems that `lastcall check` finds in a sidecar's configuration.
   std::function<config::Problems(SidecarConfig const&)> check;
 };
 

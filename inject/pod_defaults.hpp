@@ -1,5 +1,5 @@
-// What an injection puts into every pod, unless the pod itself sets something else: images, users,
-// times, resources.
+// The values that an injection puts into every pod, unless the pod itself sets something else:
+// images, users, times, resources.
 //
 // The values are those of charts/lastcall-lib (`lastcall-lib.defaults`), and users of
 // charts/lastcall-injector can change them; tests hold the three together. Pure values, no thread

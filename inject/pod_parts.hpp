@@ -1,5 +1,5 @@
-// What a pod gets: the container that copies the shim, the sidecar, volumes, and what the engine's
-// container needs of them.
+// The parts that a pod gets: the container that copies the shim, the sidecar, volumes, and what the
+// engine's container needs of them.
 //
 // The chart's templates give the same pod (charts/lastcall-lib, `lastcall-lib.inject`); tests hold
 // the two together. Pure values, no thread rule. Source: docs/operations.md, 'Topologies'.
@@ -44,7 +44,7 @@ Value sidecar(PodPlan const& plan);
 std::vector<Value> volumes(PodPlan const& plan);
 std::vector<Value> engine_env(PodPlan const& plan);
 std::vector<Value> engine_mounts();
-/// What goes before the engine's own command.
+/// The words that go before the engine's own command.
 std::vector<Value> shim_words(PodPlan const& plan);
 /// `preStop` of the engine's container.
 Value engine_hook();

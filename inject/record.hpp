@@ -1,4 +1,4 @@
-// What an injection remembers in a pod's annotation, so that it can be undone: which keys it made,
+// The record of an injection in a pod's annotation, so that it can be undone: which keys it made,
 // and which scalars it replaced.
 //
 // "container=vllm made=initContainers,volumes was=terminationGracePeriodSeconds:30". Written and

@@ -1,4 +1,5 @@
-// What is to be written into a document: a small tree, and its text in the style of the place.
+// A value that is to be written into a document: a small tree, and its text in the style of the
+// place.
 //
 // Rules:
 //  1. A text is quoted wherever a reader of YAML 1.1 or 1.2 could take it for something else.

@@ -1,5 +1,5 @@
-// What a client asks for, and what it has of the answer: the facts that both sides of a request
-// work on.
+// A client's request, and how much of the answer the client has: the facts that both sides of a
+// request work on.
 //
 // Thread rule: the router's thread.
 #pragma once

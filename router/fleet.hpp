@@ -47,7 +47,7 @@ namespace lastcall::router {
 
 using Time = std::chrono::milliseconds;
 
-/// What a source reports about one worker.
+/// A source's report about one worker.
 struct Announced {
   std::string url;    // "http://10.0.0.7:8000"
   std::string model;  // empty: any

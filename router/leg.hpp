@@ -32,7 +32,7 @@ namespace lastcall::router {
 class Leg;
 struct Parts;
 
-/// What a leg has waited for in vain.
+/// The event that a leg has waited for in vain.
 enum class Late : std::uint8_t {
   unreachable,  // for a connection
   no_head,      // for `timeouts.first_byte`, or at a worker that is stalled
@@ -65,7 +65,8 @@ class Leg final : public ingress::Buried,
                   public ingress::DeadlineOwner,
                   public SilentStream {
  public:
-  /// What it sends. `head`: without its length and its last line; `body` outlives the leg.
+  /// The request that it sends. `head`: without its length and its last line; `body` outlives the
+  /// leg.
   struct Message {
     std::string head;
     std::string_view body;

@@ -29,7 +29,7 @@ constexpr bool is_malformed_request(unsigned status) {
   return status == 400 || status == 422;
 }
 
-/// What a worker answers to this request, and would answer again.
+/// A worker refuses this request with it, and would refuse it again.
 constexpr bool is_no(unsigned status) {
   return status >= 400 && status < 500 && status != 408 && status != 429;
 }
@@ -55,7 +55,7 @@ Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
           .tokens = tokens_of(seam, call)};
 }
 
-/// What the client of an answer that does not go on gets.
+/// The end that the client of an answer gets where the answer does not go on.
 relay::Refusal not_continued(Seam const& seam) {
   using lifecycle::CancelReason;
   relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)

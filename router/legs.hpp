@@ -47,7 +47,7 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// What a request may use: workers, engines, time.
+/// The limits of what a request may use: workers, engines, time.
 struct Budget {
   Attempts attempts;
   RequestRisk risk;

@@ -64,7 +64,7 @@ class Metrics {
   void migrated(std::string_view model, std::string_view reason, std::string_view why_not);
   /// Before the first byte the request is given to another worker.
   void asked_another(std::string_view model);
-  /// What became of an attempt to go on elsewhere.
+  /// The result of an attempt to go on elsewhere.
   void moved(Moving kind, Moved outcome);
   /// Between the last event of one worker and the first of the next, as the client has them.
   void paused(Moving kind, Duration took);

@@ -1,4 +1,4 @@
-// What operators and the kubelet ask: /livez, /readyz, /metrics, and /busy_threshold.
+// Answers what operators and the kubelet ask: /livez, /readyz, /metrics, and /busy_threshold.
 //
 // Thread rule: the owner's thread; answers are given on the listener's.
 // Source: docs/router.md, 'Metrics' and 'Rejection'.

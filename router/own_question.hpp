@@ -32,7 +32,7 @@ struct Parts;
 
 class OwnQuestion final : public LegListener {
  public:
-  /// What is asked; `body`: nothing for a GET.
+  /// The question; `body`: nothing for a GET.
   struct Message {
     std::string_view path;
     std::string body{};

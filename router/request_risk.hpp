@@ -1,5 +1,5 @@
-// What a request may still cost: how often it may move, whether engines may have died of it, and
-// what all requests together may repeat.
+// The risk that a request may still be: how often it may move, whether engines may have died of it,
+// and what all requests together may repeat.
 //
 // Rules:
 //  1. An engine that dies is counted against each request that it had, once a request: after the

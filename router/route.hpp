@@ -1,4 +1,4 @@
-// What a request asks for, as far as the router has to know it: whether it is routed at all, to
+// The target of a request, as far as the router has to know it: whether it is routed at all, to
 // which model, and when it may be sent to a second worker.
 //
 // Rules:
@@ -34,7 +34,7 @@ struct Route {
 /// `target`: in origin form, with its query.
 Route route_of(std::string_view method, std::string_view target);
 
-/// What the body adds; `content_type` as it came.
+/// The facts that the body adds; `content_type` as it came.
 struct Wanted {
   std::string model;  // empty: it names none
   bool stream = false;

@@ -35,12 +35,12 @@ class Seam {
   /// The request is whole; `call` outlives it.
   void begin(Call const& call);
   bool is_recording() const { return story_ != nullptr; }
-  /// What is known of an answer that is recorded.
+  /// The facts that are known of an answer that is recorded.
   std::optional<continuation::Known> known() const;
 
   /// The next leg is with a worker of that mode. False: it cannot take it.
   bool prepare(continuation::Mode mode);
-  /// What the leg that is prepared sends.
+  /// The body that the leg which is prepared sends.
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
   /// It has answered; `is_sent`: body() is with it, and is not needed any more.
   void begin_leg(bool is_sent);
@@ -75,7 +75,7 @@ class Seam {
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
-  /// What is recorded, while it is.
+  /// The record, while there is one.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
   /// Gives back what is recorded, for good. False: not now, since the answer is on the move.

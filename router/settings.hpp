@@ -122,7 +122,7 @@ struct Shutdown {
   Duration grace_period{1'800'000};
 };
 
-/// What workers take to go on with an answer.
+/// The means by which workers go on with an answer.
 enum class MigrateBy : std::uint8_t {
   probe,  // what each of them was found to take
   off,    // nothing: answers do not go on

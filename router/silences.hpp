@@ -27,7 +27,7 @@
 
 namespace lastcall::router {
 
-/// What a request waits for at its worker.
+/// The event that a request waits for at its worker.
 enum class Awaits : std::uint8_t { events, whole_answer };
 
 /// A stream of a worker, as far as its silence matters. An event costs two stores.

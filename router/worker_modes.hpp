@@ -1,4 +1,5 @@
-// What workers are taken for where an answer goes on, at the endpoint of one request.
+// The modes that workers are assumed to have where an answer goes on, at the endpoint of one
+// request.
 //
 // Rules:
 //  1. `migration.by` sets it for all of them, or each is what it was found to be

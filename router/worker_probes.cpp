@@ -28,7 +28,7 @@ constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
 constexpr json::Limits kModest{.depth = 16, .members = 128};
 constexpr unsigned kAnswered = 200;
 
-/// What is asked, in this order.
+/// The questions, in this order.
 enum class Stage : std::uint8_t { models, completions, chat };
 
 /// The first model that a worker lists.

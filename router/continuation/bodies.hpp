@@ -18,7 +18,7 @@
 
 namespace lastcall::router::continuation {
 
-/// What a worker can do, at one endpoint.
+/// The abilities of a worker, at one endpoint.
 enum class Mode : std::uint8_t {
   none,        // nothing is known: nothing may be added
   text,        // usage in every chunk; a chat goes on after the assistant's last message

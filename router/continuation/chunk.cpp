@@ -31,7 +31,7 @@ bool is_empty_list(json::Value const& value) {
   return value.kind == Kind::array && !json::read_array(value.text, elements) && elements.empty();
 }
 
-/// What a delta may hold without carrying anything that is not kept: all else is odd.
+/// A member that a delta may hold without carrying anything that is not kept: all else is odd.
 bool is_known_in_delta(json::Member const& member) {
   constexpr std::array kKnown = std::to_array<std::string_view>(
       {"role", "content", "reasoning", "reasoning_content", "tool_calls"});

@@ -1,4 +1,4 @@
-// What one event of a generation contains: a chunk of /v1/completions or /v1/chat/completions.
+// The content of one event of a generation: a chunk of /v1/completions or /v1/chat/completions.
 //
 // Rules:
 //  1. Nothing is copied but ids: values are views into the data, so that an edit can replace them.

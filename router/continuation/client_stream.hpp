@@ -1,4 +1,4 @@
-// What a client gets: the events of all legs as those of one answer.
+// The stream that a client gets: the events of all legs as those of one answer.
 //
 // Rules:
 //  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
@@ -41,7 +41,7 @@ class ClientStream {
   /// first.
   void report_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
 
-  /// What the client may see of the texts; nothing: they stay as they are.
+  /// The part of the texts that the client may see; nothing: they stay as they are.
   struct Texts {
     std::optional<std::string> content;
     std::optional<std::string> reasoning;

@@ -15,7 +15,7 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// What an error object is called, where it reports that sending the request again is right.
+/// The types of error objects that report that sending the request again is right.
 std::optional<std::string_view> retryable_type(std::string_view data) {
   Members members;
   Members error;

@@ -16,7 +16,7 @@
 
 namespace lastcall::router::continuation {
 
-/// What is known of an answer, as far as it matters here.
+/// The facts that are known of an answer, as far as they matter here.
 struct Known {
   Request const& request;
   Transcript const& transcript;

@@ -2,8 +2,8 @@
 // dropped first, and its request can no longer be continued.
 //
 // Rules:
-//  1. What is counted is what each holder reported last; it is never above the limit for longer
-//     than it takes to drop one.
+//  1. The sum counts what each holder reported last; it is never above the limit for longer than it
+//     takes to drop one.
 //  2. The largest is found among those of its power of two: finding it costs the same however many
 //     there are.
 //

@@ -1,4 +1,4 @@
-// What a client's generation has brought so far: the ids and the text that its engine reported, and
+// The result of a client's generation so far: the ids and the text that its engine reported, and
 // where the two are level.
 //
 // Rules:

@@ -1,4 +1,4 @@
-// What a worker can do at one endpoint, found by asking it: off user traffic, once an instance.
+// Finds what a worker can do at one endpoint by asking it: off user traffic, once per instance.
 //
 // Rules:
 //  1. Each question is a stream of one token; its answer is believed only where it reports what was

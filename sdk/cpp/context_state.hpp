@@ -1,4 +1,4 @@
-// What a RequestContext is a handle of, and what it reports to the client that began it.
+// The state that a RequestContext is a handle of, and its reports to the client that began it.
 //
 // Rules:
 //  1. One mutex guards all trees; `level` alone is read without it.
@@ -33,7 +33,8 @@ using ContextPtr = std::shared_ptr<ContextState>;
 /// Ids that one line of the supervisor cancelled: it need not be notified of these again.
 using Notified = std::unordered_set<std::string_view>;
 
-/// What a context reports to its client. Called on whichever thread acts on it, with no lock held.
+/// The reports of a context to its client. Called on whichever thread acts on it, with no lock
+/// held.
 class Owner {
  public:
   Owner() = default;

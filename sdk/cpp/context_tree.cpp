@@ -48,8 +48,8 @@ bool ContextState::is_child_of(ContextState const& parent) const {
   });
 }
 
-/// What a rise to `level` changes: children before parents, in link order. A child is never below
-/// its parent, so the walk ends where the level is reached already.
+/// The contexts that a rise to `level` changes: children before parents, in link order. A child is
+/// never below its parent, so the walk ends where the level is reached already.
 std::vector<ContextPtr> ContextState::below(Level level) {
   std::uint64_t const mark = next_mark();
   mark_ = mark;

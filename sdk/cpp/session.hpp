@@ -128,7 +128,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
-  /// What to log about the attempt, if anything.
+  /// The line to log about the attempt, if any.
   std::string connect(Clock::time_point now);
   void disconnect(Later& later);
   void finish_round(Later& later);

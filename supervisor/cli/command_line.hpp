@@ -1,4 +1,5 @@
-// What the programs with subcommands have in common: parsing, messages, help, the tree to complete.
+// The parts that the programs with subcommands have in common: parsing, messages, help, the tree to
+// complete.
 //
 // Rules:
 //  1. CLI11 lives in command_line.cpp and in the tables of commands. A subcommand is a plain

@@ -45,7 +45,7 @@ bool is_positional(TypedOption const& option) {
 
 // --- bash ----------------------------------------------------------------------------------------
 
-/// What can be typed where no value is expected.
+/// The words that can be typed where no value is expected.
 std::string words_of(std::vector<TypedOption> const& options) {
   std::vector<std::string> words;
   for (TypedOption const& option : options) {

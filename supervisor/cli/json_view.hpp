@@ -1,4 +1,5 @@
-// What the views of JSON documents share: a document's members as text for people. Pure functions.
+// The parts that the views of JSON documents share: a document's members as text for people. Pure
+// functions.
 //
 // A member that a document lacks, or has as another kind, is shown as its fallback.
 #pragma once

@@ -1,4 +1,4 @@
-// What the operator's subcommands share: finding the admin socket, asking, complaining.
+// The parts that the operator's subcommands share: finding the admin socket, asking, complaining.
 //
 // Exit codes of all of them: 0 done; 1 no supervisor there, it refused, or the time was over;
 // 2 bad usage or configuration.

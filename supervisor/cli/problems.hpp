@@ -9,7 +9,7 @@
 
 namespace lastcall::cli {
 
-/// What was read: the file, or that it was the defaults.
+/// The source that was read: the file, or that it was the defaults.
 std::string name_of(config::Loaded const& loaded);
 /// "lastcall.yaml: 2 errors, 1 warning"; "the defaults" where no file was read.
 std::string summary(config::Loaded const& loaded);

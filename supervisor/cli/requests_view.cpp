@@ -25,7 +25,7 @@ std::string count_text(JsonValue const& request, char const* key) {
   return request.contains(key) ? std::to_string(member_number(request, key)) : "-";
 }
 
-/// What the engine reported, else about as many as the stream has events.
+/// The tokens that the engine reported, else about as many as the stream has events.
 std::string tokens_text(JsonValue const& request) {
   std::string const tokens = count_text(request, "tokens");
   std::string const events = tokens == "-" ? count_text(request, "events_sent") : "-";

@@ -148,7 +148,7 @@ void put_requests(std::ostream& out, JsonValue const& status) {
   put_endpoints(out, status);
 }
 
-/// What runs and waits, where a limit bounds it; that the engine is busy, always.
+/// The counts of what runs and waits, where a limit bounds it; that the engine is busy, always.
 void put_admission(std::ostream& out, JsonValue const& status) {
   JsonValue const& admission = member_of(status, "admission");
   bool const busy = member_flag(admission, "busy");

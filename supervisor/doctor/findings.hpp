@@ -1,4 +1,4 @@
-// What `lastcall doctor` looks at, and what it finds: one sentence each, with the cause and the
+// The checks of `lastcall doctor`, and their findings: one sentence each, with the cause and the
 // fix.
 //
 // Rules:
@@ -42,7 +42,7 @@ struct Visit {
   config::Loaded const& loaded;
   config::Environment const& environment;
   Speaks speaks = Speaks::no;
-  /// What a supervisor that runs here reports of itself; null: none does, or not to us.
+  /// The report of a supervisor that runs here about itself; null: none reports, or not to us.
   nlohmann::ordered_json const& status;
 
   bool in_pod() const { return environment("KUBERNETES_SERVICE_HOST").has_value(); }

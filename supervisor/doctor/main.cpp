@@ -45,7 +45,7 @@ std::optional<Asked> asked(int argc, char** argv) {
   return asked;
 }
 
-/// What a supervisor at the configured socket reports of itself; null where none answers.
+/// The report of a supervisor at the configured socket about itself; null where none answers.
 std::pair<doctor::Speaks, Json> status_of(std::string const& socket) {
   using doctor::Speaks;
   auto connected = ipc::OperatorClient::connect(socket, "lastcall-doctor", doctor::kReach);

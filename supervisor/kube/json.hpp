@@ -1,4 +1,4 @@
-// What an API server sends and gets, as one type. For the files of this folder.
+// The documents that an API server sends and gets, as one type. For the files of this folder.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// What is put into pods, as a file: `pods` of the values of charts/lastcall-injector, so that the
-// webhook and the policy of one chart put in the same.
+// The parts that are put into pods, as a file: `pods` of the values of charts/lastcall-injector, so
+// that the webhook and the policy of one chart put in the same.
 //
 // Rules: strict as lastcall's configuration is: unknown keys, a quoted number and a value of
 // another kind are problems with their place, all of them at once. What is left out has the

@@ -1,4 +1,4 @@
-// What `lastcall check` reports about the configuration that an injected sidecar gets.
+// The problems that `lastcall check` finds in the configuration that an injected sidecar gets.
 //
 // Thread rule: none. Source: config/load.hpp, by which the sidecar reads it, too.
 #pragma once

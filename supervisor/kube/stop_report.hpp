@@ -1,5 +1,5 @@
-// What is known of one stop of an engine: from the drain report in a container's termination
-// message, or from the Event that stands for it where the message is gone.
+// The facts that are known of one stop of an engine: from the drain report in a container's
+// termination message, or from the Event that stands for it where the message is gone.
 //
 // Pure, no thread rule. Source: docs/operations.md, 'The drain report'; supervisor/runtime/record.
 #pragma once
@@ -19,7 +19,8 @@ struct StopReport {
   std::string cause;
   bool is_graceful = true;
   std::array<std::uint64_t, lifecycle::kOutcomes> requests{};
-  /// What the engine still had when its time was up, where single requests were not known.
+  /// The number of requests that the engine still had when its time was up, where single requests
+  /// were not known.
   std::uint64_t cut = 0;
   /// What was in flight was reported, or nothing can have been.
   bool is_known = false;

@@ -1,4 +1,4 @@
-// What the webhook reports about itself: counts, whether it is ready, and the text of a scrape.
+// The webhook's reports about itself: counts, whether it is ready, and the text of a scrape.
 //
 // Thread rule: any thread; the listener of probes reads what the webhook's own thread writes.
 // Source: docs/metrics.md, 'The webhook'; Prometheus text format 0.0.4.

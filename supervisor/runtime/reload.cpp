@@ -9,7 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the entries of one list take at most: four lists and the longest entry fit into 64 KiB.
+/// The most bytes that the entries of one list take: four lists and the longest entry fit into 64
+/// KiB.
 constexpr std::size_t kMostBytes = 12'000;
 
 Json entry_of(std::string const& text) {

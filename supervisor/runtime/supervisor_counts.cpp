@@ -1,4 +1,4 @@
-// What the supervisor counts of its peers; what it counts of the core's orders is in metrics_feed.
+// The supervisor's counts of its peers; its counts of the core's orders are in metrics_feed.
 #include "supervisor/runtime/listener/metrics_feed.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 

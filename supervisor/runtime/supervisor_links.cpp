@@ -1,4 +1,4 @@
-// What the parts of the supervisor report to each other.
+// The reports of the supervisor's parts to each other.
 #include <string_view>
 
 #include "base/clock.hpp"
@@ -37,7 +37,7 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
 
 GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
   using Need = GaugeDriver::Need;
-  // What comes late after `drained` holds a stop that joins: it has to be seen.
+  // A request that comes late after `drained` holds a stop that joins: it has to be seen.
   bool const drains =
       snapshot.phase == lifecycle::Phase::draining || snapshot.phase == lifecycle::Phase::drained;
   bool const is_counted = snapshot.source == lifecycle::InFlightSource::sdk ||

@@ -1,4 +1,4 @@
-// What the core orders, carried out.
+// Carries out what the core orders.
 #include <algorithm>
 #include <utility>
 

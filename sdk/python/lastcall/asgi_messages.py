@@ -48,7 +48,7 @@ _DONE = re.compile(rb"(?m)^data: ?\[DONE\]")
 
 
 class Spare:
-    """What the requests that wait on one event loop may hold beyond their own read-ahead."""
+    """The bytes that the requests of one event loop may hold beyond their own read-ahead."""
 
     def __init__(self) -> None:
         self._left = MAX_SPARE
@@ -76,7 +76,7 @@ _spares: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Spare] = weakref.W
 
 
 class Inbox:
-    """What comes from the client, read ahead, so that its leaving is noticed at once."""
+    """The client's messages, read ahead, so that its leaving is noticed at once."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive = receive
@@ -203,7 +203,7 @@ class Inbox:
 
 
 class Outbox:
-    """What goes to the client, and how it ends if it is cut."""
+    """The answer to the client, and how it ends if it is cut."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""What the ASGI middleware tracks, under which names: defaults and environment variables."""
+"""The requests that the ASGI middleware tracks, and their names: defaults and environment
+variables."""
 
 from __future__ import annotations
 

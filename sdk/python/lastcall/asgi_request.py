@@ -1,4 +1,4 @@
-"""What the ASGI middleware reads from a request: its path, its model, its ids."""
+"""The facts that the ASGI middleware reads from a request: its path, its model, its ids."""
 
 from __future__ import annotations
 

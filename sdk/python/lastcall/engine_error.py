@@ -1,4 +1,4 @@
-"""What an engine's error shows about the engine: nothing, or that it may have died.
+"""Decides what an engine's error shows about the engine: nothing, or that it may have died.
 
 The rules are those of lastcall's own proxy; tests/contract/engine_errors.jsonl holds both to them.
 """

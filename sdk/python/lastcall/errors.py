@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and how a client of the engine is notified.
+"""The failures of a request, and how a client of the engine is notified.
 
 A cut stream must never look finished. Code that streams server-sent events ends a cancelled stream
 at an event boundary with `sse_error(...)`, then closes without `[DONE]` and without the final

@@ -30,7 +30,7 @@ _ENDED = frozenset(("cleaning_up", "exited"))
 
 
 class Guard(contextlib.ContextDecorator):
-    """What `guard` returns: good for any number of blocks, in tasks and in threads."""
+    """The result of `guard`: good for any number of blocks, in tasks and in threads."""
 
     def __init__(self, report: Report, name: str) -> None:
         self._report = report

@@ -35,7 +35,7 @@ React = Callable[[Optional[str]], None]  # called with None for an ack, else wit
 
 
 class Outlet:
-    """What the ledger needs from the session: a way out that may be closed at any moment."""
+    """The session as the ledger needs it: a way out that may be closed at any moment."""
 
     enabled: bool
     connected: bool

@@ -46,7 +46,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger("lastcall")
 _calls = itertools.count(1)
-# What a header value may hold as it is. Not '%', so that the way back is never in doubt.
+# The characters that a header value may hold as they are. Not '%', so that the way back is never in
+# doubt.
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 
 

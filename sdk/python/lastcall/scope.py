@@ -20,7 +20,7 @@ from .ledger import Ledger
 
 
 class RequestScope:
-    """What `Client.request` returns; the arguments are explained there and at `Client.begin`."""
+    """The result of `Client.request`; the arguments are explained there and at `Client.begin`."""
 
     def __init__(
         self,

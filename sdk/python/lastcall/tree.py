@@ -35,7 +35,7 @@ os.register_at_fork(
 
 
 def below(top: Context, level: int) -> list[Context]:
-    """What a rise of `top` to `level` changes: children before parents, in link order."""
+    """The contexts that rise with `top` to `level`: children before parents, in link order."""
     order: list[Context] = []
     seen = {top}
     stack = [(top, iter(tuple(top._children)))]

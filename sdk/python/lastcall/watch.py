@@ -196,7 +196,7 @@ def exit_code_of(pid: int, process: Any) -> Optional[int]:
 
 
 def told_code(process: Any) -> Optional[int]:
-    """What the process object knows. `exitcode` is not asked, since it reaps."""
+    """The result that the process object knows. `exitcode` is not asked, since it reaps."""
     code = getattr(getattr(process, "_popen", process), "returncode", None)
     return code if isinstance(code, int) else None
 

@@ -29,7 +29,7 @@
 
 namespace lastcall::runtime {
 
-/// What a reader of these gauges is made of.
+/// The settings that a reader of these gauges is made of.
 probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
 
 /// What a reading reports to the core.

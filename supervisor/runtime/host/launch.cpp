@@ -99,7 +99,7 @@ std::string path_of(std::string const& program) {
   return program;
 }
 
-/// What the launcher has forked and could not make the command.
+/// Reaps the child that the launcher has forked and could not turn into the command.
 void reap(pid_t pid) {
   if (pid > 0) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

@@ -17,7 +17,7 @@ namespace lastcall::runtime {
 
 namespace {
 
-/// What follows the name in /proc/PID/stat, from the state on; nothing: it is gone.
+/// The text after the name in /proc/PID/stat, from the state on; nothing: it is gone.
 std::optional<std::istringstream> stat_fields(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;

@@ -1,4 +1,4 @@
-// What the configuration, the limit of open files and that of memory make of the proxy's options.
+// Makes the proxy's options from the configuration, the limit of open files and that of memory.
 //
 // Reads those limits, nothing else. No thread rule.
 #pragma once

@@ -60,7 +60,7 @@ class IngressSession final : private ingress::Tracker {
   /// Where it listens; empty when it does not.
   std::string const& address() const { return address_; }
 
-  // What the core orders.
+  // The orders of the core.
   /// The decision on a request that waited; that on one that begins is in begin()'s reply.
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);
@@ -77,7 +77,7 @@ class IngressSession final : private ingress::Tracker {
   void refresh();
   /// Called once what the core has cut until now is cut and reported.
   void after_cuts(std::function<void()> then);
-  /// What the clients of these requests have; reported in this call or soon.
+  /// Asks what the clients of these requests have; it is reported in this call or soon.
   void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
   /// Asked again and again until it is.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }

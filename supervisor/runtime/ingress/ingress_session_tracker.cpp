@@ -1,4 +1,4 @@
-// What the ingress reports about its requests, as events of the core.
+// The ingress's reports about its requests, as events of the core.
 #include <memory>
 #include <mutex>
 

@@ -35,7 +35,7 @@ namespace lastcall::runtime {
 
 class ProbePublisher {
  public:
-  /// What is asked over HTTP and only the loop can answer.
+  /// The questions that are asked over HTTP and that only the loop can answer.
   struct Handlers {
     ThresholdCalls::Handler thresholds;
     HttpOrders::Handler orders;

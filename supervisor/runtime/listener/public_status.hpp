@@ -1,4 +1,4 @@
-// What anyone who reaches the probe port may see of the state: the document of `GET /status`.
+// The part of the state that any client of the probe port may see: the document of `GET /status`.
 //
 // Rules:
 //  1. Figures, states and names alone: no URL, no path, no answer of a registry, no text of a
@@ -26,7 +26,7 @@ nlohmann::ordered_json public_report(std::string const& report);
 
 class PublicStatus {
  public:
-  /// What the engine's health has become; the last kHistory changes are kept.
+  /// The engine's health has changed to this; the last kHistory changes are kept.
   void note(lifecycle::Snapshot const& snapshot, lifecycle::Instant now);
   /// A drain or stop has ended with this report.
   void reported(std::string const& report, lifecycle::Instant now);

@@ -17,7 +17,8 @@ using View = lifecycle::RequestView;
 
 /// Room for the rest of the line: an answer longer than a line could not be sent at all.
 constexpr std::size_t kRoomOfPage = ipc::kMaxLine - 1024;
-/// What is added to the row of a relayed request: an address and three numbers, with their keys.
+/// The room for what is added to the row of a relayed request: an address and three numbers, with
+/// their keys.
 constexpr std::size_t kRoomOfDelivery = 192;
 
 /// Where a page of requests ended: "PEER:ID".

@@ -138,7 +138,7 @@ Json peers_of(StatusSources const& sources) {
   return list;
 }
 
-/// What the ranks reported last.
+/// The last reports of the ranks.
 Json load_of(lifecycle::LoadMonitor const& loads, Instant now) {
   Json rows = Json::array();
   for (auto const& [number, rank] : loads.ranks()) {

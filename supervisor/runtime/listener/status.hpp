@@ -1,4 +1,4 @@
-// What operators get: the state of everything, as JSON text.
+// The status that operators get: the state of everything, as JSON text.
 //
 // Rules:
 //  1. Only what is known: a key is absent where nothing is known.
@@ -26,7 +26,7 @@
 
 namespace lastcall::runtime {
 
-/// What does not change while the process runs.
+/// The facts that do not change while the process runs.
 struct ServeFacts {
   std::string config_path;  // empty: the defaults
   std::vector<std::string> warnings;

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 /// As on the wire: more would overflow where it is added to another.
 constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
 
-/// What stands in the place of a value of another kind, by its key.
+/// A value that stands in the place of one of another kind, by its key.
 struct Misfit {
   std::string key;
   std::string found;

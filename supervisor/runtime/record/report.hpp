@@ -28,9 +28,9 @@ struct ReportFacts {
 
 std::string report_json(lifecycle::Report const& report, ReportFacts const& facts);
 
-/// What a shim that must finish alone reports of a stop that is in this phase: an object of at most
-/// ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine. `in_flight`:
-/// when the phase began; what ends later is not counted.
+/// The report of a shim that must finish alone, about a stop that is in this phase: an object of at
+/// most ipc::kMaxWillReport bytes, to which it adds the code and what became of the engine.
+/// `in_flight`: when the phase began; what ends later is not counted.
 std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
                       std::size_t in_flight);
 

@@ -1,5 +1,5 @@
-// What happens to this instance, as JSON messages for any listener: phases, how a drain progresses,
-// the verdict about the engine. Off without `events.nats.url`.
+// Publishes what happens to this instance, as JSON messages for any listener: phases, how a drain
+// progresses, the verdict about the engine. Off without `events.nats.url`.
 //
 // Rules:
 //  1. Every message names the instance and its time; docs/discovery.md is the reference.

@@ -13,7 +13,7 @@ namespace {
 using discovery::RegistryState;
 using discovery::RegistryStatus;
 
-/// What a disconnect keeps of its time when a removal is waited for first.
+/// The time that a disconnect keeps when a removal is waited for first.
 constexpr lifecycle::Duration kFarewell{50};
 
 }  // namespace

@@ -30,7 +30,7 @@ bool asks_sdks_unnamed(config::Config const& config);
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 
-/// What a registry wants from the rest, and reports to it.
+/// The facts that a registry wants from the rest, and its reports to it.
 struct RegistryHooks {
   std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
   /// The pod is being deleted and has this long.

@@ -21,7 +21,7 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
 
-/// What holds after a reload: for each value, the file's where it has changed there.
+/// Computes what holds after a reload: for each value, the file's where it has changed there.
 lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
                                     lifecycle::AdmissionLimits const& before,
                                     lifecycle::AdmissionLimits const& after);

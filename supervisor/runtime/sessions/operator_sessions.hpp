@@ -63,7 +63,7 @@ class OperatorSessions {
   void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
   void disconnected(ipc::PeerId peer);
 
-  /// What came of an order that did not come over the socket.
+  /// The result of an order that did not come over the socket.
   struct Outcome {
     std::optional<std::string> refusal;
     bool has_changed = false;
@@ -92,7 +92,7 @@ class OperatorSessions {
   void requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq);
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
   void reload(ipc::PeerId peer, ipc::Seq seq);
-  /// What came of an order, for the record.
+  /// The result of an order, for the record.
   struct Effect {
     std::string word;
     std::string detail;

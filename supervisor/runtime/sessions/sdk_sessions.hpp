@@ -67,7 +67,7 @@ class SdkSessions {
   void process_gone(ipc::PeerId peer);
   std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch);
 
-  // What the core orders.
+  // The orders of the core.
   void broadcast(ipc::FromSupervisor const& message);
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);

@@ -43,7 +43,7 @@ class ShimSession {
   /// Nothing happens while no shim is connected.
   void send(ipc::FromSupervisor const& message);
 
-  /// What it last reported about its engine, for people.
+  /// Its last report about its engine, for people.
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }

@@ -31,7 +31,7 @@ inline constexpr std::chrono::seconds kGraceForShim{5};
 class ShimWatch {
  public:
   struct Callbacks {
-    /// What was done about a path that leads elsewhere; empty: nothing.
+    /// Reports what was done about a path that leads elsewhere; empty: nothing.
     std::function<std::string()> follow_socket;
     /// The warning has begun, or is over.
     std::function<void(bool is_missing)> changed;

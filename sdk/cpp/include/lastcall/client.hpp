@@ -79,7 +79,7 @@ struct RequestOptions {
   std::optional<std::uint64_t> way = std::nullopt;
 };
 
-/// What became of a request that asked to be admitted.
+/// The result of a request to be admitted.
 struct Admission {
   /// Admitted, or there was no supervisor to ask. Otherwise the request is over.
   bool may_run = false;

@@ -1,5 +1,5 @@
-// What a client of the engine gets for a request that was refused or cut: an error object, as the
-// body of an answer or as the last server-sent event of a stream.
+// The error that a client of the engine gets for a request that was refused or cut: an object, as
+// the body of an answer or as the last server-sent event of a stream.
 //
 // Rules:
 //  1. A cut stream never looks finished: write sse_error() at an event boundary, then close without
@@ -30,7 +30,7 @@ std::string_view name(ErrorKind kind);
 
 struct ErrorDetails {
   std::string request_id;
-  /// What the client has got before the error.
+  /// The part of the answer that the client has got before the error.
   std::uint64_t events_sent = 0;
   std::uint64_t bytes_sent = 0;
   /// The status that the refusal has, or would have had before the first byte; 499 is written for

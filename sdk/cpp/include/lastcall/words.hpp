@@ -50,7 +50,7 @@ enum class Outcome : int {
 /// Why a request may not run.
 enum class Refusal : int { draining, overloaded, queue_timeout };
 
-/// What an engine reports about itself.
+/// An engine's report about itself.
 enum class Health : int { healthy, busy, dead };
 
 /// The word of each; it lives as long as the program.
