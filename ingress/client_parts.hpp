@@ -40,7 +40,7 @@ class ConnectionCounts {
 struct ClientParts {
   static constexpr std::size_t kScratch = std::size_t{64} * 1024;
 
-  /// `told`, `budget` and `makes` outlive it.
+  /// `receiver`, `budget` and `makes` outlive it.
   ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& receiver,
               MemoryBudget& budget, RequestMaker& makes)
       : options(std::move(what)),
@@ -50,7 +50,7 @@ struct ClientParts {
         maker(makes),
         counts(receiver),
         poller(io, [&receiver](std::string_view kind,
-                                  Poller::Duration took) { receiver.slow_turn(kind, took); }),
+                               Poller::Duration took) { receiver.slow_turn(kind, took); }),
         deadlines(io, options.waits),
         scratch(kScratch) {}
 

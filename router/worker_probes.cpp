@@ -159,9 +159,9 @@ void WorkerProbes::Asking::ask_next() {
     finish();
     return;
   }
-  continuation::TokenIds const report = probe_->report();
+  continuation::TokenIds const reported = probe_->reported();
   stage_ = Stage::chat;
-  probe_.emplace(Endpoint::chat, listed_.model, report);
+  probe_.emplace(Endpoint::chat, listed_.model, reported);
   ask_next();
 }
 
