@@ -247,6 +247,8 @@ class Checker {
   bool busy_after_drained_ = false;  // by the gauges
   std::optional<Instant> gauges_zero_at_;
   std::optional<Instant> gauges_busy_at_;
+  std::optional<std::uint64_t> gauge_tokens_;  // as they were read last
+  std::optional<std::uint64_t> gauge_cache_;
 
   // of this boot of the shim, whatever happened to supervisors
   bool registered_ = false;

@@ -165,7 +165,19 @@ void Checker::forget_gauges() {
   gauges_idle_ = gauges_settled_ = load_is_zero_ = token_proves_ = false;
   gauges_zero_at_.reset();
   gauges_busy_at_.reset();
+  gauge_tokens_.reset();
+  gauge_cache_.reset();
 }
+
+namespace {
+
+bool changes(std::optional<std::uint64_t>& known, std::optional<std::uint64_t> read) {
+  bool const has_changed = known && read && *known != *read;
+  known = read ? read : known;
+  return has_changed;
+}
+
+}  // namespace
 
 /// Our own request is not among the figures once it was sent.
 void Checker::note_gauges(Instant now, GaugesRead const& gauges) {
@@ -175,11 +187,15 @@ void Checker::note_gauges(Instant now, GaugesRead const& gauges) {
   std::uint64_t const load = load_counts_ && gauges.load ? others(*gauges.load) : 0;
   load_is_zero_ = load_counts_ && gauges.load && load == 0;
   bool const is_busy = load > 0 || (gauges.in_flight && others(*gauges.in_flight) > 0);
+  bool const generated = changes(gauge_tokens_, gauges.tokens);
+  bool const moved = changes(gauge_cache_, gauges.cache) || generated;
+  if (is_busy || (moved && own > 0 && gauges.in_flight)) {
+    gauges_busy_at_ = now;
+  }
   if (is_busy || !gauges.in_flight) {
     gauges_zero_at_.reset();
     gauges_settled_ = false;
     token_proves_ = token_proves_ && !is_busy;
-    gauges_busy_at_ = is_busy ? now : gauges_busy_at_;
     busy_after_drained_ |= is_busy && before_ == Phase::drained;
   } else if (!gauges_zero_at_) {
     gauges_zero_at_ = now;
