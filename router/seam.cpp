@@ -19,13 +19,6 @@ void Seam::begin(Call const& call) {
                           .forbidden = call.forbids_migration});
 }
 
-continuation::HandOff& Seam::hand_off() {
-  if (!hand_off_) {
-    hand_off_ = std::make_unique<continuation::HandOff>(*story_);
-  }
-  return *hand_off_;
-}
-
 std::optional<continuation::Known> Seam::known() const {
   return story_ ? std::optional<continuation::Known>(story_->known()) : std::nullopt;
 }
@@ -95,11 +88,14 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
 }
 
 std::optional<std::string> Seam::warming_body(Mode mode) {
-  return story_ ? hand_off().warm(mode) : std::nullopt;
+  if (story_ && !hand_off_) {
+    hand_off_ = std::make_unique<continuation::HandOff>(*story_);
+  }
+  return hand_off_ ? hand_off_->warm(mode) : std::nullopt;
 }
 
 bool Seam::cut(Mode mode) {
-  std::optional<std::string> body = hand_off().cut(mode);
+  std::optional<std::string> body = hand_off_ ? hand_off_->cut(mode) : std::nullopt;
   if (!body) {
     return false;
   }

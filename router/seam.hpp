@@ -82,8 +82,6 @@ class Seam {
   bool forget();
 
  private:
-  continuation::HandOff& hand_off();
-
   // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
