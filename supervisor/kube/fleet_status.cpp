@@ -47,7 +47,7 @@ Json row_of(Json const& page) {
 Json ask(ApiServer& api, Pod const& pod) {
   std::string const proxy = api.path("v1", "pods/" + pod.name + ":" + pod.port + "/proxy");
   Answer answer = api.get(proxy + "/status", kProxyPatience);
-  Json const page = Json::parse(answer.body, nullptr, false);
+  Json const page = json::parsed<Json>(answer.body);
   if (answer.is_good() && member(page, "phase").is_string()) {
     return row_of(page);
   }
@@ -73,7 +73,8 @@ std::string seconds_of(Json const& ms) {
 }
 
 std::string cell(Json const& json) {
-  return json.is_string() ? json.get<std::string>() : json.is_null() ? "-" : json.dump();
+  std::string const text = json.is_null() ? "-" : json::text(json);
+  return printable(text.empty() ? json::dump(json) : text);
 }
 
 void print_table(std::vector<std::vector<std::string>> const& rows, std::ostream& out) {
@@ -147,7 +148,7 @@ int print_fleet_status(ApiServer& api, std::string const& selector, bool json, s
                     cell(member(row, "in_flight")), seconds_of(member(row, "cut_in_ms")),
                     seconds_of(member(row, "deadline_in_ms"))});
     if (!problem.empty()) {
-      err << "lastcall rollout status: " << pod.name << ": " << problem << '\n';
+      err << "lastcall rollout status: " << pod.name << ": " << printable(problem) << '\n';
     }
     all.push_back(std::move(row));
   }

@@ -53,8 +53,8 @@ std::string line_of(Pod const& pod, std::vector<StopReport> const& reports) {
   std::string const counts = to_text(one);
   bool const is_known = std::all_of(reports.begin(), reports.end(),
                                     [](StopReport const& report) { return report.is_known; });
-  return pod.name + ": " + reports.back().cause + ": " + counts.substr(counts.find(", ") + 2) +
-         (is_known ? "" : "; what was in flight is unknown");
+  return pod.name + ": " + printable(reports.back().cause) + ": " +
+         counts.substr(counts.find(", ") + 2) + (is_known ? "" : "; what was in flight is unknown");
 }
 
 }  // namespace

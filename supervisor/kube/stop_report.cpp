@@ -41,7 +41,7 @@ std::uint64_t StopReport::lost() const {
 
 std::optional<StopReport> read_report(std::string_view message) {
   std::string_view const line = message.substr(0, message.find('\n'));
-  Json const json = Json::parse(line, nullptr, false);
+  Json const json = json::parsed<Json>(line);
   Json const& cause = member(json, "cause");
   if (!cause.is_string()) {
     return std::nullopt;

@@ -283,6 +283,23 @@ def test_status_lists_phase_in_flight_and_time_to_the_cut(api):
     assert [each["in_flight"] for each in json.loads(out)["pods"][:2]] == [3, 5]
 
 
+def test_what_a_terminal_would_obey_is_not_sent_to_it(api, tmp_path):
+    hostile = "\x1b]0;owned\x07\x1b[2J\u009b31m"
+    for name in ("page", "metrics"):
+        api.put("pods", pod(name))
+    api.pages["page:7090", "status"] = (200, json.dumps({**PAGE, "phase": hostile}))
+    api.pages["metrics:7090", "metrics"] = (200, f'lastcall_phase{{phase="{hostile}"}} 1\n')
+    out, err = rollout("status", "-l", "app=vllm", "--kubeconfig", api.config)
+    assert all(line.isprintable() for line in (out + err).splitlines()), (out, err)
+    api.put("deployments", deployment("d", updated=0))
+    watch = Watch(api, tmp_path, "deploy/d")
+    end_pod(api, "page", report(cause=hostile))
+    api.change("deployments", "d", {"observedGeneration": 1, "updatedReplicas": 2})
+    _, lines, err = watch.end()
+    assert any(line.startswith("page: ") for line in lines)
+    assert all(line.isprintable() for line in [*lines, *err.splitlines()]), (lines, err)
+
+
 def test_more_pods_than_a_page_holds_are_all_listed(api):
     for number in range(130):
         api.put("pods", pod(f"p{number}"))
