@@ -12,8 +12,8 @@ namespace lastcall::kube {
 
 using Json = nlohmann::ordered_json;
 
-/// A pod may say anything of itself, to the terminal of whoever looks after it as well. The words of
-/// lastcall are plain ASCII, so any other byte becomes a question mark.
+/// A pod may say anything of itself, orders to a terminal among it. The words of lastcall are plain
+/// ASCII, so any other byte becomes a question mark.
 inline std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
