@@ -56,8 +56,9 @@ void Client::lost() {
     return;
   }
   half_closed_ = true;  // no client is left to linger for
+  bool const has_taken_all = out_.empty();
   out_.clear();
-  request_->client_left();
+  request_->client_left(has_taken_all);
 }
 
 void Client::check_passed(std::chrono::milliseconds since) {

@@ -90,7 +90,8 @@ class ClientRequest : public Buried {
   virtual std::size_t unfinished() const = 0;
 
   virtual void client_ended_tunnel() {}
-  virtual void client_left() = 0;
+  /// `has_taken_all`: what was sent to it.
+  virtual void client_left(bool has_taken_all) = 0;
   /// Its client has taken all that waited for it.
   virtual void flushed() = 0;
   /// The deadline of its client's connection, which it had set.

@@ -365,13 +365,16 @@ void RelayedRequest::shed() {
   end(relay::After::close);
 }
 
-void RelayedRequest::client_left() {
+void RelayedRequest::client_left(bool has_taken_all) {
   if (must_stay()) {
     leave_to_engine();
     return;
   }
   drop_leg();
-  if (counted_.is_tracked() && exchange_.delivery().state() != relay::DeliveryState::cut) {
+  relay::Delivery const& delivery = exchange_.delivery();
+  // Many clients close at [DONE], and do not await the end of the body.
+  bool const has_its_end = has_taken_all && delivery.events().has_sent_done();
+  if (counted_.is_tracked() && delivery.state() != relay::DeliveryState::cut && !has_its_end) {
     counted_.client_gone(lifecycle::CancelMode::kill);
   }
   end(relay::After::close);

@@ -63,7 +63,7 @@ class RelayedRequest final : public ClientRequest,
   /// A client that ends its output before the end of its response has left.
   bool needs_its_client() const override;
   void client_ended_tunnel() override;
-  void client_left() override;
+  void client_left(bool has_taken_all) override;
   /// Its client has taken all that waited for it.
   void flushed() override;
   void expired(Wait wait) override;

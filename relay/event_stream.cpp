@@ -7,6 +7,8 @@
 namespace lastcall::relay {
 namespace {
 
+constexpr std::string_view kDone = "[DONE]";
+
 /// `[DONE]` and the lines that end its event.
 constexpr std::size_t kLastWords = 16;
 
@@ -35,7 +37,26 @@ EventStream::Pieces EventStream::whole(std::string_view payload, std::size_t bou
     return {};
   }
   at_ = At::boundary;
-  return {part_, payload.substr(0, boundary), true};
+  std::string_view const fresh = payload.substr(0, boundary);
+  has_sent_done_ = ends_with_done(fresh);
+  return {part_, fresh, true};
+}
+
+/// Of whole events, which end with an empty line.
+bool EventStream::ends_with_done(std::string_view fresh) const {
+  fresh = fresh.substr(0, fresh.find_last_not_of("\r\n") + 1);
+  if (fresh.size() >= kDone.size()) {
+    return fresh.ends_with(kDone);
+  }
+  std::size_t const missing = kDone.size() - fresh.size();
+  std::string_view held = part_;
+  if (fresh.empty()) {
+    held = held.substr(0, held.find_last_not_of("\r\n") + 1);
+    if (held.empty()) {  // the rest of an event's end
+      return has_sent_done_;
+    }
+  }
+  return kDone.ends_with(fresh) && held.ends_with(kDone.substr(0, missing));
 }
 
 EventStream::Pieces EventStream::rest(std::string_view payload, std::size_t boundary) {
@@ -68,7 +89,7 @@ void EventStream::note_last_words(std::string_view payload) {
 bool EventStream::has_done_line() const {
   std::string_view words = last_words_;
   words = words.substr(0, words.find_last_not_of("\r\n") + 1);
-  return words.ends_with("[DONE]");
+  return words.ends_with(kDone);
 }
 
 }  // namespace lastcall::relay

@@ -60,6 +60,9 @@ class EventStream {
   /// The begin of an event that is held back.
   std::string const& part() const { return part_; }
 
+  /// The client has been sent what clients of OpenAI's interface take for the end.
+  bool has_sent_done() const { return has_sent_done_; }
+
   /// For a body that only the end of its connection ends: its last bytes.
   void note_last_words(std::string_view payload);
   /// It holds what clients of OpenAI's interface take for the end.
@@ -69,9 +72,11 @@ class EventStream {
 
  private:
   void note_tokens(std::string_view whole_events);
+  bool ends_with_done(std::string_view fresh) const;
 
   EventScanner scanner_;
   At at_ = At::boundary;
+  bool has_sent_done_ = false;
   std::string part_;
   std::string last_words_;
   std::optional<std::uint64_t> tokens_;

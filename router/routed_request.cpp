@@ -245,7 +245,7 @@ void RoutedRequest::flushed() {
   }
 }
 
-void RoutedRequest::client_left() {
+void RoutedRequest::client_left(bool /*has_taken_all*/) {
   if (standing_ == Standing::counted && !call_.delivery.is_over()) {
     call_.error_type = "cancelled";
     parts_.metrics.client_left(call_.model, call_.route.endpoint, call_.wanted.stream);

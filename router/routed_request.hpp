@@ -40,7 +40,7 @@ class RoutedRequest final : public ingress::ClientRequest {
   bool needs_its_client() const override { return counts() && !call_.delivery.is_over(); }
   bool has_sent_nothing() const override { return call_.has_sent_nothing(); }
   std::size_t unfinished() const override;
-  void client_left() override;
+  void client_left(bool has_taken_all) override;
   void flushed() override;
   // Its client's connection waits for its body and for its client alone; legs wait by themselves.
   void expired(ingress::Wait /*wait*/) override {}

@@ -76,6 +76,41 @@ def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine
     wait_until(lambda: counted(one, "stream") == 1, "counted")
 
 
+@pytest.mark.parametrize("last", [[b"data: [DONE]\n\n"], [b"data: [DO", b"NE]\r\n\r\n"]])
+def test_a_client_that_closes_at_done_has_its_answer(proxy, engine, last):
+    """Many do, and the end of the body comes a moment later."""
+    one = proxy()
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n")
+    for part in last:
+        wire.send(chunk(part))
+    user.until(b"[DONE]" + last[-1].partition(b"]")[2])
+    user.close()
+    assert wire.ended()
+    labels = {"endpoint": "chat_completions", "outcome": "completed"}
+    wait_until(lambda: metric(one, "lastcall_requests_total", **labels) == 1, "completed")
+    assert counted(one, "stream") == 0 and metric(one, "lastcall_cancels_total") == 0
+
+
+def test_a_client_that_leaves_between_done_and_more_has_left(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: [DONE]\n\n"))
+    user.until(b"data: [DONE]\n\n")
+    wire.send(chunk(b"data: 2\n\n"))
+    user.until(b"data: 2\n\n")
+    user.close()
+    assert wire.ended()
+    wait_until(lambda: counted(one, "stream") == 1, "counted")
+
+
 def test_a_client_that_ends_its_output_has_left_unless_it_only_looks(proxy, engine):
     one = proxy()
     looks = client(one)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "config/endpoint_names.hpp"
+#include "relay/body_look.hpp"
 
 namespace lastcall::relay {
 namespace {

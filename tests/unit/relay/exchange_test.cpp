@@ -128,6 +128,28 @@ TEST(EventStream, Its_tokens_are_what_the_last_whole_event_says) {
   EXPECT_EQ(stream.tokens(), 14U);
 }
 
+TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
+  for (std::string const ending : {"\n\n", "\r\n\r\n", "\r\r"}) {
+    std::string const done = "data: [DONE]" + ending;
+    for (std::size_t at = 0; at <= done.size(); ++at) {
+      SCOPED_TRACE(std::to_string(at) + " bytes first");
+      EventStream stream;
+      for (std::string const& part : {std::string("data: 1" + ending), done.substr(0, at)}) {
+        std::size_t const boundary = stream.scan(part);
+        if (stream.whole(part, boundary).has_whole_events) {
+          stream.settle();
+        }
+        stream.rest(part, boundary);
+        EXPECT_FALSE(stream.has_sent_done() && at < done.size() - 1);
+      }
+      std::string const last = done.substr(at);
+      std::size_t const boundary = stream.scan(last);
+      stream.whole(last, boundary);
+      EXPECT_TRUE(stream.has_sent_done());
+    }
+  }
+}
+
 TEST(Exchange, A_stream_that_is_cut_anywhere_ends_with_an_error_event_and_never_looks_finished) {
   std::size_t const head = kEvents.find("\r\n\r\n") + 4;
   std::size_t const last = kEvents.size() - 1;
