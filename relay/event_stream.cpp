@@ -42,7 +42,7 @@ EventStream::Pieces EventStream::whole(std::string_view payload, std::size_t bou
   return {part_, fresh, true};
 }
 
-/// Of whole events, which end with an empty line.
+/// `fresh` ends with whole events, and so with an empty line.
 bool EventStream::ends_with_done(std::string_view fresh) const {
   fresh = fresh.substr(0, fresh.find_last_not_of("\r\n") + 1);
   if (fresh.size() >= kDone.size()) {
