@@ -171,6 +171,12 @@ void ShimSession::process_died(ipc::EngineDied const& died) {
                                             .names = died.names});
 }
 
+/// A shim has nothing left to do once its engine has exited: its own end is as it should be then.
+LogLevel ShimSession::level_of_end(bool oom) const {
+  bool const is_due = engine_.state == ipc::EngineState::exited && !oom;
+  return is_due ? LogLevel::info : LogLevel::warning;
+}
+
 void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {
   if (peer != peer_) {
     return;
@@ -179,7 +185,8 @@ void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {
   ipc::PeerInfo const* const info = server_.info(peer);
   bool const is_watched = watched_ == peer && info != nullptr && info->watched;
   bool const oom = oom_.has_struck();
-  log_.warning("shim disconnected", {{"why", why}, {"process_watched", is_watched}, {"oom", oom}});
+  log_.write(level_of_end(oom), "shim disconnected",
+             {{"why", why}, {"process_watched", is_watched}, {"oom", oom}});
   if (!is_watched) {
     watched_ = 0;
     server_.forget(peer);
@@ -192,7 +199,7 @@ void ShimSession::process_gone(ipc::PeerId peer) {
     return;
   }
   bool const oom = oom_.has_struck();
-  log_.warning("the shim's process is gone", {{"boot", boot_}, {"oom", oom}});
+  log_.write(level_of_end(oom), "the shim's process is gone", {{"boot", boot_}, {"oom", oom}});
   watched_ = 0;
   peer_ = 0;
   server_.forget(peer);

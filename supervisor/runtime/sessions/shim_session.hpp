@@ -51,6 +51,7 @@ class ShimSession {
  private:
   void engine_exited(ipc::EngineExited const& exited);
   void process_died(ipc::EngineDied const& died);
+  LogLevel level_of_end(bool oom) const;
   void welcome_once();
 
   ipc::Server& server_;

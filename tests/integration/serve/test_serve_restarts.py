@@ -275,6 +275,28 @@ def test_the_end_of_a_shim_is_an_event_that_no_timer_has_to_find(world):
     assert sum(soon) >= 5, soon
 
 
+GONE = {"shim disconnected", "the shim's process is gone"}
+
+
+def test_only_a_shim_that_ends_before_its_engine_is_warned_of(world):
+    """After its engine's end it has nothing left to do."""
+    one = world(shutdown={"after_stop": "rearm"})
+    one.serve()
+    wait_until(lambda: os.path.exists(one.socket), "it listens")
+    shim = one.shim(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=PATIENCE) == 0
+    one.wait_for_log("the shim's process is gone")
+    assert {r["level"] for r in one.records() if r["msg"] in GONE} == {"INFO"}
+    shim = one.shim(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"', 2)
+    shim.kill()
+    shim.wait()
+    one.wait_for_log("the shim's process is gone", 2)
+    assert GONE <= {r["msg"] for r in one.records() if r["level"] == "WARNING"}
+
+
 def test_a_second_outage_after_a_replacement_is_fatal_again(world):
     """What the first engine had failed and passed is nothing to its successors."""
     one = world(health={"failure_threshold": 2})
