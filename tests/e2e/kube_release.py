@@ -95,6 +95,7 @@ class Release:
     one it is the simulated engine with `engine_options`."""
 
     engines = "app.kubernetes.io/instance=x,app.kubernetes.io/name=lastcall"  # and no routers
+    service = "x-lastcall"
 
     def __init__(self, engine_options=(), example=None, **values):
         self.namespace = f"lc-{uuid.uuid4().hex[:8]}"
@@ -169,9 +170,11 @@ class Release:
         return f"http://{address}"
 
     def targets(self):
-        """Base URLs of the endpoints that a kube-proxy would send new connections to, watched."""
+        """Base URLs of the endpoints that a kube-proxy would send new connections to, watched;
+        those of the engines' Service alone, since a webhook in the namespace has one, too."""
         if self._slices is None:
             self._slices = Watch([KUBECTL, "-n", self.namespace, "get", "endpointslices", "-w",
+                                  "-l", f"kubernetes.io/service-name={self.service}",
                                   "-o", "json"])  # fmt: skip
             self.watches.append(self._slices)
         slices = {each["metadata"]["name"]: each for each in self._slices.states()}

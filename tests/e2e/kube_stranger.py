@@ -72,6 +72,7 @@ def objects():
 
 class Stranger(Release):
     engines = "app.kubernetes.io/instance=x"
+    service = "x"
 
     def install(self, **_values):
         """Bare, as its owner has it."""
