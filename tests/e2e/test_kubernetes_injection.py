@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import uuid
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 INJECTOR = ROOT / "charts/lastcall-injector"
 GOLDEN = ROOT / "tests/chart/golden"
 PODS = sorted((GOLDEN / "pods").glob("*.yaml"))
-RELEASE = "lastcall-e2e"
-# Other tests have injectors of their own, each for the pods of one namespace.
+# Each process that runs some of these tests has an injector of its own, for one namespace's pods:
+# with a name that they share, the first to end would take it from the others.
+SPACE = RELEASE = f"lc-{uuid.uuid4().hex[:8]}"
 ONLY_HERE = ("namespaceSelector.matchExpressions=null",
-             r"namespaceSelector.matchLabels.kubernetes\.io/metadata\.name=default")  # fmt: skip
+             rf"namespaceSelector.matchLabels.kubernetes\.io/metadata\.name={SPACE}")  # fmt: skip
 
 
 def kubectl(*words, text=None, check=True):
@@ -52,18 +54,19 @@ def in_effect(labelled):
 @pytest.fixture(scope="module")
 def cluster():
     text = rendered(version_of_policies(), *ONLY_HERE)
-    kubectl("apply", "-f", "-", text=text)
+    kubectl("create", "namespace", SPACE)
     try:
+        kubectl("apply", "-f", "-", text=text)
         in_effect(asking(GOLDEN / "pods/command.yaml"))
         yield text
     finally:
-        kubectl("delete", "-f", "-", text=text)
+        kubectl("delete", "--ignore-not-found", "-f", "-", text=text)
+        kubectl("delete", "namespace", SPACE, "--wait=false")
 
 
 def dry_run(pod, check=True):
-    return kubectl(
-        "create", "--dry-run=server", "-o", "json", "-f", "-", text=json.dumps(pod), check=check
-    )
+    return kubectl("-n", SPACE, "create", "--dry-run=server", "-o", "json", "-f", "-",
+                   text=json.dumps(pod), check=check)  # fmt: skip
 
 
 def asking(path):
