@@ -1,5 +1,7 @@
 """An engine that dies in parts: its core is gone, its API server answers on with errors."""
 
+import contextlib
+import glob
 import json
 import os
 import signal
@@ -124,6 +126,15 @@ def test_errors_that_come_before_the_checks_see_the_death_are_told_as_its_death(
     assert dying.world.report()["requests"]["engine_dead"] == 2
 
 
+def is_watched(shim, pid):
+    """The shim has a pidfd of it: a walk of /proc has found it, and walks are up to 10 s apart."""
+    for path in glob.glob(f"/proc/{shim}/fdinfo/*"):
+        with contextlib.suppress(FileNotFoundError), open(path) as file:
+            if f"Pid:\t{pid}\n" in file.read():
+                return True
+    return False
+
+
 def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
     listen = free_port()
     one = world(ingress={"listen": f"127.0.0.1:{listen}"}, health=SELDOM)
@@ -138,6 +149,7 @@ def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
     seen = time.monotonic() + HELPER_FOR  # the core has been started by now, however busy we are
     wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", patience=30)
     core = core_of(one.engine_port)
+    wait_until(lambda: is_watched(one.process.pid, core), "the shim knows the core", patience=30)
     os.kill(core, signal.SIGKILL)
     last = user.rest()
     assert b'"type":"engine_dead"' in last and b"[DONE]" not in last, last

@@ -75,7 +75,11 @@ def ask(port, path):
 
 
 def live(one):
-    return {each["id"]: each for each in one.operator().ask("requests")["requests"]}
+    operator = one.operator()
+    try:
+        return {each["id"]: each for each in operator.ask("requests")["requests"]}
+    finally:
+        operator.close()
 
 
 def wait_until_live(one, request_id):

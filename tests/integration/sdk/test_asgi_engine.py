@@ -188,7 +188,7 @@ def test_a_supervisor_that_was_killed_is_told_again_and_can_cancel(world):
 def test_each_worker_of_a_server_takes_part(world):
     one = world()
     start(one, "--workers", "2", "asgi_engine:app")
-    peers = wait_until(lambda: [each for each in one.operator().ask("status")["peers"]
+    peers = wait_until(lambda: [each for each in one.status()["peers"]
                                 if each.get("name") == "uvicorn"][1:], "two peers")  # fmt: skip
     assert peers
     streams = [Call(one.engine_port, f"s{n}", tokens=100_000).first_token() for n in range(4)]
