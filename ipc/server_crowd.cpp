@@ -1,4 +1,5 @@
-// Which peer gets a place: shares, and the way in that a shim has when every place is taken.
+// The server decides here which peer gets a place: by shares, and with a way in for a shim when
+// every place is taken.
 #include <algorithm>
 
 #include "ipc/server_impl.hpp"

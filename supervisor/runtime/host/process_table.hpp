@@ -1,5 +1,5 @@
-// Which process descends from which, and how to hold a process so that its number cannot become
-// another's.
+// The table knows which process descends from which, and holds a process so that its number cannot
+// become another's.
 //
 // Rules: what /proc lists is old when it is read; so a process is opened first and asked about
 // afterwards, and signalled through its descriptor. Where kernel or sandbox refuse those, it is

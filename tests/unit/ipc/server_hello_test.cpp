@@ -1,4 +1,4 @@
-// Which peers are let in: user id, hello, version, role, the observer's decision.
+// The server decides which peers it lets in: user id, hello, version, role, the observer's word.
 #include <fcntl.h>
 #include <sys/wait.h>
 
