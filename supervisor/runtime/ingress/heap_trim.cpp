@@ -15,6 +15,8 @@ namespace {
 constexpr std::chrono::seconds kPeriod{1};
 /// Less is not worth the walk over the heap.
 constexpr std::size_t kWave = std::size_t{4} * 1024 * 1024;
+/// The same for the rest of a wave. Each walk at least halves the rest, so a few end it.
+constexpr std::size_t kRest = std::size_t{256} * 1024;
 
 }  // namespace
 
@@ -43,10 +45,16 @@ void HeapTrim::wait() {
 void HeapTrim::look() {
   std::size_t const now = budget_.used();
   report_(now);
-  if (budget_.peak() >= kWave && now <= budget_.peak() / 2) {
+  if (has_fallen(now)) {
+    rest_ = now;
     budget_.restart_peak();
     trim();
   }
+}
+
+bool HeapTrim::has_fallen(std::size_t now) const {
+  std::size_t const peak = budget_.peak();
+  return (peak >= kWave && now <= peak / 2) || (rest_ >= kRest && now <= rest_ / 2);
 }
 
 /// The walk takes tens of milliseconds, in which the loop goes on as long as it needs nothing from

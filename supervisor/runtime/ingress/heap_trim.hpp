@@ -2,7 +2,9 @@
 //
 // The allocator keeps what it was given: the free parts of a heap lie between those in use. A
 // second after what connections hold has fallen to half of its peak, and the peak was worth it,
-// they are given back. It also updates the gauge, each time that it looks.
+// they are given back. A wave leaves over several seconds: what a walk found still held is given
+// back the same way once half of it has gone, however little it is. It also updates the gauge,
+// each time that it looks.
 //
 // Thread rule: the loop's thread; the walk over the heap has one of its own. Source:
 // malloc_trim(3).
@@ -30,11 +32,14 @@ class HeapTrim {
  private:
   void wait();
   void look();
+  bool has_fallen(std::size_t now) const;
   void trim();
 
   boost::asio::steady_timer timer_;
   ingress::MemoryBudget& budget_;
   std::function<void(std::size_t bytes)> const report_;
+  /// Bytes that the last walk found held: the rest of its wave.
+  std::size_t rest_ = 0;
   std::thread trimmer_;
 };
 

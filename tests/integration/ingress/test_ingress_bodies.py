@@ -126,7 +126,7 @@ def test_a_client_that_stops_in_the_middle_of_its_body_is_let_go(proxy, engine, 
 
 
 def test_a_body_takes_no_place_before_it_is_there(proxy, engine):
-    one = proxy(admission=limits(1, 0))
+    one = proxy(admission=limits(1, 1))
     slow = client(one)
     body = b'{"model":"m","stream":true,"x":"y"}'
     slow.send(start_of(len(body)).replace(b"Host: h", b"Host: h\r\nExpect: 100-continue"))
@@ -144,7 +144,7 @@ def test_a_body_takes_no_place_before_it_is_there(proxy, engine):
 
 
 def test_a_large_body_that_trickles_loses_its_place(proxy, engine):
-    one = proxy(admission=limits(1, 0), ingress={"timeouts": {"client": "1s"}})
+    one = proxy(admission=limits(1, 1), ingress={"timeouts": {"client": "1s"}})
     slow = client(one)
     slow.send(start_of(1_000_000) + BEGIN)
     wire, _ = engine.request()
@@ -158,7 +158,7 @@ def test_a_large_body_that_trickles_loses_its_place(proxy, engine):
     assert wire.rest().startswith(BEGIN)
     quick = client(one)
     quick.send(post())
-    at_engine(engine)
+    at_engine(engine)  # at once, or when the thread that served the slow one has given its place
 
 
 def send_until_told(user):

@@ -248,3 +248,29 @@ def test_the_memory_of_a_wave_is_given_back(proxy, deaf, threads):
     wait_until(lambda: clients_of(one) == 0, "it has gone")
     wait_until(lambda: anonymous(pid) - before < (peak - before) / 4,
                f"{before} kB before, {peak} kB in the wave")  # fmt: skip
+
+
+@pytest.mark.plain_build
+def test_the_rest_of_a_wave_is_given_back_as_well(proxy, deaf, threads):
+    """Most of it has left when the heap is walked; what stayed is less than a wave of its own."""
+    one = proxy()
+    pid = supervisor(one)
+    with client(one).socket:
+        pass
+    before = anonymous(pid)
+    crowd = [slow_reader(one) for _ in range(300)]
+    held = "lastcall_ingress_buffer_bytes"
+    wait_until(lambda: metric(one, held) > 20 * MB, "the wave is there")
+    peak = anonymous(pid)
+    kept = [crowd.pop() for _ in range(40)]
+    for reader in crowd:
+        reader.close()
+    wait_until(lambda: clients_of(one) == len(kept), "most of it has gone")
+    wait_until(lambda: metric(one, held) < 4 * MB, "it is counted")
+    wait_until(lambda: anonymous(pid) < peak / 2, "most of it was given back")
+    rest = anonymous(pid)
+    for reader in kept:
+        reader.close()
+    wait_until(lambda: clients_of(one) == 0, "all have gone")
+    wait_until(lambda: anonymous(pid) - before < (rest - before) * 2 / 3,
+               f"{before} kB before, {peak} kB in the wave, {rest} kB of the rest")  # fmt: skip
