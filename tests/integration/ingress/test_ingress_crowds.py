@@ -262,7 +262,7 @@ def test_the_rest_of_a_wave_is_given_back_as_well(proxy, deaf, threads):
     held = "lastcall_ingress_buffer_bytes"
     wait_until(lambda: metric(one, held) > 20 * MB, "the wave is there")
     peak = anonymous(pid)
-    kept = [crowd.pop() for _ in range(40)]
+    kept = [crowd.pop() for _ in range(25)]
     for reader in crowd:
         reader.close()
     wait_until(lambda: clients_of(one) == len(kept), "most of it has gone")
