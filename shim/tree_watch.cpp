@@ -20,9 +20,12 @@ constexpr Duration kWalkGap{10'000};
 constexpr int kEarlyWalks = 3;
 constexpr int kShareOfWalks = 2'000;  // at most so little of the time is spent in them
 constexpr std::uint64_t kGrownSeconds = 5;
+constexpr std::size_t kLongestCommand = 15;
 
 /// The content of /proc/PID/stat, as far as it is of interest.
 struct Stat {
+  char command[kLongestCommand] = {};
+  std::size_t command_size = 0;
   char state = 0;
   std::uint64_t started = 0;
   std::optional<int> exit_status;  // as from wait(2); of a zombie that may be read
@@ -33,12 +36,16 @@ std::optional<Stat> read_stat(pid_t pid) {
   constexpr int kExitCode = 52;
   char buffer[1024];
   std::string_view text = read_process_file(pid, "stat", buffer, sizeof buffer);
+  std::size_t const name_begin = text.find('(') + 1;
   std::size_t const name_end = text.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) {
+  if (name_begin == 0 || name_end == std::string_view::npos || name_end < name_begin ||
+      name_end + 2 >= text.size()) {
     return std::nullopt;
   }
-  text.remove_prefix(name_end + 2);
   Stat stat;
+  std::string_view const command = text.substr(name_begin, name_end - name_begin);
+  stat.command_size = command.copy(stat.command, kLongestCommand);
+  text.remove_prefix(name_end + 2);
   for (int field = 3; !text.empty(); ++field) {
     std::size_t const end = text.find_first_of(" \n");
     std::string_view const word = text.substr(0, end);
@@ -52,6 +59,11 @@ std::optional<Stat> read_stat(pid_t pid) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return stat;
+}
+
+/// The kernel's name, which a process that takes a title changes with it.
+std::string_view name_in(Stat const& stat) {
+  return {stat.command, stat.command_size};
 }
 
 /// The kernel keeps the status of a process that was reaped for who holds its pidfd (Linux 6.15).
@@ -161,6 +173,10 @@ void TreeWatch::look(Instant now) {
       note_end(known, ending_of(known.pid, known.pidfd), now);
     } else {
       note_stop(known, stat->state == 'T', now);
+      // Names are given once a process has begun its work, often between two walks.
+      if (!known.name.is_title && known.name.view() != name_in(*stat)) {
+        known.name.refresh(known.pid);
+      }
     }
   }
 }

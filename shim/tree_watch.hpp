@@ -8,7 +8,7 @@
 //  2. A process that lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was one
 //     that ended with code 0 and had no title of its own, unless the engine was asked to end:
 //     neither is a death.
-//  3. State T is seen by the same look, and for a child of ours by waitpid.
+//  3. State T and a new name are seen by the same look, state T of a child of ours by waitpid, too.
 //  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
 //     lost.
 // Source: pidfd_open(2), proc(5).

@@ -16,7 +16,7 @@ KNOWN = 4.5  # by then a walk has seen it
 # A main process with workers that name themselves as setproctitle does, or by prctl alone; prints
 # their numbers. Each of them ends when it reads a line, with the code that is in it.
 PARTS = """
-import ctypes, os, sys, time
+import ctypes, os, signal, sys, time
 libc = ctypes.CDLL(None)
 def title(text):
     start = None
@@ -26,10 +26,15 @@ def title(text):
     data = text.encode().ljust(end - start, b"\\0")[: end - start]
     ctypes.memmove(start, data, end - start)
 def work(name):
+    name, late = name.rstrip("?"), name.endswith("?")
+    if late:
+        libc.prctl(15, b"late", 0, 0, 0)
+        signal.sigwait({signal.SIGUSR1})
     if "::" in name:
         title(name)
     libc.prctl(15, name.encode(), 0, 0, 0)
     time.sleep(1000)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 pids = []
 for name in sys.argv[1:]:
     pid = os.fork()
@@ -63,13 +68,18 @@ def parts(supervised, supervisor, tmp_path):
         def named():
             found = {}
             for pid in process.tree():
-                with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-                    found[file.read().strip()] = pid
-            return found if all(name.lstrip("+")[:15] in found for name in names) else None
+                found[name_of(pid)] = pid
+            wanted = {"late" if name.endswith("?") else name.lstrip("+")[:15] for name in names}
+            return found if wanted <= set(found) else None
 
         return boss, process, eventually(named, "all have their names")
 
     return start
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
 
 
 def age_of(pid):
@@ -95,6 +105,18 @@ def test_process_of_the_tree_that_is_killed_is_named_with_its_signal(parts):
         assert died["signal"] == signal.SIGKILL
         assert before <= died["at_ms"] < before + 1500, "its pidfd tells, no look is awaited"
     os.kill(core, signal.SIGKILL)
+    assert boss.expect("engine.died")["name"] == "VLLM::EngineCore"
+
+
+def test_name_that_a_process_takes_between_two_walks_is_known(parts):
+    """A core loads for a while before it gives itself its title."""
+    boss, _, pids = parts("VLLM::EngineCore?", "other")
+    await_age(pids["other"], 6.5)  # after the early walks; the next one is 10 s later
+    os.kill(pids["late"], signal.SIGUSR1)
+    eventually(lambda: "VLLM::EngineCor" in name_of(pids["late"]), "it has its name")
+    os.kill(pids["other"], signal.SIGSTOP)
+    boss.expect("engine.stopped")  # so that there was a look meanwhile
+    os.kill(pids["late"], signal.SIGKILL)
     assert boss.expect("engine.died")["name"] == "VLLM::EngineCore"
 
 
