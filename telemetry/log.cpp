@@ -19,8 +19,8 @@
 
 #include "base/clock.hpp"
 #include "base/json_writer.hpp"
+#include "base/visible_text.hpp"
 #include "telemetry/log_output.hpp"
-#include "telemetry/visible_text.hpp"
 
 namespace lastcall::runtime {
 namespace {

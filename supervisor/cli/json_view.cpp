@@ -1,17 +1,11 @@
 #include "supervisor/cli/json_view.hpp"
 
-#include "telemetry/visible_text.hpp"
+#include "base/visible_text.hpp"
 
 namespace lastcall::cli {
 
 JsonValue parse_json(std::string_view text) {
   return JsonValue::parse(text, nullptr, false);
-}
-
-std::string visible(std::string_view text) {
-  std::string out;
-  runtime::append_visible(out, text);
-  return out;
 }
 
 /// Only its first line: the log has the rest of a traceback.

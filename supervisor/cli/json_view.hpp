@@ -19,8 +19,6 @@ using JsonValue = nlohmann::ordered_json;
 
 /// No object: it is not JSON.
 JsonValue parse_json(std::string_view text);
-/// Without the bytes that a terminal would obey.
-std::string visible(std::string_view text);
 /// Only its first line: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback = {});
 std::int64_t member_number(JsonValue const& object, char const* key, std::int64_t fallback = 0);

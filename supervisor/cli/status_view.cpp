@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/visible_text.hpp"
 #include "supervisor/cli/json_view.hpp"
 #include "telemetry/rows.hpp"
 

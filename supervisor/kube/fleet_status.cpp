@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/visible_text.hpp"
 #include "supervisor/cli/command_line.hpp"
 #include "supervisor/kube/pod.hpp"
 
@@ -74,7 +75,7 @@ std::string seconds_of(Json const& ms) {
 
 std::string cell(Json const& json) {
   std::string const text = json.is_null() ? "-" : json::text(json);
-  return printable(text.empty() ? json::dump(json) : text);
+  return visible(text.empty() ? json::dump(json) : text);
 }
 
 void print_table(std::vector<std::vector<std::string>> const& rows, std::ostream& out) {
@@ -148,7 +149,7 @@ int print_fleet_status(ApiServer& api, std::string const& selector, bool json, s
                     cell(member(row, "in_flight")), seconds_of(member(row, "cut_in_ms")),
                     seconds_of(member(row, "deadline_in_ms"))});
     if (!problem.empty()) {
-      err << "lastcall rollout status: " << pod.name << ": " << printable(problem) << '\n';
+      err << "lastcall rollout status: " << pod.name << ": " << visible(problem) << '\n';
     }
     all.push_back(std::move(row));
   }

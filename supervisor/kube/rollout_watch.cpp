@@ -13,6 +13,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
+#include "base/visible_text.hpp"
 #include "supervisor/cli/command_line.hpp"
 
 namespace lastcall::kube {
@@ -53,7 +54,7 @@ std::string line_of(Pod const& pod, std::vector<StopReport> const& reports) {
   std::string const counts = to_text(one);
   bool const is_known = std::all_of(reports.begin(), reports.end(),
                                     [](StopReport const& report) { return report.is_known; });
-  return pod.name + ": " + printable(reports.back().cause) + ": " +
+  return pod.name + ": " + visible(reports.back().cause) + ": " +
          counts.substr(counts.find(", ") + 2) + (is_known ? "" : "; what was in flight is unknown");
 }
 

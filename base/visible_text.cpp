@@ -1,11 +1,10 @@
-#include "telemetry/visible_text.hpp"
+#include "base/visible_text.hpp"
 
+#include <array>
 #include <cstddef>
-#include <iterator>
+#include <cstdio>
 
-#include <fmt/format.h>
-
-namespace lastcall::runtime {
+namespace lastcall {
 namespace {
 
 struct Control {
@@ -49,9 +48,17 @@ void append_visible(std::string& out, std::string_view text) {
       return;
     }
     Control const control = control_at(text, end);
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", control.code_point);
+    std::array<char, sizeof "\\u0000"> escape;
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", control.code_point);
+    out += escape.data();
     from = end + control.bytes;
   }
 }
 
-}  // namespace lastcall::runtime
+std::string visible(std::string_view text) {
+  std::string out;
+  append_visible(out, text);
+  return out;
+}
+
+}  // namespace lastcall

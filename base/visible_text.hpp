@@ -2,7 +2,7 @@
 //
 // What a terminal would obey is shown as JSON writes it (\u001b) instead of being sent to it: the
 // C0 controls but tab, DEL, and the C1 controls in UTF-8. Source: ECMA-48; xterm's ctlseqs, 'C1
-// (8-Bit) Control Characters'.
+// (8-Bit) Control Characters'. Text that is not UTF-8 is for its caller to refuse.
 //
 // Thread rule: none is needed.
 #pragma once
@@ -10,10 +10,11 @@
 #include <string>
 #include <string_view>
 
-namespace lastcall::runtime {
+namespace lastcall {
 
 bool is_visible(std::string_view text);
 
 void append_visible(std::string& out, std::string_view text);
+std::string visible(std::string_view text);
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall
