@@ -9,6 +9,7 @@ folder=$1
 shift
 if [[ -e $folder/recorded ]]; then exit 0; fi
 rm -rf "$folder"
+mkdir -p "$(dirname "$folder")"  # a fresh clone has no build/
 
 # The format's fields are apt's to fill in.
 # shellcheck disable=SC2016

@@ -158,6 +158,22 @@ def test_a_program_for_arm64_runs_apart_and_here_nothing_changes(tmp_path):
     assert os.path.exists(known) == before
 
 
+def test_the_root_of_the_other_machine_is_made_in_a_fresh_clone(tmp_path):
+    """mmdebstrap makes its target and not what that lies in; a fresh clone has no build folder."""
+    asked = tmp_path / "bin/mmdebstrap"
+    asked.parent.mkdir()
+    asked.write_text('#!/bin/sh\nfor last; do :; done\n[ -d "$(dirname "$last")" ] && exit 9\n')
+    asked.chmod(0o755)
+    apt = tmp_path / "bin/apt-get"  # names no source, so that the target is the last argument
+    apt.write_text("#!/bin/sh\n")
+    apt.chmod(0o755)
+    done = subprocess.run(
+        [os.path.join(HERE, "arm64_root.sh"), "build/arm64-root", "libc6-dev"], cwd=tmp_path,
+        env={**os.environ, "PATH": f"{asked.parent}:{os.environ['PATH']}"}, capture_output=True,
+        text=True)  # fmt: skip
+    assert done.returncode == 9, "it is there when mmdebstrap is called"
+
+
 SOURCE = """#include "part/shown.hpp"
 const char* here() { return shown([] { return 1; }); }
 """
