@@ -19,7 +19,7 @@ Json pod() {
     "spec":{"containers":[{"name":"vllm","image":"vllm","command":["vllm","serve"]}]}})");
 }
 
-ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) {
+ReviewAnswer review(Json const& object, ReviewSettings const& settings) {
   Json const request{{"uid", "u"},
                      {"operation", "CREATE"},
                      {"namespace", "models"},
@@ -27,7 +27,11 @@ ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) 
                      {"object", object}};
   Json const whole{
       {"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}};
-  return answer_review(whole.dump(), {.inject = {}, .on_failure = on_failure});
+  return answer_review(whole.dump(), settings);
+}
+
+ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) {
+  return review(object, {.inject = {}, .on_failure = on_failure});
 }
 
 Json response_of(ReviewAnswer const& answer) {
@@ -114,6 +118,21 @@ std::clock_t cost_of(int variables) {
 TEST(Review, A_pod_with_many_variables_costs_in_proportion) {
   std::clock_t const few = cost_of(500);
   EXPECT_LT(cost_of(4000), 16 * few);
+}
+
+TEST(Review, A_configuration_with_a_problem_in_each_line_gets_a_reason_of_a_few_kilobytes) {
+  ReviewSettings settings;
+  settings.inject.check = [](inject::SidecarConfig const& sidecar) {
+    return config::Problems(sidecar.file.size(), {{}, "shutdown", "unknown, expected \u00e9"});
+  };
+  Json bad = pod();
+  bad["metadata"]["annotations"]["lastcall.dev/config"] = std::string(50'000, 'a');
+  ReviewAnswer const answer = review(bad, settings);
+  EXPECT_EQ(answer.end, ReviewEnd::refused);
+  EXPECT_LT(answer.reason.size(), 5'000U);
+  EXPECT_LT(answer.body.size(), 10'000U);
+  EXPECT_THAT(answer.reason, HasSubstr("expected \u00e9; "));
+  EXPECT_THAT(answer.reason, testing::EndsWith(" more"));
 }
 
 TEST(Review, Longer_annotations_than_a_pod_may_have_are_not_read) {
