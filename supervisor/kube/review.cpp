@@ -216,7 +216,9 @@ class Answering {
       put_back(*made, original, map, key);
     }
     for (char const* const key : {"kind", "apiVersion"}) {
-      if (member(original, key).is_null()) {
+      if (original.contains(key)) {
+        (*made)[key] = original.at(key);
+      } else {
         made->erase(key);
       }
     }

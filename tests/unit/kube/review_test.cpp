@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
 
 #include "supervisor/kube/json.hpp"
 
@@ -38,6 +39,15 @@ Json response_of(ReviewAnswer const& answer) {
   return Json::parse(answer.body).at("response");
 }
 
+Json patch_of(ReviewAnswer const& answer) {
+  std::string const text = response_of(answer).at("patch").get<std::string>();
+  std::string out(text.size(), '\0');
+  EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                  reinterpret_cast<unsigned char const*>(text.data()),
+                  static_cast<int>(text.size()));
+  return Json::parse(out.substr(0, out.rfind(']') + 1));
+}
+
 TEST(Review, A_pod_that_asks_gets_a_patch) {
   ReviewAnswer const answer = review(pod());
   EXPECT_EQ(answer.end, ReviewEnd::injected);
@@ -45,6 +55,18 @@ TEST(Review, A_pod_that_asks_gets_a_patch) {
   Json const response = response_of(answer);
   EXPECT_EQ(response.at("uid"), "u");
   EXPECT_EQ(response.at("patchType"), "JSONPatch");
+}
+
+TEST(Review, A_patch_leaves_kind_and_version_as_they_were_sent) {
+  for (Json const& version : {Json("v2"), Json("v1"), Json()}) {
+    Json other = pod();
+    other["apiVersion"] = version;
+    Json const patch = patch_of(review(other));
+    ASSERT_FALSE(patch.empty());
+    for (Json const& operation : patch) {
+      EXPECT_THAT(operation.at("path").get<std::string>(), testing::Not(HasSubstr("apiVersion")));
+    }
+  }
 }
 
 TEST(Review, A_sidecar_of_either_form_is_enough) {
