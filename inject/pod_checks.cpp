@@ -138,6 +138,13 @@ class Checks {
       if (path == kShimFolder || path == kSocketFolder) {
         refuse(mount, "something is mounted at " + std::string(path) + ", expected nothing there");
       }
+      std::string_view const volume = text_of(mount, "name");
+      if (volume.starts_with(kVolumes)) {
+        refuse(mount,
+               "the volume " + std::string(volume) +
+                   " is mounted, expected none of lastcall's: the injection decides what the "
+                   "engine gets of them");
+      }
     }
   }
 

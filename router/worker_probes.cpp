@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <nlohmann/json.hpp>
 
-#include "base/json_member.hpp"
 #include "config/text.hpp"
+#include "probes/checks/engine_answers.hpp"
 #include "router/continuation/worker_probe.hpp"
 #include "router/own_question.hpp"
 #include "router/parts.hpp"
@@ -24,35 +24,10 @@ using continuation::Mode;
 
 /// Bytes: a stream of one token, or a list of models.
 constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
-/// The loop reads it: no list of models that is in order has more in one object.
-constexpr json::Limits kModest{.depth = 16, .members = 128};
 constexpr unsigned kAnswered = 200;
 
 /// The questions, in this order.
 enum class Stage : std::uint8_t { models, completions, chat };
-
-/// The first model that a worker lists.
-struct Listed {
-  std::string model;
-  std::string owner;
-};
-
-Listed first_of(std::string const& list) {
-  auto const content = json::parsed<nlohmann::ordered_json>(list, kModest);
-  Listed found;
-  if (!content.is_object() || !content.contains("data") || !content["data"].is_array() ||
-      content["data"].empty() || !content["data"][0].is_object()) {
-    return found;
-  }
-  for (auto const& [key, text] :
-       {std::pair{"id", &found.model}, std::pair{"owned_by", &found.owner}}) {
-    auto const value = content["data"][0].find(key);
-    if (value != content["data"][0].end() && value->is_string()) {
-      *text = value->get<std::string>();
-    }
-  }
-  return found;
-}
 
 std::string_view word_for(std::optional<Mode> mode) {
   constexpr std::array<std::string_view, 4> kWords{"none", "text", "vllm_ids", "sglang_ids"};
@@ -104,7 +79,8 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   boost::asio::steady_timer timer_;
   State state_ = State::idle;
   Stage stage_ = Stage::models;
-  Listed listed_;
+  std::string model_;    // that it is asked for
+  std::string made_by_;  // the owner of the first model that it lists: "vllm"
   std::optional<continuation::WorkerProbe> probe_;
   std::optional<Mode> of_completions_;
   std::optional<Mode> of_chat_;
@@ -115,7 +91,8 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
 void WorkerProbes::Asking::begin() {
   state_ = State::running;
   stage_ = Stage::models;
-  listed_ = {};
+  model_.clear();
+  made_by_.clear();
   no_entry_ = 0;
   of_completions_ = of_chat_ = std::nullopt;
   ask("/v1/models", {});
@@ -142,10 +119,12 @@ void WorkerProbes::Asking::answered(WholeAnswer const& answer) {
 }
 
 void WorkerProbes::Asking::note_models(WholeAnswer const& answer) {
-  listed_ = answer.status() == kAnswered ? first_of(answer.body()) : Listed{};
-  listed_.model = worker_->model_is_any() ? listed_.model : worker_->model();
+  probes::ListedModel const listed =
+      answer.status() == kAnswered ? probes::first_model(answer.body()) : probes::ListedModel{};
+  made_by_ = listed.owner;
+  model_ = worker_->model_is_any() ? listed.id.value_or("") : worker_->model();
   stage_ = Stage::completions;
-  probe_.emplace(Endpoint::completions, listed_.model);
+  probe_.emplace(Endpoint::completions, model_);
 }
 
 void WorkerProbes::Asking::ask_next() {
@@ -161,7 +140,7 @@ void WorkerProbes::Asking::ask_next() {
   }
   continuation::TokenIds const reported = probe_->reported();
   stage_ = Stage::chat;
-  probe_.emplace(Endpoint::chat, listed_.model, reported);
+  probe_.emplace(Endpoint::chat, model_, reported);
   ask_next();
 }
 
@@ -174,7 +153,7 @@ void WorkerProbes::Asking::note(Endpoint endpoint) {
 void WorkerProbes::Asking::finish() {
   Fleet& fleet = owner_.parts_.fleet;
   if (of_completions_) {
-    bool const is_vllm = of_chat_ == Mode::ids_vllm || listed_.owner == "vllm";
+    bool const is_vllm = of_chat_ == Mode::ids_vllm || made_by_ == "vllm";
     fleet.found(*worker_, Endpoint::completions,
                 continuation::mode_of_completions(*of_completions_, is_vllm));
   }

@@ -1,12 +1,9 @@
 #include "probes/checks/gauge_reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json_member.hpp"
+#include "probes/checks/engine_answers.hpp"
 #include "probes/checks/prometheus_text.hpp"
 #include "probes/checks/text_attempt.hpp"
 
@@ -29,19 +26,6 @@ std::vector<std::string> names_of(GaugeSettings const& settings) {
     }
   }
   return names;
-}
-
-/// More than nothing is never rounded to nothing.
-std::uint64_t whole(double figure) {
-  return static_cast<std::uint64_t>(std::ceil(std::min(figure, 1e15)));
-}
-
-std::optional<std::uint64_t> load_in(std::string const& text) {
-  auto const json = json::parsed<nlohmann::ordered_json>(text);
-  auto const found = json.is_object() ? json.find("server_load") : json.end();
-  return found != json.end() && found->is_number() && found->get<double>() >= 0
-             ? std::optional(whole(found->get<double>()))
-             : std::nullopt;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probes/checks/check.hpp"
+#include "probes/checks/engine_answers.hpp"
 #include "probes/checks/http_attempt.hpp"
 
 namespace lastcall::probes {
@@ -15,16 +16,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kMaxBody = std::size_t{64} * 1024;
-constexpr std::size_t kQuotedBody = 512;
-
-/// The begin of a body, fit for one line of a log.
-std::string quote(std::string const& body) {
-  std::string text = body.substr(0, kQuotedBody);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, ' ');
-  auto const last = text.find_last_not_of(' ');
-  return last == std::string::npos ? std::string{} : text.substr(0, last + 1);
-}
 
 class HttpCheckAttempt final : public HttpAttempt {
  public:
@@ -59,7 +50,7 @@ class HttpCheckAttempt final : public HttpAttempt {
       outcome.result = CheckResult::passed;
     } else {
       outcome.result = is_dead ? CheckResult::failed_definite : CheckResult::failed_unclear;
-      std::string const text = quote(body_);
+      std::string const text = quoted_body(body_);
       outcome.detail = "status " + std::to_string(status_) + (text.empty() ? "" : ": " + text);
     }
     report(std::move(outcome));

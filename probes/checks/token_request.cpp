@@ -10,7 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/json_member.hpp"
+#include "probes/checks/engine_answers.hpp"
 #include "probes/checks/http_attempt.hpp"
 #include "probes/checks/text_attempt.hpp"
 
@@ -26,17 +26,6 @@ constexpr Duration kLook{5'000};
 constexpr Duration kPatience{std::chrono::hours(24)};
 constexpr std::size_t kMostAnswer = std::size_t{64} * 1024;
 constexpr std::size_t kMostList = 1024 * 1024;
-/// The loop reads it: no object of an engine that is in order has more members.
-constexpr json::Limits kModest{.depth = 16, .members = 128};
-
-Json parsed(std::string const& text) {
-  return json::parsed<Json>(text, kModest);
-}
-
-/// The member of that name; null where there is none.
-Json member(Json const& object, char const* name) {
-  return object.is_object() ? object.value(name, Json()) : Json();
-}
 
 bool is_chat(std::string const& url) {
   return url.find("/chat/") != std::string::npos;
@@ -105,28 +94,6 @@ std::string token_request_body(std::string const& url, std::string const& model)
   return body.dump();
 }
 
-std::string why_no_token(std::string const& body) {
-  Json const answer = parsed(body);
-  Json const choices = member(answer, "choices");
-  if (!choices.is_array() || choices.empty()) {
-    return "an answer without a choice";
-  }
-  Json const& choice = choices.front();
-  Json const reason = member(choice, "finish_reason");
-  if (reason != "length" && reason != "stop") {
-    return "a choice that did not end by itself";
-  }
-  Json const counted = member(member(answer, "usage"), "completion_tokens");
-  if (counted.is_number()) {
-    return counted.get<double>() >= 1 ? "" : "an answer without a token";
-  }
-  Json const message = member(choice, "message");
-  Json const text = message.is_null() ? member(choice, "text") : member(message, "content");
-  return text.is_string() && !text.get_ref<std::string const&>().empty()
-             ? ""
-             : "an answer without a token";
-}
-
 class TokenRequest::State : public std::enable_shared_from_this<State> {
  public:
   State(asio::any_io_executor executor, TokenRequestSettings settings)
@@ -192,10 +159,10 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     }
     get(by, at_rest_[index],
         [this, &by, index, then = std::move(then)](CheckResult result, std::string const& text) {
-          Json const answered = member(parsed(text), settings_.at_rest[index].member.c_str());
-          bool const is_known = result == CheckResult::passed && answered.is_boolean();
+          std::optional<bool> const rests = is_true(text, settings_.at_rest[index].member);
+          bool const is_known = result == CheckResult::passed && rests;
           can_answer_ = can_answer_ || is_known;
-          if ((is_known && answered.get<bool>()) || result == CheckResult::timed_out) {
+          if ((is_known && *rests) || result == CheckResult::timed_out) {
             then(is_known);
           } else {
             look(by, index + 1, then);
@@ -210,12 +177,11 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
       return;
     }
     get(attempt_, models_, [this](CheckResult result, std::string const& text) {
-      Json const list = member(parsed(text), "data");
-      Json const id = list.is_array() && !list.empty() ? member(list.front(), "id") : Json();
-      if (result != CheckResult::passed || !id.is_string()) {
+      std::optional<std::string> id = first_model(text).id;
+      if (result != CheckResult::passed || !id) {
         end(Outcome::refused, "it lists no model");
       } else {
-        model_ = id.get<std::string>();
+        model_ = std::move(*id);
         post();
       }
     });

@@ -76,7 +76,5 @@ class TokenRequest {
 
 /// The whole request of one token; the path determines which of the two forms it has.
 std::string token_request_body(std::string const& url, std::string const& model);
-/// Empty: this answer holds a generated token. Otherwise why it proves nothing.
-std::string why_no_token(std::string const& body);
 
 }  // namespace lastcall::probes

@@ -27,6 +27,8 @@ constexpr char const* kVersion = "admission.k8s.io/v1";
 constexpr char const* kMark = "lastcall.dev/inject";
 constexpr std::string_view kLead = "lastcall cannot be put into this pod: ";
 constexpr std::size_t kLongestWarning = 256;  // the API server cuts what is longer
+/// A pod's configuration may have a problem in each line; whoever sent it would fill the log.
+constexpr std::size_t kLongestReason = std::size_t{4} * 1024;
 
 /// Nothing where it is not JSON, or larger than any pod of ours.
 std::optional<Json> parse(std::string_view body) {
@@ -53,9 +55,9 @@ std::string manifest_of(Json const& pod) {
 }
 
 /// At a boundary of characters.
-std::string shortened(std::string text) {
-  if (text.size() > kLongestWarning) {
-    std::size_t end = kLongestWarning;
+std::string shortened(std::string text, std::size_t longest = kLongestWarning) {
+  if (text.size() > longest) {
+    std::size_t end = longest;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
       --end;
     }
@@ -89,10 +91,13 @@ bool asks(Json const& pod) {
 
 std::string in_one_line(config::Problems const& problems) {
   std::string line;
-  for (config::Problem const& problem : problems) {
-    line += (line.empty() ? "" : "; ") + problem.text;
+  std::size_t shown = 0;
+  for (; shown < problems.size() && line.size() < kLongestReason; ++shown) {
+    line += (line.empty() ? "" : "; ") + problems[shown].text;
   }
-  return line;
+  line = shortened(std::move(line), kLongestReason);
+  return shown == problems.size() ? line
+                                  : line + "; " + std::to_string(problems.size() - shown) + " more";
 }
 
 /// Gives a key of a pod's metadata the value back that it had.
@@ -211,7 +216,9 @@ class Answering {
       put_back(*made, original, map, key);
     }
     for (char const* const key : {"kind", "apiVersion"}) {
-      if (member(original, key).is_null()) {
+      if (original.contains(key)) {
+        (*made)[key] = original.at(key);
+      } else {
         made->erase(key);
       }
     }

@@ -31,12 +31,18 @@ CASES = []
 NOBODY = 65532
 
 
-def case(point, title):
-    def add(function):
-        function.point, function.title = point, title
-        CASES.append(function)
-        return function
-    return add
+def into(cases):
+    """A decorator that gives a function its number and title, and adds it to a list."""
+    def case(point, title):
+        def add(function):
+            function.point, function.title = point, title
+            cases.append(function)
+            return function
+        return add
+    return case
+
+
+case = into(CASES)
 
 
 def get(port, path, host="127.0.0.1", method="GET", body=None, **headers):

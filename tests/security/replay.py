@@ -12,6 +12,7 @@ import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import neighbour_cases
 import pod_cases
 import wire_cases
 from stage import Stage
@@ -43,7 +44,7 @@ def replay_wire(stage, table, is_wanted):
 
 
 def replay_pod(stage, table, is_wanted):
-    for case in pod_cases.CASES:
+    for case in (*pod_cases.CASES, *neighbour_cases.CASES):
         if not is_wanted(case.point):
             continue
         try:

@@ -11,6 +11,7 @@ import pytest
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
 import framing  # noqa: E402
+import neighbour_cases  # noqa: E402
 import pod_cases  # noqa: E402
 import wire_cases  # noqa: E402
 from stage import Stage  # noqa: E402
@@ -20,7 +21,7 @@ PATIENCE = 20.0
 PLAIN = {pod_cases.memory_comes_back}
 POD_CASES = [
     pytest.param(case, marks=pytest.mark.plain_build if case in PLAIN else ())
-    for case in pod_cases.CASES
+    for case in (*pod_cases.CASES, *neighbour_cases.CASES)
 ]
 
 

@@ -15,7 +15,8 @@ ROOT = HERE.parents[2]
 sys.path += [str(HERE.parent), str(HERE.parent / "serve"), str(HERE.parent / "registries")]
 from certificates import Authority  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
-from test_webhook import GOLDEN, NAME, PATIENCE, Webhook, hooked, pod_of  # noqa: E402
+from test_webhook import hooked  # noqa: E402
+from webhook_process import GOLDEN, NAME, PATIENCE, Webhook, pod_of  # noqa: E402
 
 ALERTS = ROOT / "charts/lastcall-injector/files/alerts.yaml"
 PERIOD = 15

@@ -79,12 +79,14 @@ class KindOfEngine:
     `may_die` is set.
     `probe_status`: what the router's own questions are answered with.
     `key`: what `Authorization: Bearer` has to carry; anything else is a 401.
+    `models`: the bytes that it answers instead of its list of models.
     """
 
     def __init__(self, kind, model="m", dies_at=None, probe_status=None, port=0, tls=None,
-                 host="127.0.0.1", key=None):
+                 host="127.0.0.1", key=None, models=None):
         self.kind, self.model = kind, model
         self.dies_at, self.probe_status, self.key = dies_at, probe_status, key
+        self.models = models
         self.bodies, self.probes, self.heads = [], [], []
         self.lock, self.may_die = threading.Lock(), threading.Event()
         self.may_die.set()
@@ -139,10 +141,10 @@ class KindOfEngine:
         if not self.lets_in(http):
             return
         owner = OWNERS.get(self.kind, "somebody")
-        self.whole(http, 200, {"data": [{"id": self.model, "owned_by": owner}]})
+        self.whole(http, 200, {"data": [{"id": self.model, "owned_by": owner}]}, self.models)
 
-    def whole(self, http, status, value):
-        text = json.dumps(value).encode()
+    def whole(self, http, status, value, text=None):
+        text = text or json.dumps(value).encode()
         http.send_response(status)
         http.send_header("Content-Length", str(len(text)))
         http.end_headers()

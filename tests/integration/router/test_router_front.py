@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from hostile_heads import each_is_answered
+from kinds_of_engines import KindOfEngine
 from ports import free_port
 from raw_engine import SSE_HEAD, chunk, get, ok, post
 from router_world import command, static
@@ -200,6 +201,23 @@ def test_a_head_that_two_servers_read_in_two_ways_is_refused(router, engines):
     user = one.client()
     user.send(get("/v1/models", "Content-Length: 1", "Transfer-Encoding: chunked"))
     assert user.until(b"\r\n").startswith(b"HTTP/1.1 400 ")
+
+
+def test_no_worker_is_asked_for_an_upgrade(router):
+    worker = KindOfEngine("vllm")
+    one = router(worker.address, migration={"by": "off"})
+    upgrade = ("Connection: Upgrade", "Upgrade: websocket")
+    user = one.client()
+    user.send(get("/v1/realtime", *upgrade))
+    assert user.until(b"\r\n").startswith(b"HTTP/1.1 404 ")
+    body = b'{"model":"m","prompt":"x","max_tokens":1}'
+    user = one.client()
+    user.send(b"POST /v1/completions HTTP/1.1\r\nHost: h\r\n" + "\r\n".join(upgrade).encode()
+              + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)  # fmt: skip
+    assert user.until(b"\r\n").startswith(b"HTTP/1.1 200 ")
+    [head] = worker.heads
+    worker.close()
+    assert not {"upgrade", "connection"} & {name.lower() for name in head}
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,18 @@ def test_a_worker_of_any_model_is_asked_with_the_first_that_it_lists(router, eng
     assert {body["model"] for body in worker.probes} == {"its own"}
 
 
+def test_a_list_of_models_without_measure_costs_the_router_nothing(router, engine):
+    """Deep ones would take the stack, wide ones minutes; it is answered as a worker without one."""
+    wide = {str(number): 0 for number in range(30_000)}
+    lists = [b"[" * 200_000 + b"]" * 200_000, json.dumps({**wide, "data": [{"id": "m"}]}).encode()]
+    workers = [engine("vllm", models=text) for text in lists]
+    one = router(*(static(each.address, model="") for each in workers), **AUTO)
+    for each in workers:
+        known(one, each, "vllm_ids", "vllm_ids")
+        assert {body["model"] for body in each.probes} == {""}
+    assert one.operator("/livez")[0] == 200
+
+
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "completions"])
 @pytest.mark.parametrize(
     ("first", "then", "by_ids"),

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
 
 #include "supervisor/kube/json.hpp"
 
@@ -19,7 +20,7 @@ Json pod() {
     "spec":{"containers":[{"name":"vllm","image":"vllm","command":["vllm","serve"]}]}})");
 }
 
-ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) {
+ReviewAnswer review(Json const& object, ReviewSettings const& settings) {
   Json const request{{"uid", "u"},
                      {"operation", "CREATE"},
                      {"namespace", "models"},
@@ -27,11 +28,24 @@ ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) 
                      {"object", object}};
   Json const whole{
       {"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}};
-  return answer_review(whole.dump(), {.inject = {}, .on_failure = on_failure});
+  return answer_review(whole.dump(), settings);
+}
+
+ReviewAnswer review(Json const& object, OnFailure on_failure = OnFailure::deny) {
+  return review(object, {.inject = {}, .on_failure = on_failure});
 }
 
 Json response_of(ReviewAnswer const& answer) {
   return Json::parse(answer.body).at("response");
+}
+
+Json patch_of(ReviewAnswer const& answer) {
+  std::string const text = response_of(answer).at("patch").get<std::string>();
+  std::string out(text.size(), '\0');
+  EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                  reinterpret_cast<unsigned char const*>(text.data()),
+                  static_cast<int>(text.size()));
+  return Json::parse(out.substr(0, out.rfind(']') + 1));
 }
 
 TEST(Review, A_pod_that_asks_gets_a_patch) {
@@ -41,6 +55,18 @@ TEST(Review, A_pod_that_asks_gets_a_patch) {
   Json const response = response_of(answer);
   EXPECT_EQ(response.at("uid"), "u");
   EXPECT_EQ(response.at("patchType"), "JSONPatch");
+}
+
+TEST(Review, A_patch_leaves_kind_and_version_as_they_were_sent) {
+  for (Json const& version : {Json("v2"), Json("v1"), Json()}) {
+    Json other = pod();
+    other["apiVersion"] = version;
+    Json const patch = patch_of(review(other));
+    ASSERT_FALSE(patch.empty());
+    for (Json const& operation : patch) {
+      EXPECT_THAT(operation.at("path").get<std::string>(), testing::Not(HasSubstr("apiVersion")));
+    }
+  }
 }
 
 TEST(Review, A_sidecar_of_either_form_is_enough) {
@@ -114,6 +140,21 @@ std::clock_t cost_of(int variables) {
 TEST(Review, A_pod_with_many_variables_costs_in_proportion) {
   std::clock_t const few = cost_of(500);
   EXPECT_LT(cost_of(4000), 16 * few);
+}
+
+TEST(Review, A_configuration_with_a_problem_in_each_line_gets_a_reason_of_a_few_kilobytes) {
+  ReviewSettings settings;
+  settings.inject.check = [](inject::SidecarConfig const& sidecar) {
+    return config::Problems(sidecar.file.size(), {{}, "shutdown", "unknown, expected \u00e9"});
+  };
+  Json bad = pod();
+  bad["metadata"]["annotations"]["lastcall.dev/config"] = std::string(50'000, 'a');
+  ReviewAnswer const answer = review(bad, settings);
+  EXPECT_EQ(answer.end, ReviewEnd::refused);
+  EXPECT_LT(answer.reason.size(), 5'000U);
+  EXPECT_LT(answer.body.size(), 10'000U);
+  EXPECT_THAT(answer.reason, HasSubstr("expected \u00e9; "));
+  EXPECT_THAT(answer.reason, testing::EndsWith(" more"));
 }
 
 TEST(Review, Longer_annotations_than_a_pod_may_have_are_not_read) {

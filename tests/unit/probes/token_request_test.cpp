@@ -179,20 +179,6 @@ TEST_F(TokenRequests, A_cancel_closes_the_connection_and_nothing_is_reported) {
   EXPECT_EQ(engine_.open_now(), 0U);
 }
 
-TEST(TokenAnswer, Only_a_choice_that_ended_by_itself_with_a_token_proves) {
-  EXPECT_EQ(why_no_token(kToken), "");
-  EXPECT_EQ(why_no_token(R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]})"),
-            "");
-  for (char const* const answer :
-       {"", "[]", R"({"choices":[]})", R"({"error":{"message":"no"}})",
-        R"({"choices":[{"text":"a","finish_reason":"abort"}],"usage":{"completion_tokens":1}})",
-        R"({"choices":[{"text":"a","finish_reason":null}]})",
-        R"({"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}})",
-        R"({"choices":[{"text":"","finish_reason":"stop"}]})"}) {
-    EXPECT_NE(why_no_token(answer), "") << answer;
-  }
-}
-
 TEST(TokenAnswer, The_path_tells_which_form_the_request_has) {
   EXPECT_NE(token_request_body("http://e/v1/chat/completions", "m").find("messages"),
             std::string::npos);
