@@ -48,12 +48,25 @@ while (($# > 0)); do
   esac
   shift 2
 done
+
+as_root() { if ((EUID == 0)); then "$@"; else sudo "$@"; fi; }
+
+# Images take long to build: whether there is a cluster for them is asked before that.
+find_cluster() {
+  if [[ $cluster_kind == k3s ]]; then
+    as_root k3s ctr version >/dev/null || die "--load: this machine's k3s does not answer; start it"
+  elif [[ -z $(kind get nodes --name "$cluster" 2>/dev/null) ]]; then
+    die "--load: kind has no cluster '$cluster': \`kind create cluster --name $cluster\` makes it"
+  fi
+}
+
 if [[ -z $engine ]]; then die 'neither podman nor docker is on PATH'; fi
 case $cluster_kind in
   '') tag=${tag:-dev} ;;
   kind | k3s)
     tag=${tag:-$version}
     command -v "$cluster_kind" >/dev/null || die "--load: $cluster_kind is not on PATH"
+    find_cluster
     ;;
   *) die "--load takes kind or k3s, not '$cluster_kind'" ;;
 esac
@@ -168,10 +181,8 @@ load() {  # IMAGE
   "$engine" save -o "$archive" "$name"
   if [[ $cluster_kind == kind ]]; then
     kind load image-archive "$archive" --name "$cluster"
-  elif ((EUID == 0)); then
-    k3s ctr images import "$archive"
   else
-    sudo k3s ctr images import "$archive"
+    as_root k3s ctr images import "$archive"
   fi
   rm -f "$archive"
 }

@@ -277,6 +277,7 @@ def test_a_chart_says_what_it_is(name):
     chart = yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())
     assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
     assert chart["icon"].startswith("data:image/svg+xml") and chart["keywords"]
+    assert chart["home"] == "https://lastcall.dev"  # the domain of the labels and annotations
 
 
 def test_the_readmes_say_what_the_values_say(run_script):

@@ -125,6 +125,10 @@ def test_values_that_the_library_cannot_use_are_refused(helm, tmp_path, values, 
     assert words in done.stderr
 
 
+def test_the_linter_has_nothing_to_say(helm):
+    helm("lint", "--strict", ROOT / "charts/lastcall-lib")
+
+
 def test_the_library_is_packed_into_the_chart(helm, tmp_path):
     """A package has the library in it, though the tree has a link there."""
     helm("package", ROOT / "charts/lastcall", "-d", tmp_path)

@@ -154,7 +154,8 @@ def image_programs(tmp_path):
         (binaries / name).write_text("")
     for name in ("podman", "kind", "k3s"):
         note = f'echo "{name} $*" >>{tmp_path}/calls'
-        (tmp_path / name).write_text(f'#!/bin/sh\n{note}\n[ "$2" != inspect ] || echo 1\n')
+        answer = 'case "$*" in *inspect*|"get nodes --name kind"|"get nodes --name c") echo 1 ;; esac'
+        (tmp_path / name).write_text(f"#!/bin/sh\n{note}\n{answer}\n")
         (tmp_path / name).chmod(0o755)
 
     def run(*words):
@@ -199,6 +200,19 @@ def test_no_cluster_is_asked_without_its_program_or_by_an_unknown_name(image_pro
     done, calls = image_programs("--load", "minikube")
     assert done.returncode == 2 and "takes kind or k3s, not 'minikube'" in done.stderr
     assert not calls
+
+
+def test_a_cluster_that_is_not_there_is_found_before_anything_is_built(image_programs, tmp_path):
+    """A build takes half an hour, and kind and k3s would fail after it."""
+    if os.geteuid() != 0:
+        pytest.skip("k3s is asked by way of sudo")
+    done, calls = image_programs("--load", "kind", "--cluster", "gone")
+    assert done.returncode == 2 and "kind create cluster --name gone" in done.stderr
+    assert calls == ["kind get nodes --name gone"]
+    (tmp_path / "k3s").write_text(f"#!/bin/sh\necho k3s $* >>{tmp_path}/calls\nexit 1\n")
+    done, calls = image_programs("--load", "k3s")
+    assert done.returncode == 2 and "k3s does not answer" in done.stderr
+    assert calls == ["k3s ctr version"]
 
 
 def test_the_one_container_gets_every_library_that_its_base_lacks():
