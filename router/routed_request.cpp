@@ -245,8 +245,10 @@ void RoutedRequest::flushed() {
   }
 }
 
-void RoutedRequest::client_left(bool /*has_taken_all*/) {
-  if (standing_ == Standing::counted && !call_.delivery.is_over()) {
+void RoutedRequest::client_left(bool has_taken_all) {
+  // Many clients close at [DONE], and do not await the end of the body.
+  bool const has_its_end = has_taken_all && call_.delivery.events().has_sent_done();
+  if (standing_ == Standing::counted && !call_.delivery.is_over() && !has_its_end) {
     call_.error_type = "cancelled";
     parts_.metrics.client_left(call_.model, call_.route.endpoint, call_.wanted.stream);
   }

@@ -16,7 +16,9 @@ Rules
      others beside it, an error that may be their death is held for up to 2 s, as in lastcall's own
      proxy: the supervisor checks the engine at once, and the client gets `engine_dead` or, as soon
      as the checks have passed, what the application sent.
-  5. A client that leaves is a kill, as in lastcall's own proxy: no client can use what comes.
+  5. A client that leaves is a kill, as in lastcall's own proxy: no client can use what comes. One
+     that leaves at `[DONE]` has its answer: the request has completed, and only what the
+     application still does for it is killed.
   6. A tier above that stops its call announces it (`DELETE /lastcall/calls/SECRET`, the secret of
      the call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
   7. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
@@ -276,13 +278,17 @@ class _Exchange:
 
     def _end(self) -> None:
         if self._outbox.complete and not self._context.is_stopped():
-            has_failed = self._outbox.status >= 500 or self._outbox.has_error
-            self._context.end("error" if has_failed else "completed")
+            self._context.end(self._outcome())
         else:
             self._context.end(None if self._context.is_stopped() else "error")
 
+    def _outcome(self) -> str:
+        return "error" if self._outbox.has_failed else "completed"
+
     def _on_leave(self) -> None:
         self._outbox.left()
+        if self._outbox.has_answered and not self._context.is_stopped():
+            self._context.end(self._outcome())
         if not self._outbox.complete:
             self._context.kill(LEFT)
 

@@ -7,7 +7,9 @@ Rules
   2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
      end, which no client could use before. So a cut always falls between two events.
   3. After a cut nothing of the application reaches the client.
-  4. An error that may be the engine's death is held until the request is cut, which is how its
+  4. A client that leaves when `[DONE]` was the last it was sent has its whole answer: many close
+     there, and do not await the end of the body.
+  5. An error that may be the engine's death is held until the request is cut, which is how its
      death is reported, until the supervisor has passed it, or for `HELD_FOR`; then it goes on
      unchanged.
 
@@ -224,6 +226,7 @@ class Outbox:
         self._has_trailers = False
         self._tail = b""
         self._is_done = False  # [DONE] was sent: for its client the stream has ended
+        self._ends_with_done = False  # and nothing behind it
         self._events_sent = 0
         self._bytes_sent = 0
         self.status = 0  # 0 until the response has started
@@ -245,6 +248,15 @@ class Outbox:
     def left(self) -> None:
         """Nothing waits for what is held."""
         self._news.set()
+
+    @property
+    def has_answered(self) -> bool:
+        """Its client has been sent all that it wants, though the application may not have ended."""
+        return self.complete or self._ends_with_done
+
+    @property
+    def has_failed(self) -> bool:
+        return self.status >= 500 or self.has_error
 
     async def report(self, kind: str, reason: str) -> None:
         """Notifies the client that nothing more will come, where it has not got everything."""
@@ -321,8 +333,14 @@ class Outbox:
         """Whole events."""
         self._events_sent += sum(b"data:" in event for event in _EVENT_END.split(data))
         self._bytes_sent += len(data)
-        self._is_done = self._is_done or _DONE.search(data) is not None
+        has_done = _DONE.search(data) is not None
+        self._is_done = self._is_done or has_done
+        last = data.rstrip(b"\r\n")
+        if last:
+            self._ends_with_done = False
         await self._body(data, more)
+        if has_done:  # not before the server has taken it
+            self._ends_with_done = last.endswith(b"[DONE]")
         self._on_progress()
 
     def _before_error(self, data: bytes) -> int:

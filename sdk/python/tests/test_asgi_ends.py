@@ -29,15 +29,58 @@ class Stuck(Server):
             await asyncio.Event().wait()
 
 
-def test_a_client_that_leaves_after_its_done_ends_the_request(supervisor, client):
+def leaves_behind(supervisor, client, *pieces, kind=b"text/event-stream"):
+    """The outcome of a stream whose client leaves when it has got all of the pieces."""
+
     async def with_a_long_end(scope, receive, send):
         await read_all(receive)
-        await answer(send, b"data: 1\n\ndata: [DONE]\n\n", kind=b"text/event-stream", end=False)
+        await answer(send, *pieces, kind=kind, end=False)
         assert (await receive())["type"] == "http.disconnect"
         raise RuntimeError("the client has left")
 
     async def main():
         server = Broken(wrap(with_a_long_end, client), x_request_id="r").start()
+        await server.sends(b"".join(pieces))
+        server.leave()
+        assert await server.ends() is None
+        assert client.live() == []
+
+    eventually(lambda: client.connected)
+    run(main)
+    return supervisor.wait("request.end", id="r")["outcome"]
+
+
+@pytest.mark.parametrize("last", [
+    [b"data: 1\n\ndata: [DONE]\n\n"], [b"data: 1\n\n", b"data: [DO", b"NE]\r\n\r\n"],
+    [b"data: [DONE]\n\n", b"\n\n"],
+])  # fmt: skip
+def test_a_client_that_leaves_at_its_done_has_its_answer(supervisor, client, last):
+    """Many do, and the end of the body comes a moment later."""
+    assert leaves_behind(supervisor, client, *last) == "completed"
+    assert supervisor.all("cancel") == []
+
+
+@pytest.mark.parametrize("more", [b": ping\n\n", b"data: 2\n\n"])
+def test_a_client_that_leaves_between_done_and_more_has_left(supervisor, client, more):
+    assert leaves_behind(supervisor, client, b"data: [DONE]\n\n", more) == "cancelled"
+    assert supervisor.wait("cancel", ids=["r"])["reason"] == "client_disconnect"
+
+
+def test_an_error_before_done_stays_one_when_its_client_leaves(supervisor, client):
+    error = b'data: {"error": {"message": "bad", "code": 400}}\n\n'
+    assert leaves_behind(supervisor, client, error, b"data: [DONE]\n\n") == "error"
+
+
+def test_what_still_works_behind_done_is_killed_when_its_client_leaves(supervisor, client):
+    """Its request has completed, and is in flight no longer; nobody wants the rest."""
+
+    async def goes_on(scope, receive, send):
+        with client.begin("below"):
+            await answer(send, b"data: [DONE]\n\n", kind=b"text/event-stream", end=False)
+            await client.find("below").killed()
+
+    async def main():
+        server = Server(wrap(goes_on, client), x_request_id="r").start()
         await server.sends(b"[DONE]")
         server.leave()
         assert await server.ends() is None
@@ -45,7 +88,9 @@ def test_a_client_that_leaves_after_its_done_ends_the_request(supervisor, client
 
     eventually(lambda: client.connected)
     run(main)
-    assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
+    assert supervisor.wait("request.end", id="r")["outcome"] == "completed"
+    assert supervisor.wait("cancel", ids=["below"])["mode"] == "kill"
+    assert [cancel["ids"] for cancel in supervisor.all("cancel")] == [["below"]]
 
 
 def test_the_head_of_a_stream_is_no_progress(supervisor, client):

@@ -76,6 +76,20 @@ def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine
     wait_until(lambda: counted(one, "stream") == 1, "counted")
 
 
+def test_a_model_in_a_path_is_counted_by_the_name_that_it_means(proxy, engine):
+    one = proxy()
+    user = client(one)
+    user.send(post("/v2/models/Qwen%2FQwen3%2d0.6B/infer", body=UNARY))
+    wire, head = engine.request()
+    assert b" /v2/models/Qwen%2FQwen3%2d0.6B/infer " in head  # and goes on as it came
+    wire.exactly(len(UNARY))
+    user.close()
+    assert wire.ended()
+    labels = {"model": "Qwen/Qwen3-0.6B", "endpoint": "tensor", "request_type": "unary"}
+    family = "dynamo_frontend_model_cancellation_total"
+    wait_until(lambda: metric(one, family, **labels) == 1, "counted")
+
+
 @pytest.mark.parametrize("last", [[b"data: [DONE]\n\n"], [b"data: [DO", b"NE]\r\n\r\n"]])
 def test_a_client_that_closes_at_done_has_its_answer(proxy, engine, last):
     """Many do, and the end of the body comes a moment later."""

@@ -143,6 +143,23 @@ def test_a_client_that_leaves_ends_its_leg(router, engines, when):
     assert one.metric("dynamo_frontend_inflight_requests") == 0
 
 
+def test_a_client_that_closes_at_done_has_its_answer(router, engines):
+    """Where no answer goes on elsewhere, and each passes as it comes."""
+    one = router(engines[0].address, migration={"by": "off"})
+    user = one.client()
+    body = b'{"model":"m","stream":true}'
+    user.send(post(body=body))
+    wire, _ = engines[0].request()
+    wire.exactly(len(body))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n"))
+    user.until(b"data: [DONE]\n\n")
+    user.close()
+    assert wire.ended()
+    finished = lambda: one.metric("dynamo_frontend_requests_total", status="success")  # noqa: E731
+    wait_until(lambda: finished() == 1, "it is counted")
+    assert not one.metric("dynamo_frontend_disconnected_clients_total")
+
+
 def test_a_body_above_the_limit_is_refused(router, engines):
     one = router(engines[0].address, limits={"max_body_size": 2048})
     status, _, _ = one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x" * 4096})

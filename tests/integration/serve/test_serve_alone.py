@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -137,6 +138,27 @@ def test_what_a_critical_process_took_with_it_is_reported_though_the_shim_never_
     assert one.report()["requests"]["lost"] == 1
 
 
+def test_an_engine_that_its_shim_stopped_by_the_deadline_did_not_end_by_itself(world):
+    """The shim signals it alone where our own order would come too late for the deadline."""
+    one = world(shutdown={"grace_period": "60s"})
+    one.serve()
+    shim = running_shim(one)
+    serving(one)
+    peer = one.peer()
+    peer.ask("request.begin", id="r", endpoint="generate")
+    shim.ask("signal", name="TERM", at_ms=now_ms())
+    one.wait_for_phase("draining")
+    shim.send("engine.exited", code=0, oom=False, ordered=True, at_ms=now_ms())
+    peer.expect("cancel", ids=["r"], mode="kill", reason="grace_timeout")
+    peer.ask("request.end", id="r", outcome="cancelled")
+    assert shim.expect("exit")["code"] == 0
+    report = one.report()
+    assert (report["cause"], report["engine"]["ordered"]) == ("signal", True)
+    assert report["requests"]["migrated"] == 1 and report["requests"]["engine_dead"] == 0
+    assert "by itself" not in json.dumps(report) + one.log()
+    assert "the engine ended on the shim's stop signal, with code 0" in one.log()
+
+
 def engine_with_a_child(one):
     """Ignores TERM, and so does its child; both write their pids."""
     script = one.path("engine.sh")
@@ -206,6 +228,38 @@ def test_a_log_that_nobody_reads_does_not_stop_the_supervisor(world):
     peer.expect("phase", phase="draining")
     peer.ask("request.end", id="r", outcome="completed")
     assert run.wait(timeout=PATIENCE) == 0
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_a_report_waits_for_its_reader_where_the_supervisor_goes_on(world):
+    """Beside its engine it stays for the next one, and the report is not the last line."""
+    one = world(shutdown={"grace_period": "60s"})
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(read_end, False)
+    serve = subprocess.Popen(
+        (LASTCALL, "serve", "--config", one.write_config()),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=write_end,
+        start_new_session=True, env={**os.environ, "LASTCALL_TEST": one.directory},
+    )  # fmt: skip
+    one.processes.append(serve)
+    shim = one.shim(*SLEEPER)
+    text = b""
+
+    def read_on():
+        nonlocal text
+        with contextlib.suppress(BlockingIOError):
+            text += os.read(read_end, 65536)
+        return text
+
+    wait_until(lambda: b'"phase begun","phase":"serving"' in read_on(), "it serves")
+    wait_until(lambda: not (read_on(), fill(write_end))[1], "nothing fits any more")
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=PATIENCE) == 0
+    wait_until(lambda: b'"drain report"' in read_on(), "the report")
+    serve.send_signal(signal.SIGTERM)
+    wait_until(lambda: (read_on(), serve.poll())[1] == 0, "its end")
     os.close(read_end)
     os.close(write_end)
 

@@ -113,6 +113,16 @@ def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauge
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
 
 
+def test_a_step_longer_than_drain_unknown_is_cut_and_never_told_as_idle(gauged):
+    """Nothing of it moves: only a peer that counts requests could tell it from a frozen core."""
+    one = gauged("--late-gauges", "--prefill", "60", "--rate", "40", drain_unknown="2s")
+    stream = in_first_prefill(one)
+    report = stop(one)
+    assert "[DONE]" not in stream.finished()
+    assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
+    assert report["time_left_ms"] > 30_000
+
+
 def test_a_load_counter_that_counts_holds_the_drain_without_a_request_of_our_own(gauged):
     one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", "--load-tracking",
                  probe={"barrier": False, "canary": False}, drain_unknown="30s")  # fmt: skip

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import tempfile
 
 import pytest
 from serve_peer import holds_for, wait_until
@@ -56,6 +57,29 @@ def test_a_stop_of_an_engine_that_no_supervisor_ever_saw_is_code_1(world):
     one.wait_for_log("starting it without")
     shim.send_signal(signal.SIGTERM)
     assert shim.wait(timeout=20) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a shim of another user")
+def test_a_shim_whose_user_may_not_connect_says_why_and_its_stop_is_code_1(world):
+    with tempfile.TemporaryDirectory() as place:  # where another user may look
+        os.chmod(place, 0o755)
+        one = world(ipc={"socket": f"{place}/l.sock", "mode": "0666"})
+        one.socket = f"{place}/l.sock"
+        one.config["health"]["checks"] = PASSES
+        one.serve()
+        one.wait_for_log("no shim is connected to")
+        one.wrapped = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+        shim = one.shim(*SLEEPER, options=("--supervisor-timeout", "50ms"))
+        one.wait_for_log(
+            f"the supervisor at {one.socket} answers with error \"not_allowed\", asked as uid 65534"
+        )
+        one.wait_for_log("starting it without")
+        assert one.status()["engine"]["shim_missing"] is True
+        said = "refused a connection of uid 65534, which ipc.allow_uids does not list"
+        assert one.log().count(said) == 1
+        shim.send_signal(signal.SIGTERM)
+        assert shim.wait(timeout=20) == 1
+        one.wrapped = ()
 
 
 @pytest.mark.parametrize("how", ["moved", "removed"])

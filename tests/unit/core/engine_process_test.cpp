@@ -58,6 +58,14 @@ TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
   EXPECT_FALSE(by_itself.was_killed()) << "our KILL came after its end";
 }
 
+TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
+  EngineProcess engine;
+  engine.started();
+  engine.exited(kLaunch, {.exit = {.code = 3}, .ordered = true});
+  EXPECT_EQ(engine.exit_text(true), "the engine ended on the shim's stop signal, with code 3");
+  EXPECT_EQ(engine.exit_text(false), "the engine exited by itself with code 3");
+}
+
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
   ShimHello told = hello(EngineState::running);
