@@ -3,6 +3,7 @@
 // The argument of a benchmark is the number of workers.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ namespace {
 using lastcall::router::Announced;
 using lastcall::router::Fleet;
 using lastcall::router::Time;
+using lastcall::router::Worker;
 
 constexpr Time kNow{1'000'000};
 
@@ -59,8 +61,47 @@ void choose_with_a_tenth_skipped(benchmark::State& state) {
   choose(state, {.model = "Qwen/Qwen3-0.6B"}, 10);
 }
 
+/// Keys of many conversations, each request of which begins and later ends.
+void choose_by_keys(benchmark::State& state, std::size_t failed) {
+  constexpr std::size_t kLive = 4'000;
+  Fleet fleet({}, Drawn{});
+  fleet.set(0, workers(state.range(0)));
+  for (std::size_t i = 0; failed > 0 && i < fleet.workers().size(); i += 100 / failed) {
+    fleet.failed(*fleet.workers()[i], kNow);
+  }
+  Drawn drawn;
+  std::vector<std::shared_ptr<Worker>> live(kLive);
+  std::size_t at = 0;
+  for (auto _ : state) {
+    auto worker = fleet.choose({.model = "Qwen/Qwen3-0.6B", .affinity = drawn()}, {}, kNow);
+    fleet.began(*worker);
+    live[at].swap(worker);
+    if (worker) {
+      fleet.ended(*worker);
+    }
+    at = (at + 1) % kLive;
+  }
+}
+
 void choose_by_key(benchmark::State& state) {
-  choose(state, {.model = "Qwen/Qwen3-0.6B", .affinity = 7}, 0);
+  choose_by_keys(state, 0);
+}
+
+void choose_by_key_with_a_tenth_skipped(benchmark::State& state) {
+  choose_by_keys(state, 10);
+}
+
+/// The first choice after a worker came or left.
+void choose_by_key_after_news(benchmark::State& state) {
+  std::vector<Announced> const all = workers(state.range(0));
+  Fleet fleet({}, Drawn{});
+  for (auto _ : state) {
+    state.PauseTiming();
+    fleet.set(0, all);
+    state.ResumeTiming();
+    auto const worker = fleet.choose({.model = "Qwen/Qwen3-0.6B", .affinity = 7}, {}, kNow);
+    benchmark::DoNotOptimize(worker.get());
+  }
 }
 
 /// What else a request asks of it.
@@ -91,7 +132,9 @@ void burst(benchmark::State& state) {
 
 BENCHMARK(choose_any)->Arg(10)->Arg(1'000);
 BENCHMARK(choose_with_a_tenth_skipped)->Arg(1'000);
-BENCHMARK(choose_by_key)->Arg(1'000);
+BENCHMARK(choose_by_key)->Arg(10)->Arg(1'000);
+BENCHMARK(choose_by_key_with_a_tenth_skipped)->Arg(1'000);
+BENCHMARK(choose_by_key_after_news)->Arg(1'000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(look_up)->Arg(10)->Arg(1'000);
 BENCHMARK(burst)->Arg(1'000)->Unit(benchmark::kMillisecond);
 

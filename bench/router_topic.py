@@ -510,7 +510,10 @@ def rollout(bench):
 
 # --- a large fleet
 
-CHOICES = {"choose_any": ("a choice", 1000), "choose_by_key": ("a choice by affinity", None),
+CHOICES = {"choose_any": ("a choice", 1000), "choose_by_key": ("a choice by affinity", 1000),
+           "choose_by_key_with_a_tenth_skipped":
+               ("a choice by affinity, a tenth of them skipped", 1000),
+           "choose_by_key_after_news": ("a choice by affinity after news", None),
            "choose_with_a_tenth_skipped": ("a choice, a tenth of them skipped", 1000),
            "look_up": ("what else a request asks", 1000),
            "burst": ("as many changes", 100)}  # fmt: skip

@@ -24,14 +24,6 @@ std::uint64_t stable_hash(std::string_view bytes) {
   return hash;
 }
 
-/// The finalizer of SplitMix64, so that one bit of either changes all.
-std::uint64_t rank_of(std::uint64_t key, std::uint64_t worker) {
-  std::uint64_t mixed = key ^ (worker * 0x9e3779b97f4a7c15U);
-  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
-  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
-  return mixed ^ (mixed >> 31U);
-}
-
 std::optional<std::uint64_t> prefix_key(std::string_view body, std::size_t most) {
   std::vector<json::Member> members;
   if (json::read_object(body, members)) {

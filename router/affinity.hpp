@@ -3,13 +3,13 @@
 // Rules:
 //  1. The key is a hash of what the prompt begins with, or of a header's value. All replicas make
 //     the same one, whatever machine they run on.
-//  2. Each key puts the workers in an order of its own (rendezvous hashing): when one of them
-//     leaves, only its own keys move, and they spread over all others; they return when it does.
+//  2. Each key puts the workers in an order of its own (key_ring.hpp): when one of them leaves,
+//     only its own keys move, and they spread over all others; they return when it does.
 //  3. A worker takes a key only while it has less than its share of all requests, times
 //     kMostOfAShare; the excess goes to the next in the key's order (bounded load).
 //
-// Pure, no thread rule. Source: Thaler and Ravishankar, 'A Name-Based Mapping Scheme for
-// Rendezvous'; Mirrokni, Thorup and Zadimoghaddam, 'Consistent Hashing with Bounded Loads'.
+// Pure, no thread rule. Source: Mirrokni, Thorup and Zadimoghaddam, 'Consistent Hashing with
+// Bounded Loads'.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,6 @@ constexpr std::uint64_t bounded_load(std::uint64_t requests, std::uint64_t worke
 
 /// FNV-1a.
 std::uint64_t stable_hash(std::string_view bytes);
-
-/// The worker with the highest rank for a key is the first in the key's order.
-std::uint64_t rank_of(std::uint64_t key, std::uint64_t worker);
 
 /// The first `most` bytes of the prompt, as the JSON body has them: of `messages`, with `system`
 /// before them, `prompt`, `text`, `input` or `input_ids`. Nothing where the body has none of them.

@@ -44,6 +44,16 @@ std::uint64_t Worker::load(Time now) const {
   return in_flight_ + (reported_at_ + ranks_.thresholds().max_age >= now ? others_ : 0);
 }
 
+std::optional<Time> Worker::changes_at(Time now) const {
+  Time const report_ends = reported_at_ + ranks_.thresholds().max_age + Time(1);
+  bool const is_report = report_ends > now && (others_ > 0 || !ranks_.ranks().empty());
+  std::optional<Time> at = is_report ? std::optional(report_ends) : std::nullopt;
+  if (skipped_until_ > now) {
+    at = std::min(at.value_or(skipped_until_), skipped_until_);
+  }
+  return at;
+}
+
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
   ++last_news_;
@@ -84,7 +94,7 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
     return true;
   });
   workers_.insert(workers_.end(), news.came.begin(), news.came.end());
-  index_.reset();
+  views_.reset();
   return news;
 }
 
@@ -92,6 +102,12 @@ std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint6
                                       Time now) const {
   if (std::shared_ptr<Worker> found = drawn(wanted, tried, now)) {
     return found;
+  }
+  if (wanted.affinity && !wanted.fit) {
+    KeyedWorkers::Wanted const by_key{wanted.model, *wanted.affinity};
+    if (auto const place = views().keyed(workers_).first_free(by_key, tried, now)) {
+      return workers_[*place];
+    }
   }
   std::shared_ptr<Worker> soonest;
   BestFits free;
@@ -116,27 +132,9 @@ std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint6
   if (at.empty()) {
     return soonest;
   }
-  return wanted.affinity ? preferred(*wanted.affinity, at, now) : less_loaded(at, now);
-}
-
-std::shared_ptr<Worker> const& Fleet::preferred(std::uint64_t key,
-                                                std::vector<std::size_t> const& at,
-                                                Time now) const {
-  std::uint64_t requests = 1;
-  for (std::size_t const i : at) {
-    requests += workers_[i]->load(now);
-  }
-  std::uint64_t const most = bounded_load(requests, at.size());
-  std::size_t best = at.front();
-  std::optional<std::uint64_t> highest;
-  for (std::size_t const i : at) {  // one of them has room: all together have less than `most` each
-    std::uint64_t const rank = rank_of(key, workers_[i]->place_);
-    if (workers_[i]->load(now) < most && (!highest || rank > *highest)) {
-      highest = rank;
-      best = i;
-    }
-  }
-  return workers_[best];
+  return wanted.affinity
+             ? workers_[views().keyed(workers_).first_of({wanted.model, *wanted.affinity}, at, now)]
+             : less_loaded(at, now);
 }
 
 std::shared_ptr<Worker> const& Fleet::less_loaded(std::vector<std::size_t> const& at,
@@ -172,6 +170,7 @@ void Fleet::reported(Worker& worker, ReportedLoad const& load, Time now) {
   worker.others_ = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
   worker.reported_at_ = now;
   worker.questions_.answered();
+  note_change(worker);
 }
 
 void Fleet::reported_nothing(Worker& worker, NoLoad why, Time now) {
@@ -190,6 +189,7 @@ void Fleet::reported_nothing(Worker& worker, NoLoad why, Time now) {
 
 void Fleet::limit(Worker& worker, lifecycle::LoadThresholds const& thresholds) {
   worker.ranks_.set_thresholds(thresholds);
+  note_change(worker);
 }
 
 void Fleet::found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode) {
@@ -217,21 +217,23 @@ void Fleet::failed(Worker& worker, Time now) {
   std::uint32_t const doublings = std::min(worker.failures_++, kMostDoublings);
   worker.skipped_until_ =
       now + std::min(skips_.first * (std::int64_t{1} << doublings), skips_.most);
+  note_change(worker);
 }
 
 void Fleet::answered(Worker& worker) {
   worker.failures_ = 0;
   worker.skipped_until_ = {};
+  note_change(worker);
 }
 
-WorkerIndex const& Fleet::index() const {
-  if (!index_) {
-    index_.emplace();
+Fleet::Views& Fleet::views() const {
+  if (!views_) {
+    views_.emplace();
     for (auto const& worker : workers_) {
-      index_->add(worker->model());
+      views_->index.add(worker->model());
     }
   }
-  return *index_;
+  return *views_;
 }
 
 /// Where there are many workers, two that would do are found by drawing, without a look at all of
@@ -240,7 +242,7 @@ std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64
                                      Time now) const {
   constexpr std::size_t kMany = 16;
   constexpr int kDraws = 8;
-  std::vector<std::size_t> const& at = index().of(wanted.model);
+  std::vector<std::size_t> const& at = views().index.of(wanted.model);
   Worker const* first = nullptr;
   std::size_t first_at = 0;
   for (int draws = 0; at.size() >= kMany && !wanted.affinity && !wanted.fit && draws < kDraws;

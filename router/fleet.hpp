@@ -39,6 +39,7 @@
 #include "core/load_monitor.hpp"
 #include "router/affinity.hpp"
 #include "router/continuation/bodies.hpp"
+#include "router/keyed_workers.hpp"
 #include "router/load_questions.hpp"
 #include "router/load_text.hpp"
 #include "router/worker_index.hpp"
@@ -84,6 +85,10 @@ class Worker {
   bool is_busy(Time now) const;
   /// Requests there, ours and those of others.
   std::uint64_t load(Time now) const;
+  /// When the last three change by themselves, as far as that is known now.
+  std::optional<Time> changes_at(Time now) const;
+  /// A hash of its URL, by which it has its place in the order of a key.
+  std::uint64_t place() const { return place_; }
   /// What it can do at that endpoint, as was found by asking it; nothing: that is not known.
   std::optional<continuation::Mode> found(continuation::Endpoint endpoint) const {
     return found_[static_cast<std::size_t>(endpoint)];
@@ -94,7 +99,7 @@ class Worker {
 
   std::uint64_t const id_;
   Announced announced_;
-  std::uint64_t const place_;   // among the workers of a key
+  std::uint64_t const place_;
   std::uint64_t named_in_ = 0;  // the last news that names it
   std::size_t in_flight_ = 0;
   std::uint32_t failures_ = 0;  // in a row
@@ -137,10 +142,14 @@ class Fleet {
                                  Time now) const {
     return choose({.model = model}, tried, now);
   }
-  void began(Worker& worker) { ++worker.in_flight_; }
+  void began(Worker& worker) {
+    ++worker.in_flight_;
+    note_change(worker);
+  }
   void ended(Worker& worker) {
     --worker.in_flight_;
     worker.questions_.request_ended();
+    note_change(worker);
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
@@ -153,26 +162,40 @@ class Fleet {
   /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.
   std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 
-  bool knows(std::string_view model) const { return !index().of(model).empty(); }
+  bool knows(std::string_view model) const { return !views().index.of(model).empty(); }
   /// A worker has named it.
-  bool announces(std::string_view model) const { return index().announces(model); }
+  bool announces(std::string_view model) const { return views().index.announces(model); }
   /// Each once, in order; those that serve any name none.
-  std::vector<std::string> const& models() const { return index().models(); }
+  std::vector<std::string> const& models() const { return views().index.models(); }
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
-  WorkerIndex const& index() const;
+  /// The workers that there are, in the orders in which they are looked for.
+  struct Views {
+    KeyedWorkers& keyed(KeyedWorkers::Workers const& workers) {
+      if (!by_key) {
+        by_key.emplace(workers, index);
+      }
+      return *by_key;
+    }
+    WorkerIndex index;
+    std::optional<KeyedWorkers> by_key;
+  };
+  Views& views() const;
   std::shared_ptr<Worker> drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                 Time now) const;
-  std::shared_ptr<Worker> const& preferred(std::uint64_t key, std::vector<std::size_t> const& at,
-                                           Time now) const;
+  void note_change(Worker const& worker) {
+    if (views_ && views_->by_key) {
+      views_->by_key->changed(worker);
+    }
+  }
   std::shared_ptr<Worker> const& less_loaded(std::vector<std::size_t> const& at, Time now) const;
 
   Skips const skips_;
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;
   std::vector<std::shared_ptr<Worker>> workers_;
-  mutable std::optional<WorkerIndex> index_;              // of these, where a client has asked
+  mutable std::optional<Views> views_;                    // of these, where a client has asked
   std::unordered_map<std::string_view, Worker*> by_url_;  // of the same, which hold the keys
   std::uint64_t last_id_ = 0;
   std::uint64_t last_news_ = 0;

@@ -24,8 +24,8 @@ bool RequestRisk::begin(Time now) {
 }
 
 Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
-  shared_.suspects.note_death(hash(), worker.id(), now);
-  shared_.deaths.note(call_.wanted.model, worker.id(), now);
+  std::uint64_t const death = shared_.deaths.note(call_.wanted.model, worker.id(), now);
+  shared_.suspects.note_death(hash(), death, now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
   // A request that has brought tokens is less likely to be what engines die of than another request

@@ -7,9 +7,19 @@ namespace lastcall::router {
 using continuation::Mode;
 using continuation::Refused;
 
+namespace {
+
+/// Keeps the reason of a failure, whichever leg has failed.
+continuation::Received noted(continuation::Received received, std::string_view& reason) {
+  reason = received.progress == continuation::Progress::failed ? received.reason : reason;
+  return received;
+}
+
+}  // namespace
+
 void Seam::begin(Call const& call) {
-  bool const is_recorded = call.wanted.stream && (call.route.endpoint == "chat_completions" ||
-                                                  call.route.endpoint == "completions");
+  bool const is_recorded =
+      call.wanted.stream && call.modes.endpoint != continuation::Endpoint::other;
   if (!is_recorded || call.modes.by == MigrateBy::off) {
     return;
   }
@@ -52,17 +62,12 @@ void Seam::begin_leg(bool is_sent) {
 }
 
 continuation::Received Seam::receive(std::string_view payload, std::string& out) {
-  continuation::Received const received =
-      is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out);
-  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
-  return received;
+  return noted(is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out),
+               reason_);
 }
 
 continuation::Received Seam::leg_ended(std::string& out) {
-  continuation::Received const received =
-      is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out);
-  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
-  return received;
+  return noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out), reason_);
 }
 
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
@@ -111,15 +116,11 @@ bool Seam::is_holding() const {
 }
 
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
-  continuation::Received const received = hand_off_->receive_new(payload, out);
-  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
-  return received;
+  return noted(hand_off_->receive_new(payload, out), reason_);
 }
 
 continuation::Received Seam::release(std::string& out) {
-  continuation::Received const received = hand_off_->release(out);
-  reason_ = received.progress == continuation::Progress::failed ? received.reason : reason_;
-  return received;
+  return noted(hand_off_->release(out), reason_);
 }
 
 void Seam::give_up(Refused why) {

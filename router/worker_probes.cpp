@@ -307,8 +307,8 @@ void WorkerProbes::count() const {
       ++counts[static_cast<std::size_t>(at - kKinds.begin())];
     }
     for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
-      parts_.metrics.workers_that_go_on(endpoint == Endpoint::chat ? "chat" : "completions",
-                                        word_for(kKinds[kind]), counts[kind]);
+      parts_.metrics.workers_that_go_on(continuation::name_of(endpoint), word_for(kKinds[kind]),
+                                        counts[kind]);
     }
   }
 }

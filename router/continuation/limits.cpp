@@ -45,16 +45,15 @@ void Suspects::forget_old(Time now) {
   }
 }
 
-void Suspects::note_death(std::uint64_t body, std::uint64_t worker, Time now) {
+void Suspects::note_death(std::uint64_t body, std::uint64_t death, Time now) {
   forget_old(now);
   auto const found = entries_.find(body);
   if (found == entries_.end()) {
-    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, worker, 1, now});
+    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, death, 1, now});
   } else {
     Entry& entry = *found->second;
-    bool const is_same = entry.worker == worker && now - entry.last < kOneDeath;
-    entry.deaths += is_same ? 0 : 1;
-    entry.worker = worker;
+    entry.deaths += entry.death == death ? 0 : 1;
+    entry.death = death;
     entry.last = now;
     by_age_.splice(by_age_.end(), by_age_, found->second);
   }
@@ -78,14 +77,21 @@ Suspects::Verdict Suspects::verdict(std::uint64_t body, Time now) {
   return found->second->deaths > 1 ? Verdict::poison : Verdict::suspect;
 }
 
-void RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time now) {
+std::uint64_t RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time now) {
   std::erase_if(deaths_, [now](Death const& death) { return now - death.at >= kManyWithin; });
-  bool const is_known = std::any_of(deaths_.begin(), deaths_.end(), [&](Death const& death) {
-    return death.pool == pool && death.worker == worker && now - death.at < Suspects::kOneDeath;
-  });
-  if (!is_known) {
-    deaths_.push_back({std::string(pool), worker, now});
+  Death noted{std::string(pool), worker, 0, now};
+  for (Death const& death : deaths_) {
+    if (death.worker == worker && now - death.at < kOneDeath) {
+      if (death.pool == pool) {
+        return death.number;
+      }
+      noted.number = death.number;  // it serves several models
+      noted.at = death.at;
+    }
   }
+  noted.number = noted.number == 0 ? ++last_number_ : noted.number;
+  deaths_.push_back(noted);
+  return noted.number;
 }
 
 bool RecentDeaths::are_many(std::string_view pool, Time now) const {

@@ -4,11 +4,13 @@
 //  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
 //     kills its engine must not go through the fleet.
 //  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was in
-//     flight at two is poison, also when its client sends it again. Requests of one body that die
-//     together with one engine have seen one death. An answer that comes to its end clears it.
-//  3. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
+//     flight at two is poison, also when its client sends it again. An answer that comes to its end
+//     clears it.
+//  3. Reports of one engine's end within kOneDeath are of one death, whoever makes them: requests
+//     of one body that die with it have seen one.
+//  4. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
 //     whole pool, so that a third death names the one that did it.
-//  4. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
+//  5. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
 //     slow fleet is not asked twice for everything.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
@@ -65,7 +67,6 @@ std::uint64_t hash_of_body(std::string_view body);
 class Suspects {
  public:
   static constexpr Time kSuspected = std::chrono::minutes(10);
-  static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine is back sooner
 
   explicit Suspects(std::size_t most = 4096) : most_(most) {}
 
@@ -74,7 +75,8 @@ class Suspects {
     suspect,  // it goes last, one a survivor at a time
     poison,   // 502, and not again
   };
-  void note_death(std::uint64_t body, std::uint64_t worker, Time now);
+  /// `death`: its number (RecentDeaths).
+  void note_death(std::uint64_t body, std::uint64_t death, Time now);
   void clear(std::uint64_t body);
   Verdict verdict(std::uint64_t body, Time now);
   std::size_t size() const { return by_age_.size(); }
@@ -82,7 +84,7 @@ class Suspects {
  private:
   struct Entry {
     std::uint64_t body = 0;
-    std::uint64_t worker = 0;  // of the last
+    std::uint64_t death = 0;  // the last
     unsigned deaths = 0;
     Time last{};
   };
@@ -96,19 +98,23 @@ class Suspects {
 /// The engines of each pool that have died lately.
 class RecentDeaths {
  public:
+  static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine is back sooner
   static constexpr Time kManyWithin = std::chrono::minutes(1);
 
-  /// `pool`: the model that its workers serve. Several requests may report one death.
-  void note(std::string_view pool, std::uint64_t worker, Time now);
+  /// `pool`: the model that its workers serve. Returns the number of the death, which others may
+  /// have reported before.
+  std::uint64_t note(std::string_view pool, std::uint64_t worker, Time now);
   bool are_many(std::string_view pool, Time now) const;
 
  private:
   struct Death {
     std::string pool;
     std::uint64_t worker = 0;
+    std::uint64_t number = 0;
     Time at{};
   };
-  std::vector<Death> deaths_;  // the oldest first, none of them older than kManyWithin
+  std::vector<Death> deaths_;  // one a pool, none of them older than kManyWithin
+  std::uint64_t last_number_ = 0;
 };
 
 /// It decides for all requests what may be sent a second time.

@@ -253,11 +253,25 @@ void read_flags(Request& request) {
 
 }  // namespace
 
-Endpoint endpoint_of(std::string_view name) {
-  if (name == "chat_completions") {
-    return Endpoint::chat;
+std::string_view name_of(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::completions:
+      return "completions";
+    case Endpoint::chat:
+      return "chat_completions";
+    case Endpoint::other:
+      break;
   }
-  return name == "completions" ? Endpoint::completions : Endpoint::other;
+  return {};
+}
+
+Endpoint endpoint_of(std::string_view name) {
+  for (Endpoint const known : {Endpoint::completions, Endpoint::chat}) {
+    if (name == name_of(known)) {
+      return known;
+    }
+  }
+  return Endpoint::other;
 }
 
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules) {

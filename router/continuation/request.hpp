@@ -25,6 +25,8 @@ enum class Endpoint : std::uint8_t { completions, chat, other };
 
 /// `name`: of relay::EndpointName.
 Endpoint endpoint_of(std::string_view name);
+/// The same name, as labels of metrics have it; of others: empty.
+std::string_view name_of(Endpoint endpoint);
 
 struct Request {
   Endpoint endpoint = Endpoint::other;

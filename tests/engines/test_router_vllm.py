@@ -195,7 +195,7 @@ def undisturbed(survivor, users):
 def wait_until_known(router, by, workers):
     """With `auto`: what they can, too, which is what a vLLM can."""
     wait_until(lambda: router.metric("lastcall_router_workers") == workers, "workers are known")
-    for endpoint in ENDPOINTS if by == "auto" else ():
+    for endpoint in ("completions", "chat_completions") if by == "auto" else ():
         labels = {"endpoint": endpoint, "by": "vllm_ids"}
         wait_until(lambda labels=labels: workers == router.metric(
             "lastcall_router_workers_going_on", **labels), f"they are found to take {labels}")

@@ -47,7 +47,7 @@ def test_a_worker_is_known_by_what_it_proves(router, engine, kind, chat, complet
     worker = engine(kind)
     one = router(worker.address, **AUTO)
     known(one, worker, chat, completions)
-    for endpoint, by in (("chat", chat), ("completions", completions)):
+    for endpoint, by in (("chat_completions", chat), ("completions", completions)):
         labels = {"endpoint": endpoint, "by": by}
         assert one.metric("lastcall_router_workers_going_on", **labels) == 1
     assert one.counts("lastcall_router_probes_total", 1, outcome="answered")
@@ -233,7 +233,8 @@ def test_a_reload_to_auto_asks_the_workers_that_are_there(router, engine):
 def test_many_workers_are_asked_some_at_a_time(router, engine):
     workers = [engine("text") for _ in range(40)]
     one = router(*(each.address for each in workers), **AUTO)
-    assert one.counts("lastcall_router_workers_going_on", 40, endpoint="chat", by="text")
+    assert one.counts(
+        "lastcall_router_workers_going_on", 40, endpoint="chat_completions", by="text")
 
 
 @pytest.mark.parametrize("by", ["text", "vllm_ids"])

@@ -246,18 +246,32 @@ TEST(Limits, A_body_that_was_there_at_two_deaths_is_poison_for_ten_minutes) {
 }
 
 TEST(Limits, An_engine_that_came_back_and_died_again_is_a_second_death) {
+  RecentDeaths deaths;
   Suspects suspects;
-  suspects.note_death(7, 1, 0ms);
-  suspects.note_death(7, 1, Suspects::kOneDeath);
-  EXPECT_EQ(suspects.verdict(7, Suspects::kOneDeath), Suspects::Verdict::poison);
+  auto const die = [&](Time now) { suspects.note_death(7, deaths.note("m", 1, now), now); };
+  die(0ms);
+  die(RecentDeaths::kOneDeath - 1ms);
+  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::suspect);
+  die(RecentDeaths::kOneDeath);
+  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::poison);
   suspects.clear(7);  // one of that body was answered
-  EXPECT_EQ(suspects.verdict(7, Suspects::kOneDeath), Suspects::Verdict::unknown);
+  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::unknown);
+}
+
+TEST(Deaths, Several_requests_report_one_whichever_models_they_are_of) {
+  RecentDeaths deaths;
+  std::uint64_t const one = deaths.note("m", 1, 0ms);
+  EXPECT_NE(deaths.note("m", 2, 0ms), one);
+  EXPECT_EQ(deaths.note("m", 1, 1s), one);
+  EXPECT_EQ(deaths.note("other", 1, 2s), one);  // the same worker serves both
+  EXPECT_FALSE(deaths.are_many("other", 2s));
+  EXPECT_NE(deaths.note("other", 1, RecentDeaths::kOneDeath), one);
 }
 
 TEST(Deaths, Two_in_a_pool_within_a_minute_are_many) {
   RecentDeaths deaths;
   deaths.note("m", 1, 0ms);
-  deaths.note("m", 1, Suspects::kOneDeath - 1ms);  // another request reports the same one
+  deaths.note("m", 1, RecentDeaths::kOneDeath - 1ms);  // another request reports the same one
   deaths.note("other", 2, 2s);
   EXPECT_FALSE(deaths.are_many("m", 2s));
   deaths.note("m", 2, 30s);
