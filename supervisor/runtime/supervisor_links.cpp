@@ -211,9 +211,12 @@ lifecycle::Duration Supervisor::server_outlives_engine() const {
 }
 
 /// An error of the engine may be its death where something would confirm that: the shim, or a check
-/// that fails outside of a stop.
+/// that fails outside of a stop. Where the death is known, its requests are cut in the next turn.
 bool Supervisor::engine_may_be_dying() const {
   lifecycle::Snapshot const now = core_.snapshot();
+  if (now.stop && now.stop->mode == lifecycle::StopMode::fatal) {
+    return true;
+  }
   bool const serves =
       now.phase > lifecycle::Phase::starting && now.phase < lifecycle::Phase::cleaning_up;
   bool const runs = now.engine == lifecycle::EngineState::running;

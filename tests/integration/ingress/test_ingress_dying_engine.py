@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from in_time import in_time
@@ -135,13 +136,13 @@ def is_watched(shim, pid):
     return False
 
 
-def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
+def with_core(world):
+    """A stream of an engine under `run` whose checks never fail, and the core that computes it."""
     listen = free_port()
     one = world(ingress={"listen": f"127.0.0.1:{listen}"}, health=SELDOM)
     one.ingress_port = listen
-    trace = one.path("trace")
-    one.run_engine("--core", "--core-death-unseen", "100", "--trace", trace, "--rate", "20",
-                   checks=[{"name": "engine"}])  # fmt: skip
+    one.run_engine("--core", "--core-death-unseen", "100", "--trace", one.path("trace"),
+                   "--rate", "20", checks=[{"name": "engine"}])  # fmt: skip
     user = client(one)
     body = {"model": "m", "max_tokens": 10_000, "stream": True}
     user.send(post("/v1/completions", json.dumps(body).encode()))
@@ -150,13 +151,38 @@ def test_the_shim_tells_the_cores_death_before_any_check_fails(world):
     wait_until(lambda: time.monotonic() > seen, "the core is no helper of a moment", patience=30)
     core = core_of(one.engine_port)
     wait_until(lambda: is_watched(one.process.pid, core), "the shim knows the core", patience=30)
-    os.kill(core, signal.SIGKILL)
+    return one, user, core
+
+
+def expect_death(one, user, core):
     last = user.rest()
     assert b'"type":"engine_dead"' in last and b"[DONE]" not in last, last
     assert one.process.wait(timeout=PATIENCE) == 1
     report = one.report()
-    assert report["detail"].startswith(f"VLLM::EngineCore, pid {core}, vanished 0."), report
+    assert report["detail"].startswith(f"VLLM::EngineCore, pid {core}, vanished "), report
     assert report["requests"]["engine_dead"] == 1
+
+
+def test_the_shim_reports_the_cores_death_before_any_check_fails(world):
+    one, user, core = with_core(world)
+    os.kill(core, signal.SIGKILL)
+    expect_death(one, user, core)
+
+
+def test_errors_that_are_read_with_the_report_of_the_death_are_reported_as_it(world):
+    """The stop has begun in that turn of the loop, and streams are cut in the next one."""
+    one, user, core = with_core(world)
+    with open(f"/proc/{core}/stat", encoding="ascii") as file:
+        server = int(file.read().rpartition(")")[2].split()[1])
+    supervisor = one.supervisor_pid()
+    os.kill(supervisor, signal.SIGSTOP)
+    os.kill(server, signal.SIGSTOP)  # until the shim has reported
+    os.kill(core, signal.SIGKILL)
+    one.wait_for_log("VLLM::EngineCore, process")
+    os.kill(server, signal.SIGCONT)
+    wait_until(lambda: '"end"' in Path(one.path("trace")).read_text(), "the errors were sent")
+    os.kill(supervisor, signal.SIGCONT)
+    expect_death(one, user, core)
 
 
 @pytest.fixture
