@@ -87,7 +87,7 @@ tsan_stages() {
     stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
   fi
   stage 'tsan: integration' sanitized tsan python_tests tsan integration \
-    tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
+    -m 'not plain_build' tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
     tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py \
     tests/integration/ingress/test_ingress_{threads,storm,ids,tunnels}.py \
     tests/integration/registries
