@@ -27,6 +27,21 @@ def test_with_an_ingress_the_service_sends_requests_to_it(helm, mode):
     assert port_of(pod, "engine", "http") == [8000]
 
 
+def test_the_notes_say_how_an_engine_is_not_reached_past_its_ingress(helm):
+    def says(*settings):
+        return "reaches an engine past it" in helm.notes("-f", VLLM, *sets(*settings))
+
+    assert says(INGRESS) and not says()
+    assert not says(INGRESS, "networkPolicy.enabled=true")
+    assert not says("config.ingress.upstream=unix:/sockets/engine.sock")
+
+
+def test_a_policy_admits_clients_to_the_ingress_and_nobody_to_the_engine(helm):
+    words = sets(INGRESS, "networkPolicy.enabled=true")
+    [rule] = helm.objects("-f", VLLM, *words)["NetworkPolicy"]["spec"]["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [8080]
+
+
 def test_an_ingress_listens_at_its_own_default(helm):
     objects = helm.objects("-f", VLLM, *sets(INGRESS))
     assert target(objects) == 8080

@@ -354,7 +354,8 @@ def one_address(stage):
     held = [ours.connect() for _ in range(5)]
     clients = 'lastcall_ingress_connections{side="client"}'
     wait_until(lambda: metric(ours.world, clients) == 5, "five are there")
-    answer, _ = ours.ask(request())
+    # Whatever it says of itself, and whoever is believed: a connection has its peer's address.
+    answer, _ = ours.ask(request("/v1/models", "X-Forwarded-For: 198.51.100.7"))
     for each in held:
         each.close()
     assert answer.final() == [503] and b"X-Lastcall-Reason: address" in answer.raw

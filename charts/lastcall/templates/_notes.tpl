@@ -43,6 +43,11 @@ The engine has to serve HTTP at port {{ int64 .Values.engine.port }} (engine.por
 {{- end }}
 {{- if include "lastcall-lib.hasIngress" . }}
 Clients connect to lastcall's ingress, port {{ include "lastcall-lib.ingressPort" . }} of the pods.
+{{- $upstream := get (.Values.config.ingress | default dict) "upstream" | toString }}
+{{- if not (or (.Values.networkPolicy | default dict).enabled (hasPrefix "unix:" $upstream)) }}
+Every pod of the cluster reaches an engine past it that listens at more than 127.0.0.1, control paths
+included: give the engine's command --host 127.0.0.1 or its like, or set networkPolicy.enabled.
+{{- end }}
 {{- end }}
 {{- if .Values.service.enabled }}
 The Service sends requests to port {{ include "lastcall.targetPort" . | replace "http" (int64 .Values.engine.port | toString) }}.

@@ -5,6 +5,7 @@ import os
 import socket
 import ssl
 import struct
+import subprocess
 import sys
 
 import pytest
@@ -212,6 +213,20 @@ def test_old_versions_and_other_protocols_are_refused(secure):
     other.set_alpn_protocols(["h2"])
     with pytest.raises((ssl.SSLError, OSError)):
         secure.client(other)
+
+
+def test_a_session_that_is_resumed_carries_no_early_data(secure, tmp_path):
+    """What comes with the greeting could be sent again by anybody who has recorded it."""
+    one = secure.start()
+    asked = get("/v1/../models")  # a 400 and a close, without the engine
+    (tmp_path / "request").write_bytes(asked)
+    words = ["openssl", "s_client", "-connect", f"127.0.0.1:{one.ingress_port}", "-tls1_3",
+             "-CAfile", secure.authority.certificate, "-ign_eof"]  # fmt: skip
+    for more in (["-sess_out", "s"], ["-sess_in", "s", "-early_data", "request"]):
+        done = subprocess.run([*words, *more], input=asked, capture_output=True, cwd=tmp_path,
+                              timeout=PATIENCE, check=False)  # fmt: skip
+        assert b"Max Early Data: 0" in done.stdout
+    assert b"Reused, TLSv1.3" in done.stdout and b"Early data was not sent" in done.stdout
 
 
 def test_a_switched_volume_is_read_anew_and_old_connections_stay(secure, engine):

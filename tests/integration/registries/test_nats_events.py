@@ -174,14 +174,15 @@ def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
         )
 
 
-@pytest.mark.parametrize("wrong", ["authority", "host"])
+@pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
 def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, wrong):
     authority = Authority(tmp_path)
     subject = "DNS:elsewhere.example" if wrong == "host" else "IP:127.0.0.1"
     certificate, key = authority.sign("server", subject)
     tls = authority.client_context()
     tls.check_hostname = False
-    server = natses(config=f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}\n', tls=tls)
+    secure = {"config": f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}\n', "tls": tls}
+    server = natses(**({} if wrong == "plain" else secure))
     (tmp_path / "other").mkdir()
     trusted = Authority(tmp_path / "other") if wrong == "authority" else authority
     subscriber = natses.subscribe(server)
