@@ -1,4 +1,4 @@
-"""How the metrics of the pods are found, what is alerted on, and what is drawn: off unless asked for."""
+"""How others find the metrics of the pods, what raises an alert, and what Grafana draws."""
 
 import json
 
@@ -51,8 +51,8 @@ def test_a_pod_monitor_finds_the_port_of_every_pod_with_lastcall(helm, workload,
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_service_monitor_finds_the_service_of_the_metrics_and_no_other(helm, workload):
-    words = (f"workload={workload}", WORKER, "router.enabled=true", "config.probes.listen=[::]:7999",
-             *monitor("serviceMonitor"))  # fmt: skip
+    words = (f"workload={workload}", WORKER, "router.enabled=true",
+             "config.probes.listen=[::]:7999", *monitor("serviceMonitor"))  # fmt: skip
     objects = objects_of(helm, *words)
     pods, others = templates_of(objects, workload)
     found = objects["ServiceMonitor", "x-lastcall-metrics"]

@@ -155,7 +155,8 @@ def test_the_notes_tell_where_requests_go(helm):
 def test_the_notes_name_the_status_page_where_pods_have_one(helm):
     notes = helm.notes("-f", DEMO)  # these values ask for it
     assert "http://localhost:7090/" in notes and "port-forward POD 7090" in notes
-    assert "port-forward POD 7999" in helm.notes("-f", DEMO, *sets("config.probes.listen=0.0.0.0:7999"))
+    moved = sets("config.probes.listen=0.0.0.0:7999")
+    assert "port-forward POD 7999" in helm.notes("-f", DEMO, *moved)
     for words in (("-f", VLLM), ("-f", DEMO, *sets("config.probes=null")),
                   ("-f", DEMO, *sets("config.probes.status_page=never"))):  # fmt: skip
         assert "port-forward" not in helm.notes(*words)
