@@ -1,5 +1,6 @@
 """What users of other charts expect, each off unless asked for."""
 
+import re
 import socket
 import subprocess
 import time
@@ -174,6 +175,29 @@ def test_an_autoscaler_takes_the_place_of_the_number(helm):
     metrics = [each["pods"]["metric"]["name"] for each in spec["metrics"]]
     table = (ROOT / "probes/metrics/metric_table.hpp").read_text()
     assert metrics and all(f'"{name}"' in table for name in metrics)
+
+
+def test_keda_scales_the_deployment_by_metrics_that_are_there(helm):
+    objects = helm.objects("-f", DEMO, "-f", CHART / "examples/autoscaling-keda.yaml")
+    assert "replicas" not in objects["Deployment"]["spec"]
+    spec = objects["ScaledObject"]["spec"]
+    name = objects["Deployment"]["metadata"]["name"]
+    assert spec["scaleTargetRef"] == {"name": name}  # a Deployment, where no kind is given
+    assert spec["minReplicaCount"] <= spec["maxReplicaCount"]
+    table = (ROOT / "probes/metrics/metric_table.hpp").read_text()
+    for trigger in spec["triggers"]:
+        query = trigger["metadata"]["query"]
+        metric, labels = re.fullmatch(r"sum\((\w+)\{(.*)\}\)", query).groups()
+        assert f'"{metric}"' in table and f'pod=~"{name}-.*"' in labels
+        assert trigger["type"] == "prometheus" and float(trigger["metadata"]["threshold"]) > 0
+
+
+def test_the_port_of_each_node_is_the_one_that_was_asked_for(helm):
+    words = sets("service.type=NodePort", "service.nodePort=30080")
+    spec = helm.objects("-f", DEMO, *words)["Service"]["spec"]
+    assert (spec["type"], [port["nodePort"] for port in spec["ports"]]) == ("NodePort", [30080])
+    [port] = helm.objects("-f", DEMO)["Service"]["spec"]["ports"]
+    assert "nodePort" not in port
 
 
 def test_only_the_named_reach_the_ports(helm):

@@ -167,6 +167,16 @@ def test_the_notes_tell_where_requests_go(helm):
     assert "The Service sends requests to port 8000" in notes
 
 
+def test_the_notes_name_the_status_page_where_pods_have_one(helm):
+    notes = helm.notes("-f", DEMO)  # these values ask for it
+    assert "http://localhost:7090/" in notes and "port-forward POD 7090" in notes
+    moved = sets("config.probes.listen=0.0.0.0:7999")
+    assert "port-forward POD 7999" in helm.notes("-f", DEMO, *moved)
+    for words in (("-f", VLLM), ("-f", DEMO, *sets("config.probes=null")),
+                  ("-f", DEMO, *sets("config.probes.status_page=never"))):  # fmt: skip
+        assert "port-forward" not in helm.notes(*words)
+
+
 UNKNOWN = "nobody knows what is in flight"
 
 

@@ -215,7 +215,9 @@ down() {
   for name in containerd anchor; do kill -9 "$(cat "$node/$name.pid")" || true; done
   ip netns del "$netns" || true
   if [[ -n $marks ]]; then xargs rm -f <<<"$marks"; fi
-  find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} \;
+  # Another cluster of this machine may have its own further below, which stay.
+  find /sys/fs/cgroup/kubepods /sys/fs/cgroup/*/kubepods -depth -type d -exec rmdir {} \; \
+    2>/dev/null || true
   rm -rf "$node"
 }
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", "build/dev")).resolve()
 LASTCALL = BUILD / "supervisor/cli/lastcall"
@@ -37,6 +38,41 @@ def test_standard_input_goes_to_standard_output():
     back, said = inject("--uninject", stdin=text)
     assert back == POD
     assert said == "lastcall inject: taken out of Pod/p\n"
+
+
+WORKLOADS = {
+    "v1 Pod": "",
+    "v1 PodTemplate": "template",
+    "apps/v1 Deployment": "spec.template",
+    "apps/v1 StatefulSet": "spec.template",
+    "apps/v1 DaemonSet": "spec.template",
+    "apps/v1 ReplicaSet": "spec.template",
+    "v1 ReplicationController": "spec.template",
+    "batch/v1 Job": "spec.template",
+    "batch/v1 CronJob": "spec.jobTemplate.spec.template",
+    "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet": "spec.leaderWorkerTemplate.leaderTemplate",
+    "argoproj.io/v1alpha1 Rollout": "spec.template",
+}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_each_kind_has_its_pod_where_kubernetes_looks_for_it(workload):
+    version, kind = workload.split()
+    steps = WORKLOADS[workload].split(".") if WORKLOADS[workload] else []
+    pod = {"spec": {"containers": [{"name": "engine", "image": "vllm", "command": ["vllm"]}]}}
+    for step in reversed(steps):
+        pod = {step: pod}
+    text = yaml.safe_dump({"apiVersion": version, "kind": kind, "metadata": {"name": "w"}, **pod})
+    made, said = inject(stdin=text)
+    assert said == f"lastcall inject: injected into {kind}/w\n"
+    found = yaml.safe_load(made)
+    for step in steps:
+        found = found[step]
+    names = [each["name"] for each in found["spec"]["initContainers"]]
+    assert names == ["lastcall-install", "lastcall"]
+    assert "lastcall.dev/injected" in found["metadata"]["annotations"]
+    assert inject(stdin=made)[0] == made
+    assert inject("--uninject", stdin=made)[0] == text
 
 
 def test_what_is_not_meant_comes_out_byte_for_byte():
