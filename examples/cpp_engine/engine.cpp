@@ -1,7 +1,7 @@
 // A server that streams tokens over HTTP from one poll() loop, and takes part in its own clean
 // stop.
 //
-// lastcall's parts are marked with (1) to (5); the rest is there so that it serves something:
+// lastcall's parts are marked with (1) to (6); the rest is there so that it serves something:
 //   POST /v1/completions {"max_tokens": N}   N tokens as server-sent events, one every 20 ms
 //   GET /health                              200
 #include <cerrno>
@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@
 
 #include <lastcall/client.hpp>
 #include <lastcall/errors.hpp>
+#include <lastcall/outgoing.hpp>
+#include <lastcall/stop_channel.hpp>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -54,6 +57,7 @@ struct Connection {
   std::string input;
   std::string output;
   std::optional<lastcall::RequestContext> request;
+  std::unique_ptr<lastcall::StoppableCalls::Call> stoppable;
   bool may_run = false;
   bool is_last = false;  // close when all is written
   long tokens_left = 0;
@@ -138,7 +142,11 @@ class Engine {
     if (one.input.compare(0, 4, "POST") == 0) {
       return begin(fd, one);
     }
-    one.output += answer("200 OK", "{}", "");
+    // (6) A tier that has called this one stops its call.
+    bool const is_stop = one.input.compare(0, 7, "DELETE ") == 0 &&
+                         calls_.stop(one.input.substr(7, one.input.find(' ', 7) - 7));
+    one.output += is_stop ? "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+                          : answer("200 OK", "{}", "");
     one.is_last = true;
   }
 
@@ -149,6 +157,8 @@ class Engine {
     what.endpoint = "completions";
     what.stream = true;
     what.id = after(one.input, "X-Request-Id").value_or("");
+    what.root = lastcall::id_from_header(after(one.input, "X-Lastcall-Root").value_or(""));
+    what.parent_id = lastcall::id_from_header(after(one.input, "X-Lastcall-Parent").value_or(""));
     // (3) A supervisor that drains, or is full, refuses it; without one it may run at once.
     auto const decided = [this, fd](lastcall::RequestContext const& request,
                                     lastcall::Admission const& admission) {
@@ -163,6 +173,8 @@ class Engine {
     };
     try {
       one.request = client_.begin_admitted(what, decided);
+      one.stoppable = std::make_unique<lastcall::StoppableCalls::Call>(
+          calls_, after(one.input, "X-Lastcall-Channel").value_or(""), *one.request);
     } catch (std::invalid_argument const& problem) {  // the id is live, or none
       one.output +=
           answer("400 Bad Request", std::string("{\"error\":\"") + problem.what() + "\"}", "");
@@ -235,6 +247,7 @@ class Engine {
   }
 
   lastcall::Client client_;
+  lastcall::StoppableCalls calls_;
   int listening_ = -1;
   std::map<int, Connection> connections_;
 };

@@ -62,15 +62,20 @@ struct AbortOnStop::Shared {
 };
 
 AbortOnStop::AbortOnStop(RequestContext context, std::function<void()> abort)
-    : context_(std::move(context)),
-      shared_(std::make_shared<Shared>()),
-      callback_((shared_->abort = std::move(abort),
-                 context_.on_stop([shared = shared_](RequestContext const&) {
-                   std::lock_guard const lock(shared->running);
-                   if (shared->abort) {
-                     shared->abort();
-                   }
-                 }))) {}
+    : AbortOnStop(std::move(context), std::move(abort), At::stop) {}
+
+AbortOnStop::AbortOnStop(RequestContext context, std::function<void()> abort, At at)
+    : context_(std::move(context)), shared_(std::make_shared<Shared>()), callback_([&] {
+        shared_->abort = std::move(abort);
+        RequestContext::Callback call = [shared = shared_](RequestContext const&) {
+          std::lock_guard const lock(shared->running);
+          if (shared->abort) {
+            shared->abort();
+          }
+        };
+        return at == At::stop ? context_.on_stop(std::move(call))
+                              : context_.on_kill(std::move(call));
+      }()) {}
 
 AbortOnStop::~AbortOnStop() {
   context_.forget(callback_);

@@ -239,6 +239,7 @@ def test_install_puts_everything_in_its_place(tmp_path):
         "include/lastcall/errors.hpp",
         "include/lastcall/outgoing.hpp",
         "include/lastcall/request_context.hpp",
+        "include/lastcall/stop_channel.hpp",
         "include/lastcall/words.hpp",
         "lib/cmake/lastcall/lastcallConfig.cmake",
         "lib/cmake/lastcall/lastcallConfigVersion.cmake",

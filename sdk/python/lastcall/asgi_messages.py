@@ -335,12 +335,12 @@ class Outbox:
         self._bytes_sent += len(data)
         has_done = _DONE.search(data) is not None
         self._is_done = self._is_done or has_done
-        last = data.rstrip(b"\r\n")
-        if last:
+        ends_with_it = has_done and data.rstrip(b"\r\n").endswith(b"[DONE]")
+        if self._ends_with_done and data.strip(b"\r\n"):
             self._ends_with_done = False
         await self._body(data, more)
-        if has_done:  # not before the server has taken it
-            self._ends_with_done = last.endswith(b"[DONE]")
+        if ends_with_it:  # not before the server has taken it
+            self._ends_with_done = True
         self._on_progress()
 
     def _before_error(self, data: bytes) -> int:

@@ -1,4 +1,4 @@
-"""What a user of the Python package `openai` sees of a refusal and of a cut, as the docs have it."""
+"""What a user of the Python package `openai` sees of a refusal and of a cut: docs/ingress.md."""
 
 import json
 import os
@@ -13,7 +13,8 @@ from serve_world import BUILD
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.abspath(os.path.join(BUILD, "../tools/openai-python"))
-FIRST = b'{"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"one"}}]}'
+FIRST = (b'{"id":"1","object":"chat.completion.chunk",'
+         b'"choices":[{"index":0,"delta":{"content":"one"}}]}')  # fmt: skip
 
 
 @pytest.fixture(scope="module")

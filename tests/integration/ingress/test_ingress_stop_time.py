@@ -3,9 +3,11 @@
 import os
 import signal
 
+import pytest
 from ports import free_port
 from raw_engine import chunk, stream
 from serve_peer import PATIENCE, wait_until
+from serve_stream import Stream
 from serve_world import SLEEPER
 
 
@@ -36,6 +38,22 @@ def test_a_stop_while_starting_drains_a_stream_that_is_in_flight(world, engine):
     assert report["requests"]["completed"] == 1
     assert report["phases"]["draining"]["outcome"] == "completed"
     assert report["stopped_in_starting"] is False
+
+
+@pytest.mark.parametrize("reserve", ["0s", "100ms"])
+def test_streams_are_told_before_their_engine_ends_however_short_the_reserve(world, reserve):
+    engine, listen = free_port(), free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{listen}", "upstream": f"127.0.0.1:{engine}"},
+                shutdown={"grace_period": "6s", "cleanup_reserve": reserve})  # fmt: skip
+    one.run_engine("--rate", "50", port=engine)  # its TERM cuts what runs
+    streams = [Stream(listen, 100_000) for _ in range(4)]
+    wait_until(lambda: all("data: " in each.text for each in streams), "they run")
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    for text in (each.finished() for each in streams):
+        last = text.rpartition("event: error")[2]
+        assert '"type":"migrated"' in last and '"reason":"grace_timeout"' in last, text[-500:]
+    assert one.report()["requests"]["migrated"] == 4
 
 
 def test_a_container_that_is_killed_in_its_stop_had_no_time_left_and_did_not_fail(world, engine):

@@ -16,6 +16,7 @@ SOURCE = r"""
 
 #include <lastcall/client.hpp>
 #include <lastcall/errors.hpp>
+#include <lastcall/stop_channel.hpp>
 
 void say(std::string_view text) {
   std::printf("%s\n", std::string(text.substr(0, 40)).c_str());

@@ -1,5 +1,6 @@
 """examples/cpp_engine, built as its users build it: against an installed SDK, in both ways."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -11,6 +12,9 @@ from asgi_world import ROOT, Call, ask, metric, wait_until_live
 from cpp_build import call, settings
 from ports import free_port
 from serve_peer import PATIENCE, wait_until
+
+import lastcall
+from lastcall.remote import Endpoint
 
 EXAMPLE = os.path.join(ROOT, "examples", "cpp_engine")
 
@@ -80,6 +84,31 @@ def test_it_streams_is_cancelled_notices_clients_that_leave_and_drains(engine):
     assert broken and (last.error()["type"], last.error()["retryable"]) == ("migrated", True)
     assert one.process.wait(PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 1
+
+
+def test_a_stop_of_a_tier_above_is_a_stop_and_a_closed_connection_a_kill(engine):
+    """The tier above is one of the Python SDK."""
+    one = engine
+
+    async def one_token(parent, then):
+        called = Endpoint("dynamo.decode.completions", urls=[f"http://127.0.0.1:{one.engine_port}"])
+        stream = await called.generate({"max_tokens": 10**6}, context=parent)
+        await asyncio.to_thread(
+            wait_until, lambda: one.operator().ask("requests")["requests"], "it runs"
+        )
+        [request] = one.operator().ask("requests")["requests"]
+        assert (request["root"], request["id"]) == ("user", stream.context.id())
+        then()
+        with pytest.raises(lastcall.Cancelled):
+            async for _ in stream:
+                pass
+
+    for mode, reason in (("stop", "parent"), ("kill", "client_disconnect")):
+        parent = lastcall.Context("caller", root="user")
+        asyncio.run(one_token(parent, getattr(parent, mode)))
+        wait_until(lambda r=reason: metric(one, "lastcall_cancels_total", reason=r) == 1)
+        wait_until(lambda: not one.operator().ask("requests")["requests"], "it has ended")
+    assert metric(one, "lastcall_cancels_total") == 2
 
 
 def test_it_survives_a_restart_of_the_supervisor(engine):

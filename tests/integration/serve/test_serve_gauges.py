@@ -1,11 +1,14 @@
 """Engines that know nothing of lastcall: what is in flight is read from their own gauges."""
 
 import signal
+import sys
 
 import pytest
 from in_time import unless_late
+from ports import free_port
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import Stream, call
+from serve_world import ENGINE_SIM
 
 
 @pytest.fixture
@@ -96,6 +99,24 @@ def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged, 
     assert "t19" in text and "[DONE]" in text
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
     assert report["phases"]["draining"]["ms"] >= 2_000
+
+
+def test_beside_its_engine_too_a_request_in_its_first_prefill_is_finished(world):
+    port = free_port()
+    one = world(engine={"kind": "vllm", "url": f"http://127.0.0.1:{port}",
+                        "metrics": {"refresh": "200ms"}},
+                shutdown={"grace_period": "60s", "drain_unknown": "30s"})  # fmt: skip
+    one.engine_port = port
+    one.serve()
+    shim = one.shim(sys.executable, ENGINE_SIM, "--port", str(port), "--kind", "vllm",
+                    "--late-gauges", "--prefill", "4", "--rate", "40")  # fmt: skip
+    one.wait_for_log('"phase begun","phase":"serving"')
+    stream = in_first_prefill(one)
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=2 * PATIENCE) == 0
+    assert "[DONE]" in stream.finished()
+    wait_until(one.reports, "the report")
+    assert (outcome_of(one.report()), one.report()["in_flight"]) == ("completed", "gauges")
 
 
 def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauged):

@@ -70,9 +70,8 @@ def test_a_shim_whose_user_may_not_connect_says_why_and_its_stop_is_code_1(world
         one.wait_for_log("no shim is connected to")
         one.wrapped = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
         shim = one.shim(*SLEEPER, options=("--supervisor-timeout", "50ms"))
-        one.wait_for_log(
-            f"the supervisor at {one.socket} answers with error \"not_allowed\", asked as uid 65534"
-        )
+        refusal = 'answers with error "not_allowed", asked as uid 65534'
+        one.wait_for_log(f"the supervisor at {one.socket} {refusal}")
         one.wait_for_log("starting it without")
         assert one.status()["engine"]["shim_missing"] is True
         said = "refused a connection of uid 65534, which ipc.allow_uids does not list"

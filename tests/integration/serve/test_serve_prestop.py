@@ -11,6 +11,7 @@ import pytest
 from hostile_heads import each_is_answered
 from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, TOKEN, PrestopWorld
 from serve_peer import PATIENCE, PeerError, wait_until
+from serve_stream import Stream, call
 from serve_world import LASTCALL
 
 
@@ -80,6 +81,26 @@ def test_evidence_in_the_drain_lets_a_call_outlive_a_container_restart(prestop):
     assert world.status()["prestop"]["returns_within_ms"] > 5000
     end(peer)
     assert call.result()["why"] == "drained"
+
+
+def test_a_call_is_held_by_a_request_that_the_gauges_do_not_show_yet(prestop):
+    """Its prefill started from idle: only a token of our own proves that nothing is left."""
+    world = prestop(shutdown={"grace_period": "60s", "drain_unknown": "30s"},
+                    engine={"metrics": {"refresh": "200ms"}})  # fmt: skip
+    world.begin("--late-gauges", "--prefill", "4", "--rate", "40")
+    stream = Stream(world.engine_port, 20)
+    state = lambda: call(world.engine_port, "GET", "/sim/state")  # noqa: E731
+    wait_until(lambda: state()["running"] == 1, "its prefill")
+    world.call(SUPERVISOR_HOOK).result()
+    body = world.call().result()
+    assert body["why"] == "drained" and body["held_ms"] >= 2_000
+    world.end_engine()
+    text = stream.finished()
+    assert "t19" in text and "[DONE]" in text
+    world.supervisor.terminate()
+    assert world.supervisor.wait(PATIENCE) == 0
+    report = world.report()
+    assert report["in_flight"] == "gauges" and "in_flight_at_end" not in report
 
 
 def test_a_call_returns_at_the_reserve_however_long_requests_run(prestop):

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <lastcall/curl.hpp>
 #include <lastcall/outgoing.hpp>
+#include <lastcall/stop_channel.hpp>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -70,10 +71,51 @@ TEST(AbortOnStop, Never_calls_once_it_is_gone_whatever_the_moment) {
   }
 }
 
+TEST(AbortOnKill, Is_not_called_by_a_stop) {
+  RequestContext const context;
+  int calls = 0;
+  AbortOnKill const abort(context, [&] { ++calls; });
+  context.stop();
+  EXPECT_EQ(calls, 0);
+  context.kill();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(StoppableCalls, A_delete_of_its_path_stops_a_call_as_long_as_it_lives) {
+  StoppableCalls calls;
+  StopChannel const channel, other;
+  RequestContext const context;
+  {
+    StoppableCalls::Call const call(calls, channel.header().second, context);
+    StoppableCalls::Call const again(calls, channel.header().second, RequestContext());
+    for (std::string const& path : {other.path(), channel.path() + "0", std::string("/v1/models"),
+                                    std::string("/lastcall/calls/"), std::string()}) {
+      EXPECT_FALSE(calls.stop(path)) << path;
+    }
+    EXPECT_FALSE(context.is_stopped());
+    EXPECT_TRUE(calls.stop(channel.path()));
+    EXPECT_TRUE(context.is_stopped() && !context.is_killed());
+    EXPECT_EQ(context.reason(), Reason::parent);
+    EXPECT_TRUE(calls.stop(channel.path())) << "it lives";
+  }
+  EXPECT_FALSE(calls.stop(channel.path()));
+}
+
+TEST(StoppableCalls, What_could_be_guessed_stops_nothing) {
+  StoppableCalls calls;
+  for (std::string const& secret : {std::string(), std::string(31, 'a'), std::string(257, 'a'),
+                                    std::string(32, '/'), std::string(40, '\xC3')}) {
+    RequestContext const context;
+    StoppableCalls::Call const call(calls, secret, context);
+    EXPECT_FALSE(calls.stop("/lastcall/calls/" + secret));
+    EXPECT_FALSE(context.is_stopped());
+  }
+}
+
 /// Another tier that begins a stream and then waits until its caller leaves.
 class OtherTier {
  public:
-  OtherTier() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  OtherTier() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -102,6 +144,14 @@ class OtherTier {
       }
       head += more;
     }
+    return head;
+  }
+  /// The head of a call that comes while the first one goes on, which is answered by `answer`.
+  std::string accept_beside(std::string_view answer) {
+    Descriptor call = std::move(caller_);
+    std::string head = accept();
+    say(answer);
+    caller_ = std::move(call);
     return head;
   }
   void say(std::string_view text) const {
@@ -133,8 +183,9 @@ std::size_t keep(char* data, std::size_t, std::size_t size, void* answer) {
 
 /// One call with everything that belongs to it.
 struct CurlCall {
-  CurlCall(std::string const& url, RequestContext const& context, curl_slist* own = nullptr)
-      : headers(add_ids(own, context)) {
+  CurlCall(std::string const& url, RequestContext const& context, curl_slist* own = nullptr,
+           StopChannel const* channel = nullptr)
+      : headers(add_ids(own, context, channel)) {
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep);
@@ -194,6 +245,76 @@ TEST(CurlCalls, A_stop_closes_the_connection_in_the_stream_and_before_the_answer
     other.join();
     EXPECT_EQ(calls.perform(call.easy, context), CURLE_ABORTED_BY_CALLBACK) << "it is not made";
   }
+}
+
+constexpr std::string_view kNoContent = "HTTP/1.1 204 No Content\r\n\r\n";
+constexpr std::string_view kNotFound = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+
+struct ByChannel : testing::Test {
+  ByChannel() { curl_easy_setopt(call.easy, CURLOPT_COPYPOSTFIELDS, "{}"); }
+
+  /// The call is made, and stopped when its first token has come.
+  void make_and_stop() {
+    std::string const head = tier.accept();
+    EXPECT_EQ(head.rfind("POST /v1/completions?x=1 ", 0), 0U) << head;
+    EXPECT_NE(head.find("X-Lastcall-Channel: " + channel.header().second + "\r\n"),
+              std::string::npos);
+    tier.say(kBegins);
+    context.stop(Reason::operator_);
+  }
+
+  OtherTier tier;
+  RequestContext context{"r"};
+  StopChannel channel;
+  CurlCall call{tier.url() + "?x=1", context, nullptr, &channel};
+  CurlCalls calls{[](CURL* stop) { curl_easy_setopt(stop, CURLOPT_NOPROXY, "*"); }};
+};
+
+TEST_F(ByChannel, A_stop_is_sent_and_what_still_comes_is_delivered) {
+  std::thread other([&] {
+    make_and_stop();
+    std::string const stop = tier.accept_beside(kNoContent);
+    EXPECT_EQ(stop.rfind("DELETE " + channel.path() + " HTTP/1.1\r\n", 0), 0U) << stop;
+    EXPECT_EQ(stop.find("Content-Length"), std::string::npos) << stop;
+    tier.say("7\r\ntoken 2\r\n0\r\n\r\n");
+  });
+  EXPECT_EQ(calls.perform(call.easy, context, &channel), CURLE_ABORTED_BY_CALLBACK);
+  EXPECT_EQ(call.answer, "token 1token 2");
+  other.join();
+  EXPECT_EQ(calls.perform(call.easy, context, &channel), CURLE_ABORTED_BY_CALLBACK);
+}
+
+TEST_F(ByChannel, A_stop_that_is_not_taken_closes_the_connection) {
+  std::thread other([&] {
+    make_and_stop();
+    tier.accept_beside(kNotFound);
+    EXPECT_TRUE(tier.has_been_left());
+  });
+  EXPECT_EQ(calls.perform(call.easy, context, &channel), CURLE_ABORTED_BY_CALLBACK);
+  EXPECT_EQ(call.answer, "token 1");
+  other.join();
+}
+
+TEST_F(ByChannel, A_kill_after_a_stop_closes_the_connection) {
+  std::thread other([&] {
+    make_and_stop();
+    tier.accept_beside(kNoContent);
+    context.kill(Reason::operator_);
+    EXPECT_TRUE(tier.has_been_left());
+  });
+  EXPECT_EQ(calls.perform(call.easy, context, &channel), CURLE_ABORTED_BY_CALLBACK);
+  other.join();
+}
+
+TEST_F(ByChannel, A_call_that_nobody_stops_ends_as_always) {
+  std::thread other([&] {
+    tier.accept();
+    tier.say(kBegins);
+    tier.say("0\r\n\r\n");
+  });
+  EXPECT_EQ(calls.perform(call.easy, context, &channel), CURLE_OK);
+  EXPECT_EQ(call.answer, "token 1");
+  other.join();
 }
 
 TEST(CurlCalls, What_fails_by_itself_says_so) {

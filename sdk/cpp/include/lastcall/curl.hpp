@@ -2,10 +2,13 @@
 //
 //   lastcall::CurlCalls calls;  // once a thread: it keeps connections
 //
-//   curl_slist* headers = lastcall::add_ids(nullptr, context);
+//   lastcall::StopChannel channel;  // of this call
+//   curl_slist* headers = lastcall::add_ids(nullptr, context, &channel);
 //   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-//   CURLcode result = calls.perform(easy, context);  // CURLE_ABORTED_BY_CALLBACK: it was cut
+//   CURLcode result = calls.perform(easy, context, &channel);  // CURLE_ABORTED_BY_CALLBACK: cut
 //   curl_slist_free_all(headers);
+//
+// Without a channel a stop closes the connection, which is a kill on the other side.
 //
 // This header alone: the program links libcurl, 7.68 or newer. A program that drives a
 // curl_multi of its own takes AbortOnStop with curl_multi_wakeup() as these lines do.
@@ -14,20 +17,31 @@
 // docs/ipc.md, 'Across pods'.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <curl/curl.h>
 #include <lastcall/outgoing.hpp>
+#include <lastcall/stop_channel.hpp>
 #include <strings.h>
 
 namespace lastcall {
 
-/// Appends the headers of outgoing_headers() that the list does not have; returns the list, as
-/// curl_slist_append() does. std::bad_alloc: no memory, and the list is as long as it was by then.
-inline curl_slist* add_ids(curl_slist* list, RequestContext const& context) {
-  for (auto const& [name, value] : outgoing_headers(context)) {
+/// Appends the headers of outgoing_headers() that the list does not have, and the channel's;
+/// returns the list, as curl_slist_append() does. std::bad_alloc: no memory, and the list is as
+/// long as it was by then.
+inline curl_slist* add_ids(curl_slist* list, RequestContext const& context,
+                           StopChannel const* channel = nullptr) {
+  std::vector<std::pair<std::string, std::string>> headers = outgoing_headers(context);
+  if (channel != nullptr) {
+    headers.push_back(channel->header());
+  }
+  for (auto const& [name, value] : headers) {
     bool is_there = false;
     for (curl_slist const* each = list; each != nullptr; each = each->next) {
       is_there = is_there ||
@@ -47,8 +61,10 @@ inline curl_slist* add_ids(curl_slist* list, RequestContext const& context) {
 
 class CurlCalls {
  public:
-  /// std::bad_alloc: libcurl has no memory.
-  CurlCalls() : multi_(curl_multi_init()) {
+  /// `prepare` gives each stop the settings that it needs to reach the server of its call, such as
+  /// a proxy, credentials, an authority. std::bad_alloc: libcurl has no memory.
+  explicit CurlCalls(std::function<void(CURL*)> prepare = nullptr)
+      : prepare_(std::move(prepare)), multi_(curl_multi_init()) {
     if (multi_ == nullptr) {
       throw std::bad_alloc();
     }
@@ -58,36 +74,124 @@ class CurlCalls {
   CurlCalls& operator=(CurlCalls const&) = delete;
 
   /// As curl_easy_perform(), until the context stops: then the connection is closed at once and
-  /// the result is CURLE_ABORTED_BY_CALLBACK. A context that is stopped already makes no call.
-  CURLcode perform(CURL* easy, RequestContext const& context) {
+  /// the result is CURLE_ABORTED_BY_CALLBACK. With a channel that the other side takes the stop by,
+  /// that is so at a kill, and after a stop what still comes is delivered before that result. A
+  /// context that is stopped already makes no call.
+  CURLcode perform(CURL* easy, RequestContext const& context,
+                   StopChannel const* channel = nullptr) {
     if (context.is_stopped() || curl_multi_add_handle(multi_, easy) != CURLM_OK) {
       return context.is_stopped() ? CURLE_ABORTED_BY_CALLBACK : CURLE_FAILED_INIT;
     }
-    CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+    Call call{easy, context, channel};
     {
-      AbortOnStop const wakes(context, [this] { curl_multi_wakeup(multi_); });
-      int running = 1;
-      while (running != 0 && !context.is_stopped()) {
-        if (curl_multi_perform(multi_, &running) != CURLM_OK ||
-            (running != 0 && curl_multi_poll(multi_, nullptr, 0, kPollMs, nullptr) != CURLM_OK)) {
-          result = CURLE_RECV_ERROR;
+      auto const wake = [this] { curl_multi_wakeup(multi_); };
+      AbortOnStop const stop_wakes(context, wake);
+      AbortOnKill const kill_wakes(context, wake);
+      while (!call.is_done && !is_cut(call)) {
+        int running = 0;
+        if (curl_multi_perform(multi_, &running) != CURLM_OK) {
+          call.result = CURLE_RECV_ERROR;
+          break;
+        }
+        read_news(call);
+        if (!call.is_done && !call.stop_was_refused &&
+            curl_multi_poll(multi_, nullptr, 0, kPollMs, nullptr) != CURLM_OK) {
+          call.result = CURLE_RECV_ERROR;
           break;
         }
       }
     }
-    int left = 0;
-    while (CURLMsg const* const message = curl_multi_info_read(multi_, &left)) {
-      if (message->msg == CURLMSG_DONE && message->easy_handle == easy) {
-        result = message->data.result;
-      }
+    if (call.stop != nullptr) {
+      curl_multi_remove_handle(multi_, call.stop.get());
     }
     curl_multi_remove_handle(multi_, easy);  // closes the connection of a call that is not done
-    return result;
+    bool const was_stopped = channel != nullptr && context.is_stopped();  // it must not look whole
+    return was_stopped ? CURLE_ABORTED_BY_CALLBACK : call.result;
   }
 
  private:
-  static constexpr int kPollMs = 1000;  // at most; libcurl's own timers come first
+  static constexpr int kPollMs = 1000;         // at most; libcurl's own timers come first
+  static constexpr long kStopWithinMs = 1000;  // for the other side to take a stop
 
+  struct Cleanup {
+    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  };
+  struct Call {
+    CURL* easy;
+    RequestContext const& context;
+    StopChannel const* channel;
+    CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+    bool is_done = false;
+    std::unique_ptr<CURL, Cleanup> stop{};  // the DELETE, once it was sent
+    bool stop_was_refused = false;
+  };
+
+  /// Begins to send a stop where it is time to.
+  bool is_cut(Call& call) {
+    if (!call.context.is_stopped()) {
+      return false;
+    }
+    if (call.channel == nullptr || call.context.is_killed() || call.stop_was_refused) {
+      return true;
+    }
+    return call.stop == nullptr && !send_stop(call);
+  }
+
+  bool send_stop(Call& call) {
+    call.stop.reset(curl_easy_init());
+    return call.stop != nullptr && aim(call.stop.get(), call.easy, *call.channel) &&
+           curl_multi_add_handle(multi_, call.stop.get()) == CURLM_OK;
+  }
+
+  void read_news(Call& call) {
+    int left = 0;
+    while (CURLMsg const* const message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) {
+        continue;
+      }
+      if (message->easy_handle == call.easy) {
+        call.result = message->data.result;
+        call.is_done = true;
+      } else {
+        long status = 0;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
+        call.stop_was_refused = message->data.result != CURLE_OK || status != kStopTaken;
+      }
+    }
+  }
+
+  static std::size_t drop(char*, std::size_t size, std::size_t count, void*) {
+    return size * count;
+  }
+
+  /// At the server of the call.
+  bool aim(CURL* stop, CURL* easy, StopChannel const& channel) const {
+    char const* url = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);
+    CURLU* const place = curl_url();
+    char* target = nullptr;
+    if (url != nullptr && curl_url_set(place, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_set(place, CURLUPART_PATH, channel.path().c_str(), 0) == CURLUE_OK &&
+        curl_url_set(place, CURLUPART_QUERY, nullptr, 0) == CURLUE_OK &&
+        curl_url_set(place, CURLUPART_FRAGMENT, nullptr, 0) == CURLUE_OK) {
+      curl_url_get(place, CURLUPART_URL, &target, 0);
+    }
+    curl_url_cleanup(place);
+    if (target == nullptr) {
+      return false;
+    }
+    if (prepare_) {
+      prepare_(stop);
+    }
+    curl_easy_setopt(stop, CURLOPT_URL, target);
+    curl_free(target);
+    curl_easy_setopt(stop, CURLOPT_CUSTOMREQUEST, "DELETE");
+    curl_easy_setopt(stop, CURLOPT_TIMEOUT_MS, kStopWithinMs);
+    curl_easy_setopt(stop, CURLOPT_WRITEFUNCTION, drop);
+    return true;
+  }
+
+  std::function<void(CURL*)> const prepare_;
   CURLM* const multi_;
 };
 

@@ -2,8 +2,9 @@
 //
 // A worker that calls another one sends outgoing_headers() along and makes the call while an
 // AbortOnStop lives. When the request is cancelled here, the call is cut and its connection closes;
-// that is how the other side is notified, on whatever pod it runs. <lastcall/curl.hpp> does both
-// for libcurl.
+// that is how the other side is notified, on whatever pod it runs: it is a kill there. A stop
+// stays one where it goes by a StopChannel (<lastcall/stop_channel.hpp>), and AbortOnKill cuts.
+// <lastcall/curl.hpp> does all of it for libcurl.
 //
 // Rules:
 //  1. A call has an id of its own, CALLER/N: the caller's may be live on the other side too.
@@ -43,12 +44,23 @@ class AbortOnStop {
   AbortOnStop(AbortOnStop const&) = delete;
   AbortOnStop& operator=(AbortOnStop const&) = delete;
 
+ protected:
+  enum class At { stop, kill };
+  AbortOnStop(RequestContext context, std::function<void()> abort, At at);
+
  private:
   struct Shared;
 
   RequestContext const context_;
   std::shared_ptr<Shared> const shared_;
   RequestContext::CallbackId const callback_;
+};
+
+/// The same, and a stop alone does not call `abort`.
+class AbortOnKill : public AbortOnStop {
+ public:
+  AbortOnKill(RequestContext context, std::function<void()> abort)
+      : AbortOnStop(std::move(context), std::move(abort), At::kill) {}
 };
 
 }  // namespace lastcall

@@ -1,0 +1,70 @@
+// How a stop reaches another tier, beside the connection of the call that it stops.
+//
+// A closed connection is a kill on the other side. A caller that wants an orderly early end there
+// sends the header of a StopChannel with its call; to stop it, it sends DELETE of the channel's
+// path to the server of the call and reads on. A side that takes part answers 204; where it does
+// not within a second, the caller closes the call. <lastcall/curl.hpp> does so for libcurl.
+//
+//   lastcall::StoppableCalls calls;                                   // once a server
+//   // with a request:
+//   lastcall::StoppableCalls::Call const stoppable(calls, channel_header, request.context());
+//   // with any DELETE: answer 204 if calls.stop(path), else as ever
+//
+// Thread rule: any thread. C++17. Source: docs/ipc.md, 'Across pods'.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <lastcall/request_context.hpp>
+
+namespace lastcall {
+
+/// The status by which the other side reports that it has taken a stop.
+inline constexpr int kStopTaken = 204;
+
+/// A call's own, for its caller.
+class StopChannel {
+ public:
+  StopChannel();
+
+  /// Goes along with the call.
+  std::pair<std::string, std::string> header() const { return {"X-Lastcall-Channel", secret_}; }
+  /// A DELETE of it, at the server of the call, stops the call there.
+  std::string path() const;
+
+ private:
+  std::string secret_;
+};
+
+/// The calls that their callers may stop, for the side that is called.
+class StoppableCalls {
+ public:
+  /// One of them, as long as it lives.
+  class Call {
+   public:
+    /// `channel` is the value of its X-Lastcall-Channel. Without one, and with one that could be
+    /// guessed, nothing stops it.
+    Call(StoppableCalls& calls, std::string_view channel, RequestContext context);
+    ~Call();
+    Call(Call const&) = delete;
+    Call& operator=(Call const&) = delete;
+
+   private:
+    StoppableCalls& calls_;
+    std::string channel_;  // empty: it is not among the calls
+  };
+
+  /// A DELETE of this path has come. True: it has stopped one of these calls, with the reason
+  /// `parent`. False: it is none of them, and a request like any other.
+  bool stop(std::string_view path);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, RequestContext> calls_;
+};
+
+}  // namespace lastcall
