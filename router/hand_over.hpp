@@ -75,8 +75,8 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has got further; `hint`: the worker of `old` has announced since that it will cut
-  /// it in this time.
+  /// The answer has got further, at the pace of the call; `hint`: the worker of `old` has announced
+  /// since that it will cut it in this time.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
@@ -113,7 +113,6 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   HandOverOwner& owner_;
   LegListener const& client_;  // it knows whether the client takes anything
   State state_ = State::idle;
-  std::optional<continuation::Pace> pace_;
   Drain from_;
   std::shared_ptr<Worker> to_;
   Pacing::Place place_;
