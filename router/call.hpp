@@ -13,6 +13,7 @@
 #include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
 #include "relay/request_reader.hpp"
+#include "router/continuation/fitting.hpp"
 #include "router/fleet.hpp"
 #include "router/metrics.hpp"
 #include "router/request_body.hpp"
@@ -39,11 +40,12 @@ struct Call {
   std::string model{};  // label of metrics: one that a worker has announced, or empty
   relay::Delivery delivery{};
   relay::After after = relay::After::keep;
-  std::uint64_t events = 0;  // that its client has, of an answer that is recorded
+  std::uint64_t events = 0;                  // that its client has, of an answer that is recorded
+  std::optional<continuation::Pace> pace{};  // of the present leg, since its first text
   bool forbids_migration = false;
   bool is_queued = false;          // nothing of its answer is there
   std::optional<Moving> moving{};  // it is to go on elsewhere, and no worker has taken it up yet
-  std::string error_type{};        // Dynamo's word; empty: it succeeded
+  std::string_view error_type{};   // Dynamo's word; empty: it succeeded
 
   /// The head of one leg, without its length and its last line. `is_recorded`: its worker may hint
   /// that it drains; `goes_on`: before new requests.

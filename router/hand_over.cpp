@@ -20,11 +20,6 @@ constexpr unsigned kTakesOver = 200;
 }  // namespace
 
 void HandOver::look(Leg& old, std::optional<Time> hint) {
-  bool const is_of_leg = pace_ && pace_->moves == seam_.moves();
-  if (!is_of_leg && seam_.has_begun()) {
-    pace_ = {seam_.moves(), ingress::monotonic_now(),
-             seam_.story().known().transcript.count().about()};
-  }
   if (hint && state_ <= State::waiting) {
     Time const now = ingress::monotonic_now();
     parts_.fleet.failed(*old.worker(), now);
@@ -54,10 +49,10 @@ void HandOver::weigh() {
                                    .cut_at = from_.cut_at};
   if (left.now >= left.cut_at) {
     drop();
-  } else if (seam_.has_begun() && pace_ && continuation::fits(*pace_, left)) {
+  } else if (seam_.has_begun() && call_.pace && continuation::fits(*call_.pace, left)) {
     parts_.waiting.leave(*this);
     state_ = State::staying;
-    parts_.alarms.set(*this, continuation::fits_until(*pace_, left));
+    parts_.alarms.set(*this, continuation::fits_until(*call_.pace, left));
   } else if (state_ != State::waiting) {
     parts_.alarms.set(*this, left.cut_at);
     state_ = State::wanted;
@@ -95,6 +90,10 @@ Waiter::Tried HandOver::try_again() {
   }
   to_ = std::move(room.worker);
   place_.take(parts_.pacing, to_->id(), load);
+  if (to_->keeps_no_prompts()) {  // it would compute the prompt twice
+    state_ = State::warmed;
+    return Tried::gone;
+  }
   state_ = State::warming;
   body_ = std::move(*body);
   begin_leg("-w", body_);
@@ -125,6 +124,7 @@ void HandOver::drop() {
   parts_.alarms.clear(*this);
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
+  std::string().swap(body_);
   place_.give_back();
   to_.reset();
   state_ = State::idle;
@@ -206,6 +206,7 @@ void HandOver::warmed(std::span<char> bytes) {
   }
   if (reader.state() == ResponseState::complete) {
     Leg::end(leg_, reader.keeps_alive());
+    std::string().swap(body_);
     state_ = State::warmed;
   } else if (reader.state() == ResponseState::malformed) {
     failed();

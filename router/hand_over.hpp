@@ -5,9 +5,10 @@
 // which the rest fits into that time stays where it is (continuation/fitting.hpp); one that does
 // not, or not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker
 // has room, that worker is sent what there is of it for one token, so that it has all that in its
-// cache (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are
-// level: the other worker is sent the continuation, and what the old leg sends is held (`holding`)
-// until the new one has proven that it goes on, or has failed (continuation/hand_off.hpp). An
+// cache (`warming`); meanwhile the old leg goes on. A worker that is known to have no such cache is
+// not asked for that. Then the cut is made, again where they are level: the other worker is sent
+// the continuation, and what the old leg sends is held (`holding`) until the new one has proven
+// that it goes on, or has failed (continuation/hand_off.hpp). An
 // answer without a word of text yet is started again elsewhere.
 //
 // Rules:
@@ -75,8 +76,8 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has got further; `hint`: the worker of `old` has announced since that it will cut
-  /// it in this time.
+  /// The answer has got further, at the pace of the call; `hint`: the worker of `old` has announced
+  /// since that it will cut it in this time.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
@@ -113,7 +114,6 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   HandOverOwner& owner_;
   LegListener const& client_;  // it knows whether the client takes anything
   State state_ = State::idle;
-  std::optional<continuation::Pace> pace_;
   Drain from_;
   std::shared_ptr<Worker> to_;
   Pacing::Place place_;

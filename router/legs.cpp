@@ -88,6 +88,21 @@ bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
          !parts.fleet.choose(next_of(call, seam), {}, ingress::monotonic_now());
 }
 
+/// A leg's pace counts from its first text on.
+void note_pace(Call& call, Seam& seam) {
+  bool const is_of_leg = call.pace && call.pace->moves == seam.moves();
+  if (!is_of_leg && seam.has_begun()) {
+    call.pace = {seam.moves(), ingress::monotonic_now(),
+                 seam.story().known().transcript.count().about()};
+  }
+}
+
+void drop_hand_over(HandOver* hand_over) {
+  if (hand_over != nullptr) {
+    hand_over->drop();
+  }
+}
+
 /// No other worker gets it: `last` where nothing was sent, else the end with a word.
 void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
   seam.give_up(why);
@@ -103,8 +118,7 @@ Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
       budget_{.attempts = Attempts(parts.settings.choosing.attempts),
               .risk = RequestRisk(parts.risk, call),
               .total = TotalWait(parts, request)},
-      answer_(parts, call, seam_),
-      hand_over_(parts, call, seam_, budget_.risk, *this, *this) {}
+      answer_(parts, call, seam_) {}
 
 void TotalWait::begin() {
   parts_.deadlines.arm(deadline_, Wait::total);
@@ -128,7 +142,7 @@ void Legs::start() {
 
 void Legs::drop() {
   budget_.total.end();
-  hand_over_.drop();
+  drop_hand_over(hand_over_.get());
   if (proof_) {
     proof_->drop();
   }
@@ -281,7 +295,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
-  hand_over_.drop();
+  drop_hand_over(hand_over_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
   parts_.fleet.failed(*worker, ingress::monotonic_now());
   Leg::end(leg_, false);
@@ -293,6 +307,7 @@ void Legs::migrate(std::string_view reason) {
     proof_ = std::make_unique<LevelProof>(parts_, call_, seam_, *this);
   }
   if (!proof_->begin(leaving)) {
+    proof_.reset();
     proof_ended(leaving);
   }
 }
@@ -348,7 +363,9 @@ void Legs::leg_handled() {
 }
 
 void Legs::flushed() {
-  hand_over_.flushed();
+  if (hand_over_) {
+    hand_over_->flushed();
+  }
   if (leg_) {
     leg_->resume();
   }
@@ -471,7 +488,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
-    hand_over_.drop();
+    drop_hand_over(hand_over_.get());
     Leg::end(leg_, is_whole && reader.keeps_alive() && leg_->sent().is_all_out() && is_spent &&
                        !until_close(*leg_));
   }
@@ -493,7 +510,14 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     leg_->rest();
   } else if (leg_) {
     leg_->await_next(has_moved);
-    hand_over_.look(*leg_, answer_.take_hint());
+    note_pace(call_, seam_);
+    std::optional<Time> const hint = answer_.take_hint();
+    if (hint && !hand_over_) {
+      hand_over_ = std::make_unique<HandOver>(parts_, call_, seam_, budget_.risk, *this, *this);
+    }
+    if (hand_over_) {
+      hand_over_->look(*leg_, hint);
+    }
   }
 }
 
@@ -556,7 +580,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   budget_.risk.completed();
   delivery.finish(last);
-  hand_over_.drop();
+  drop_hand_over(hand_over_.get());
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

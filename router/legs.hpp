@@ -103,8 +103,8 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   Budget budget_;
   Seam seam_;
   Answer answer_;
-  HandOver hand_over_;
-  std::unique_ptr<LevelProof> proof_;  // of an answer that leaves its worker
+  std::unique_ptr<HandOver> hand_over_;  // of an answer whose worker drains
+  std::unique_ptr<LevelProof> proof_;    // of an answer that leaves its worker
 };
 
 }  // namespace lastcall::router

@@ -1,4 +1,5 @@
-// A request on its way to a worker: its head, its body, and how much of them is out.
+// A request on its way to a worker: its head, its body, and how much of them is out. What is out is
+// not held any more.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -36,16 +37,19 @@ class Outgoing {
       if (broken || put < left.size()) {
         return;
       }
+      if (sent_ == out_.size() + apart_.size()) {
+        std::string().swap(out_);
+      }
     }
   }
   bool has_begun() const { return sent_ > 0; }
-  bool is_all_out() const { return sent_ == out_.size() + apart_.size(); }
+  bool is_all_out() const { return out_.empty(); }
 
  private:
   /// A body up to this size goes with its head, in one call.
   static constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
 
-  std::string out_;  // the head, and the body where that is small
+  std::string out_;  // the head, and the body where that is small; empty: all is out
   std::string_view apart_;
   std::size_t sent_ = 0;
 };

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 #include <utility>
 
 #include "router/continuation/memory_budget.hpp"
@@ -56,7 +55,6 @@ class Records {
 
     Records& records_;
     RecordOwner& owner_;
-    std::uint64_t id_ = 0;  // 0: none yet
     std::size_t bytes_ = 0;
   };
 
@@ -75,8 +73,6 @@ class Records {
   std::size_t const most_;
   continuation::MemoryBudget budget_;
   Changed const changed_;
-  std::unordered_map<std::uint64_t, Place*> places_;
-  std::uint64_t last_id_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

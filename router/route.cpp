@@ -68,7 +68,7 @@ Route route_of(std::string_view method, std::string_view target) {
     return {};
   }
   return {.routed = Routed::to_a_worker,
-          .endpoint = std::string(name.name),
+          .endpoint = rule->endpoint,
           .repeat = rule->repeat,
           .model = relay::unescaped(name.model)};
 }

@@ -26,7 +26,7 @@ enum class Repeat : std::uint8_t {
 
 struct Route {
   Routed routed = Routed::no;
-  std::string endpoint;  // "chat_completions"
+  std::string_view endpoint;  // "chat_completions"; lives for ever
   Repeat repeat = Repeat::unsent;
   std::string model;  // where the path says it
 };

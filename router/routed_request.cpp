@@ -87,6 +87,7 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
   call_.head.append("X-Lastcall-Parent: ");
   call_.head.append(parent.empty() ? "router/" + call_.id : std::string(parent)).append("\r\n");
+  call_.head.shrink_to_fit();  // it is kept as long as the request may be sent again
 }
 
 void RoutedRequest::start() {
@@ -128,7 +129,8 @@ std::size_t RoutedRequest::unfinished() const {
 
 /// All of it is there: which worker gets it?
 void RoutedRequest::route() {
-  Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.content_type);
+  Wanted& wanted = call_.wanted =
+      wanted_of(call_.body.text(), std::exchange(call_.content_type, {}));
   Route& route = call_.route;
   if (!route.model.empty()) {
     wanted.model = route.model;

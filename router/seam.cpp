@@ -116,7 +116,11 @@ bool Seam::is_holding() const {
 }
 
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
-  return noted(hand_off_->receive_new(payload, out), reason_);
+  continuation::Received const received = noted(hand_off_->receive_new(payload, out), reason_);
+  if (!is_holding()) {
+    hand_off_.reset();  // it is over; another one begins anew
+  }
+  return received;
 }
 
 continuation::Received Seam::release(std::string& out) {

@@ -60,6 +60,46 @@ std::optional<Process> read_process(pid_t pid) {
   return process;
 }
 
+bool is_spared(Process const& process, pid_t spared) {
+  return spared > 0 && (process.pid == spared || process.session == spared);
+}
+
+/// Calls `visit(pid)` for each child of ours. Only we reap them, so that none is left out. False:
+/// the system has no such list.
+template <class Visit>
+bool visit_children(Visit const& visit) {
+  TextOf<64> path;
+  path << "/proc/self/task/" << getpid() << "/children" << std::string_view("\0", 1);
+  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return false;
+  }
+  char buffer[4 * 1024];
+  std::size_t kept = 0;  // of a number that the last read has cut
+  for (ssize_t count = 0; (count = read(fd, buffer + kept, sizeof buffer - kept)) > 0;) {
+    std::string_view text(buffer, kept + static_cast<std::size_t>(count));
+    while (text.find(' ') != std::string_view::npos) {
+      if (pid_t const pid = take_pid(text); pid > 0) {
+        visit(pid);
+      }
+    }
+    kept = text.size();
+    std::memmove(buffer, text.data(), kept);
+  }
+  close(fd);
+  return true;
+}
+
+/// What descends from a spared process is spared, too, so there is nothing else.
+bool has_spared_children_alone(pid_t spared) {
+  bool are_all_spared = true;
+  bool const is_listed = visit_children([&](pid_t pid) {
+    std::optional<Process> const child = read_process(pid);
+    are_all_spared = are_all_spared && child && is_spared(*child, spared);
+  });
+  return is_listed && are_all_spared;
+}
+
 class Walk {
  public:
   explicit Walk(pid_t spared) : self_(getpid()), spared_(spared) {
@@ -120,14 +160,10 @@ class Walk {
       Process const* const parent = process.parent == self_ ? nullptr : find(process.parent);
       if (process.parent == self_ || (parent != nullptr && parent->descends)) {
         process.descends = changed = true;
-        process.spared = is_spared(process) || (parent != nullptr && parent->spared);
+        process.spared = is_spared(process, spared_) || (parent != nullptr && parent->spared);
       }
     }
     return changed;
-  }
-
-  bool is_spared(Process const& process) const {
-    return spared_ > 0 && (process.pid == spared_ || process.session == spared_);
   }
 
   pid_t self_;
@@ -172,6 +208,11 @@ void obey(TreeOrder const& order, Process const& process) {
 
 Tally walk_tree(TreeOrder const& order) {
   Tally tally;
+  // The supervisor waits for this when an engine has died, and so do its clients: a walk reads
+  // every process that this one can see, on a host all of them.
+  if (has_spared_children_alone(order.spared)) {
+    return tally;
+  }
   Walk const walk(order.spared);
   tally.blind = walk.begin() == walk.end();
   for (Process const& process : walk) {
@@ -198,31 +239,13 @@ Tally walk_tree(TreeOrder const& order) {
 }
 
 bool kill_children(pid_t spared, bool spares_trackers) {
-  TextOf<64> path;
-  pid_t const self = getpid();
-  path << "/proc/self/task/" << self << "/children" << std::string_view("\0", 1);
-  int const fd = open(path.view().data(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return false;
-  }
-  char buffer[4 * 1024];
-  std::size_t kept = 0;  // of a number that the last read has cut
-  for (ssize_t count = 0; (count = read(fd, buffer + kept, sizeof buffer - kept)) > 0;) {
-    std::string_view text(buffer, kept + static_cast<std::size_t>(count));
-    while (text.find(' ') != std::string_view::npos) {
-      pid_t const pid = take_pid(text);
-      std::optional<Process> const child = pid > 0 ? read_process(pid) : std::nullopt;
-      bool const is_spared = spared > 0 && (pid == spared || (child && child->session == spared));
-      if (child && child->parent == self && !is_spared &&
-          !(spares_trackers && is_resource_tracker(pid))) {
-        kill(pid, SIGKILL);
-      }
+  return visit_children([&](pid_t pid) {
+    std::optional<Process> const child = read_process(pid);
+    bool const is_ours = child && child->parent == getpid();
+    if (is_ours && !is_spared(*child, spared) && !(spares_trackers && is_resource_tracker(pid))) {
+      kill(pid, SIGKILL);
     }
-    kept = text.size();
-    std::memmove(buffer, text.data(), kept);
-  }
-  close(fd);
-  return true;
+  });
 }
 
 void visit_tree(pid_t spared, void (*visit)(void* context, pid_t pid), void* context) {

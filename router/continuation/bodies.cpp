@@ -18,32 +18,35 @@ using Members = std::vector<json::Member>;
 /// The changes of one body; a key that is there already gets the new value.
 class Body {
  public:
-  explicit Body(Request const& request) : request_(request), edits_(request.body) {}
+  explicit Body(Request const& request)
+      : request_(request), members_(request.members()), edits_(request.body) {}
 
   void set(std::string_view key, std::string value) {
-    if (Value const* const old = find(request_.members, key)) {
+    if (Value const* const old = find(members_, key)) {
       edits_.replace(written(*old), std::move(value));
     } else {
-      edits_.add(request_.body, request_.members.empty(), key, value);
+      edits_.add(request_.body, members_.empty(), key, value);
     }
   }
   void lower(std::string_view key, std::uint64_t by) {
-    Value const* const old = find_value(request_.members, key);
+    Value const* const old = find_value(members_, key);
     if (auto const limit = old != nullptr ? json::to_unsigned(*old) : std::nullopt) {
       edits_.replace(old->text, std::to_string(*limit - std::min(*limit, by)));
     }
   }
+  Members const& members() const { return members_; }
   JsonEdits& edits() { return edits_; }
   std::string text() const { return edits_.text(); }
 
  private:
   Request const& request_;
+  Members const members_;
   JsonEdits edits_;
 };
 
-void ask_for_usage(Body& body, Request const& request) {
+void ask_for_usage(Body& body) {
   constexpr std::string_view kBoth = R"({"include_usage":true,"continuous_usage_stats":true})";
-  Value const* const options = find_value(request.members, "stream_options");
+  Value const* const options = find_value(body.members(), "stream_options");
   Members inner;
   if (options == nullptr || options->kind != Kind::object ||
       json::read_object(options->text, inner)) {
@@ -73,7 +76,7 @@ void ask(Body& body, Request const& request, Mode mode) {
     body.set("return_token_ids", "true");
   }
   if (!request.wants_all_usage) {
-    ask_for_usage(body, request);
+    ask_for_usage(body);
   }
   if (mode == Mode::ids_vllm && request.by_ids == Refused::no && !request.stops.empty() &&
       !request.keeps_stop) {
@@ -93,7 +96,7 @@ void append_to_string(JsonEdits& edits, Value const& string, std::string_view te
 }
 
 void go_on_by_message(Body& body, Request const& request, std::string_view text) {
-  Value const* const messages = find_value(request.members, "messages");
+  Value const* const messages = find_value(body.members(), "messages");
   std::vector<Value> list;
   Members last;
   static_cast<void>(json::read_array(messages->text, list));
@@ -147,7 +150,7 @@ std::string warming_body(std::string_view body) {
 }
 
 std::string first_body(Request const& request, Mode mode) {
-  if (request.members.empty()) {
+  if (!request.is_readable) {
     return std::string(request.body);
   }
   Body body(request);
@@ -162,13 +165,13 @@ std::string continued_body(Request const& request, Mode mode, GoOn const& how) {
   if (how.way == Way::by_ids) {
     go_on_by_ids(body, request, mode, how.ids);
   } else if (request.endpoint == Endpoint::completions) {
-    append_to_string(body.edits(), *find(request.members, "prompt"), how.text);
+    append_to_string(body.edits(), *find(body.members(), "prompt"), how.text);
   } else {
     go_on_by_message(body, request, how.text);
   }
   body.lower("max_completion_tokens", how.kept);
   body.lower("min_tokens", how.kept);
-  if (find_value(request.members, "max_tokens") != nullptr) {
+  if (find_value(body.members(), "max_tokens") != nullptr) {
     body.lower("max_tokens", how.kept);
   } else if (request.endpoint == Endpoint::completions && request.max_tokens) {
     body.set("max_tokens", std::to_string(*request.max_tokens - how.kept));

@@ -16,9 +16,10 @@ std::string as_string(std::string_view text) {
   return quoted;
 }
 
-std::string written_or(Members const& members, std::string_view name, std::string_view otherwise) {
+std::string_view written_or(Members const& members, std::string_view name,
+                            std::string_view otherwise) {
   json::Value const* const value = find(members, name);
-  return std::string(value != nullptr ? written(*value) : otherwise);
+  return value != nullptr ? written(*value) : otherwise;
 }
 
 bool is_empty(std::optional<json::Value> const& own, std::optional<std::string> const& changed) {
@@ -48,30 +49,39 @@ void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characte
 
 }  // namespace
 
+ClientStream::Head::Part ClientStream::Head::add(std::string_view key, std::string_view value) {
+  text.append(key).append(value);
+  return {static_cast<std::uint32_t>(text.size() - value.size()),
+          static_cast<std::uint32_t>(value.size())};
+}
+
 void ClientStream::learn(Chunk const& chunk) {
-  if (head_.id.empty()) {
+  if (!has_begun()) {
     bool const is_chat = request_.endpoint == Endpoint::chat;
-    head_.id = written_or(chunk.top, "id", "\"\"");
-    head_.object = written_or(chunk.top, "object",
-                              is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\"");
-    head_.created = written_or(chunk.top, "created", "0");
-    head_.model = written_or(chunk.top, "model", "\"\"");
+    head_.id = head_.add("{\"id\":", written_or(chunk.top, "id", "\"\""));
+    head_.add(",\"object\":",
+              written_or(chunk.top, "object",
+                         is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\""));
+    head_.created = head_.add(",\"created\":", written_or(chunk.top, "created", "0"));
+    head_.model = head_.add(",\"model\":", written_or(chunk.top, "model", "\"\""));
+    head_.text.shrink_to_fit();
   }
-  if (find(chunk.delta, "reasoning_content") != nullptr) {
-    head_.reasoning_key = "reasoning_content";
-  }
+  says_reasoning_content_ =
+      says_reasoning_content_ || find(chunk.delta, "reasoning_content") != nullptr;
 }
 
 void ClientStream::change_head(JsonEdits& edits, Chunk const& chunk) const {
   if (!leg_.is_later) {
     return;
   }
-  std::array<std::pair<std::string_view, std::string const*>, 3> const values{
-      {{"id", &head_.id}, {"created", &head_.created}, {"model", &head_.model}}};
+  std::array<std::pair<std::string_view, std::string_view>, 3> const values{
+      {{"id", head_.of(head_.id)},
+       {"created", head_.of(head_.created)},
+       {"model", head_.of(head_.model)}}};
   for (auto const& [key, value] : values) {
     json::Value const* const own = find(chunk.top, key);
-    if (own != nullptr && written(*own) != *value) {
-      edits.replace(written(*own), *value);
+    if (own != nullptr && written(*own) != value) {
+      edits.replace(written(*own), std::string(value));
     }
   }
 }
@@ -198,11 +208,6 @@ void ClientStream::raw(std::string_view bytes, bool is_event, std::string& out) 
   out.append(bytes);
 }
 
-std::string ClientStream::head() const {
-  return "{\"id\":" + head_.id + ",\"object\":" + head_.object + ",\"created\":" + head_.created +
-         ",\"model\":" + head_.model;
-}
-
 void ClientStream::append_own(std::string const& json, std::string& out) {
   ++events_;
   out.append("data: ").append(json).append("\n\n");
@@ -212,12 +217,13 @@ void ClientStream::text(std::string_view content, std::string_view reasoning, st
   std::string choice = R"(,"choices":[{"index":0,)";
   if (request_.endpoint == Endpoint::chat) {
     bool const is_content = !content.empty();
-    choice += R"("delta":{")" + (is_content ? std::string("content") : head_.reasoning_key) +
+    std::string_view const reasons = says_reasoning_content_ ? "reasoning_content" : "reasoning";
+    choice += R"("delta":{")" + std::string(is_content ? "content" : reasons) +
               "\":" + as_string(is_content ? content : reasoning) + "}";
   } else {
     choice += "\"text\":" + as_string(content);
   }
-  append_own(head() + choice + R"(,"logprobs":null,"finish_reason":null}]})", out);
+  append_own(head_.text + choice + R"(,"logprobs":null,"finish_reason":null}]})", out);
 }
 
 void ClientStream::finish(std::string_view reason, std::string& out) {
@@ -226,7 +232,7 @@ void ClientStream::finish(std::string_view reason, std::string& out) {
   choice += is_chat ? R"("delta":{})" : R"("text":"")";
   choice += R"(,"logprobs":null,"finish_reason":)" + as_string(reason);
   has_finished_ = true;
-  append_own(head() + choice + "}]}", out);
+  append_own(head_.text + choice + "}]}", out);
 }
 
 void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
@@ -235,7 +241,7 @@ void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
     return;
   }
   has_usage_ = true;
-  append_own(head() + R"(,"choices":[],"usage":{"prompt_tokens":)" + std::to_string(*prompt) +
+  append_own(head_.text + R"(,"choices":[],"usage":{"prompt_tokens":)" + std::to_string(*prompt) +
                  ",\"total_tokens\":" + std::to_string(*prompt + *completion) +
                  ",\"completion_tokens\":" + std::to_string(*completion) + "}}",
              out);

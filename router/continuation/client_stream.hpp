@@ -60,16 +60,23 @@ class ClientStream {
 
   std::uint64_t events() const { return events_; }
   bool has_finished() const { return has_finished_; }
-  bool has_begun() const { return !head_.id.empty(); }
+  bool has_begun() const { return !head_.text.empty(); }
   bool is_later() const { return leg_.is_later; }
 
  private:
-  struct Head {  // of every event; values as they are written
-    std::string id;
-    std::string object;
-    std::string created;
-    std::string model;
-    std::string reasoning_key = "reasoning";
+  /// The begin of every event, up to its model; values as they are written.
+  struct Head {
+    struct Part {
+      std::uint32_t begin = 0;
+      std::uint32_t size = 0;
+    };
+    Part add(std::string_view key, std::string_view value);
+    std::string_view of(Part part) const { return {text.data() + part.begin, part.size}; }
+
+    std::string text;  // empty: none has come
+    Part id;
+    Part created;
+    Part model;
   };
 
   void learn(Chunk const& chunk);
@@ -79,7 +86,6 @@ class ClientStream {
   void add_early_ids(JsonEdits& edits, Chunk const& chunk);
   bool is_left_out(Chunk const& chunk, Texts const& texts) const;
   void emit(Event const& event, JsonEdits const& edits, std::string& out);
-  std::string head() const;
   void append_own(std::string const& json, std::string& out);
 
   Request const& request_;
@@ -88,6 +94,7 @@ class ClientStream {
   bool has_role_ = false;
   bool has_finished_ = false;
   bool has_usage_ = false;
+  bool says_reasoning_content_ = false;  // and not `reasoning`
   Head head_;
 };
 

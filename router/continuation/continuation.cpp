@@ -58,6 +58,7 @@ Continuation::Continuation(Asked const& asked)
 
 void Continuation::begin_leg(Mode mode) {
   Promised const promised = std::exchange(promised_, {});
+  request_.forget_members();
   leg_ = Leg{.state = leg_.state, .way = promised.way, .kept = promised.kept};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
@@ -212,6 +213,7 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
   transcript_.add({.ids = &early});
   leg_.tokens += early.size();
   voice_.client().report_early(early);
+  leg_.verifier.reset();  // it has the ids of the whole prompt
   Received received = take_piece(event, chunk, out);
   received.progress =
       received.progress < Progress::done ? Progress::verified_now : received.progress;

@@ -137,7 +137,7 @@ class Continuation {
   Received fail(std::string_view reason, std::string& out);
   Received complete(std::string& out);
 
-  Request const request_;
+  Request request_;
   Transcript transcript_;
   Voice voice_;
   struct Promised {  // by next(), for the leg that begins then

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "router/continuation/json_edits.hpp"
 #include "router/continuation/text_gate.hpp"
@@ -13,7 +14,8 @@ namespace {
 /// Where the prompt is a text: its last bytes, which no first delta may hold.
 std::string prompt_end_of(Request const& request) {
   constexpr std::size_t kEnd = 24;
-  json::Value const* const prompt = find_value(request.members, "prompt");
+  std::vector<json::Member> const members = request.members();
+  json::Value const* const prompt = find_value(members, "prompt");
   if (prompt == nullptr || prompt->kind != json::Kind::string) {
     return {};
   }
@@ -30,7 +32,7 @@ Refused why_not(Known const& known) {
   }
   if (!known.transcript.has_text()) {  // the request again, whatever it is
     bool const has_reported_ids = request.wants_ids && !known.transcript.tail_ids().empty();
-    bool const is_known = request.endpoint != Endpoint::other && !request.members.empty();
+    bool const is_known = request.endpoint != Endpoint::other && request.is_readable;
     return has_reported_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
   }
   bool const can_by_ids = why_not_by_ids(known) == Refused::no;

@@ -2,8 +2,7 @@
 // dropped first, and its request can no longer be continued.
 //
 // Rules:
-//  1. The sum counts what each holder reported last; it is never above the limit for longer than it
-//     takes to drop one.
+//  1. Holders know what they reported last, and report it with each change.
 //  2. The largest is found among those of its power of two: finding it costs the same however many
 //     there are.
 //
@@ -12,32 +11,26 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace lastcall::router::continuation {
 
 class MemoryBudget {
  public:
-  using Holder = std::uint64_t;
+  using Holder = void*;
 
   explicit MemoryBudget(std::size_t most) : most_(most) {}
 
-  /// `holder` has `bytes` now. One to drop, where the limit is exceeded: it is counted no more.
-  std::optional<Holder> set(Holder holder, std::size_t bytes);
-  void leave(Holder holder);
+  /// `holder` has `bytes` now, and had `before`; 0: it is none.
+  void set(Holder holder, std::size_t before, std::size_t bytes);
+  /// One to drop, where the limit is exceeded.
+  std::optional<Holder> excess() const;
   std::size_t used() const { return used_; }
-  std::uint64_t dropped() const { return dropped_; }
 
  private:
-  Holder largest() const;
-
   std::size_t const most_;
   std::size_t used_ = 0;
-  std::uint64_t dropped_ = 0;
-  std::unordered_map<Holder, std::size_t> sizes_;
   std::array<std::unordered_set<Holder>, 65> classes_;  // by the width of the size
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_set>
+#include <utility>
 
 #include "router/continuation/json_edits.hpp"
 
@@ -114,8 +115,8 @@ bool flag(Members const& members, std::string_view name) {
   return value != nullptr && is_yes(*value);
 }
 
-void read_stops(Request& request) {
-  Value const* const stop = find_value(request.members, "stop");
+void read_stops(Request& request, Members const& members) {
+  Value const* const stop = find_value(members, "stop");
   if (stop == nullptr) {
     return;
   }
@@ -131,30 +132,30 @@ void read_stops(Request& request) {
     }
   }
   // Asked for in the output, it would bring the texts of special tokens along.
-  Value const* const skips = find(request.members, "skip_special_tokens");
-  bool const shows_special = find_value(request.members, "stop_token_ids") != nullptr ||
-                             (skips != nullptr && is_no(*skips));
+  Value const* const skips = find(members, "skip_special_tokens");
+  bool const shows_special =
+      find_value(members, "stop_token_ids") != nullptr || (skips != nullptr && is_no(*skips));
   if (!request.stops.empty() && shows_special && request.by_ids == Refused::no) {
     request.by_ids = Refused::stop_held;
   }
 }
 
-void read_limits(Request& request) {
+void read_limits(Request& request, Members const& members) {
   for (std::string_view const key : {"max_tokens", "max_completion_tokens"}) {
-    if (Value const* const value = find_value(request.members, key)) {
+    if (Value const* const value = find_value(members, key)) {
       request.max_tokens = json::to_unsigned(*value);
     }
   }
   if (!request.max_tokens && request.endpoint == Endpoint::completions) {
     request.max_tokens = kCompletionsDefault;
   }
-  if (Value const* const value = find_value(request.members, "min_tokens")) {
+  if (Value const* const value = find_value(members, "min_tokens")) {
     request.min_tokens = json::to_unsigned(*value).value_or(0);
   }
 }
 
-void read_prompt(Request& request) {
-  Value const* const prompt = find_value(request.members, "prompt");
+void read_prompt(Request& request, Members const& members) {
+  Value const* const prompt = find_value(members, "prompt");
   if (prompt != nullptr && prompt->kind == Kind::string) {
     return;
   }
@@ -181,8 +182,8 @@ bool is_text(Value const& content) {
                                          std::all_of(parts.begin(), parts.end(), is_text_part));
 }
 
-void read_messages(Request& request) {
-  Value const* const messages = find_value(request.members, "messages");
+void read_messages(Request& request, Members const& members) {
+  Value const* const messages = find_value(members, "messages");
   std::vector<Value> list;
   if (messages == nullptr || json::read_array(messages->text, list) || list.empty()) {
     return refuse(request, Refused::prompt_kind);
@@ -208,8 +209,8 @@ void read_messages(Request& request) {
   }
 }
 
-void apply_rules(Request& request, RequestRules const& rules) {
-  for (json::Member const& member : request.members) {
+void apply_rules(Request& request, Members const& members, RequestRules const& rules) {
+  for (json::Member const& member : members) {
     auto const* const rule = std::find_if(kKeyRules.begin(), kKeyRules.end(),
                                           [&](KeyRule const& r) { return r.key == member.key; });
     if (rule == kKeyRules.end() || !rule->holds(member.value) ||
@@ -223,8 +224,8 @@ void apply_rules(Request& request, RequestRules const& rules) {
 
 /// Those of completions report where in the text they are: text that is given back is the prompt's,
 /// and text that is held or trimmed is not what they refer to.
-void read_logprobs(Request& request) {
-  Value const* const value = find_value(request.members, "logprobs");
+void read_logprobs(Request& request, Members const& members) {
+  Value const* const value = find_value(members, "logprobs");
   request.wants_logprobs = value != nullptr && value->text != "false";
   if (!request.wants_logprobs || request.endpoint != Endpoint::completions) {
     return;
@@ -235,8 +236,7 @@ void read_logprobs(Request& request) {
   }
 }
 
-void read_flags(Request& request) {
-  Members const& members = request.members;
+void read_flags(Request& request, Members const& members) {
   request.keeps_stop = flag(members, "include_stop_str_in_output");
   request.wants_ids = flag(members, "return_token_ids");
   request.continues_message = flag(members, "continue_final_message");
@@ -274,6 +274,14 @@ Endpoint endpoint_of(std::string_view name) {
   return Endpoint::other;
 }
 
+std::vector<json::Member> Request::members() const {
+  Members members = kept_members;
+  if (members.empty() && is_readable) {
+    static_cast<void>(json::read_object(body, members));
+  }
+  return members;
+}
+
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules) {
   Request request;
   request.endpoint = endpoint;
@@ -282,27 +290,29 @@ Request read_request(Endpoint endpoint, std::string_view body, RequestRules cons
     refuse(request, Refused::endpoint);
     return request;
   }
-  bool const is_bad = json::read_object(body, request.members).has_value();
-  bool const has_odd_key = std::any_of(request.members.begin(), request.members.end(),
+  Members members;
+  bool const is_bad = json::read_object(body, members).has_value();
+  bool const has_odd_key = std::any_of(members.begin(), members.end(),
                                        [](json::Member const& m) { return m.key_escaped; });
-  if (is_bad || has_odd_key || has_key_twice(request.members)) {
+  if (is_bad || has_odd_key || has_key_twice(members)) {
     refuse(request, is_bad || has_odd_key ? Refused::unreadable : Refused::duplicate_keys);
-    request.members.clear();
     return request;
   }
-  if (rules.is_forbidden || !flag(request.members, "stream")) {
+  request.is_readable = true;
+  if (rules.is_forbidden || !flag(members, "stream")) {
     refuse(request, rules.is_forbidden ? Refused::forbidden : Refused::not_streamed);
   }
-  apply_rules(request, rules);
-  read_flags(request);
-  read_stops(request);
-  read_logprobs(request);
-  read_limits(request);
+  apply_rules(request, members, rules);
+  read_flags(request, members);
+  read_stops(request, members);
+  read_logprobs(request, members);
+  read_limits(request, members);
   if (endpoint == Endpoint::chat) {
-    read_messages(request);
+    read_messages(request, members);
   } else {
-    read_prompt(request);
+    read_prompt(request, members);
   }
+  request.kept_members = std::move(members);
   return request;
 }
 

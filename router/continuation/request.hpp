@@ -31,7 +31,8 @@ std::string_view name_of(Endpoint endpoint);
 struct Request {
   Endpoint endpoint = Endpoint::other;
   std::string_view body;
-  std::vector<json::Member> members;  // empty where it is unreadable
+  bool is_readable = false;                // its keys are all different, and are not escaped
+  std::vector<json::Member> kept_members;  // until forget_members()
 
   Refused by_ids = Refused::no;
   Refused by_text = Refused::no;
@@ -47,6 +48,10 @@ struct Request {
   std::optional<TokenIds> prompt_ids;
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
+  /// Those of its body; empty where it is unreadable.
+  std::vector<json::Member> members() const;
+  /// They are read again where they are needed, which is rarely after the first leg has begun.
+  void forget_members() { std::vector<json::Member>().swap(kept_members); }
   /// Whatever is sent, nothing of it is continued.
   bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
   /// A limit in tokens holds that a continuation has to lower.

@@ -29,22 +29,27 @@ bool is_end(Chunk const& chunk) {
 }  // namespace
 
 Voice::Voice(Request const& request)
-    : content_(rules_of(request, true)), reasoning_(rules_of(request, false)), client_(request) {}
+    : request_(request), content_(rules_of(request, true)), client_(request) {}
 
 void Voice::begin_again() {
   content_.flush();
-  reasoning_.flush();
+  reasoning_.reset();
 }
 
 void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
   bool const goes_on = !is_end(chunk) && !has(chunk.text);
   if (has(chunk.reasoning)) {
-    TextGate::Out passed = reasoning_.pass(json::to_string(*chunk.reasoning));
+    if (!reasoning_) {
+      reasoning_ = std::make_unique<TextGate>(rules_of(request_, false));
+    }
+    TextGate::Out passed = reasoning_->pass(json::to_string(*chunk.reasoning));
     is_stopped_ = passed.is_stopped;
     texts.reasoning = std::move(passed.text);
-    texts.reasoning->append(goes_on || is_stopped_ ? "" : reasoning_.flush());
-  } else if (std::string const held = goes_on ? "" : reasoning_.flush(); !held.empty()) {
-    client_.text({}, held, out);
+    texts.reasoning->append(goes_on || is_stopped_ ? "" : reasoning_->flush());
+  } else if (reasoning_ && !goes_on) {
+    if (std::string const held = reasoning_->flush(); !held.empty()) {
+      client_.text({}, held, out);
+    }
   }
 }
 
@@ -67,7 +72,7 @@ void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string&
 
 bool Voice::piece(Event const& event, Chunk const& chunk, std::string& out) {
   ClientStream::Texts texts;
-  if (!content_.is_open() || !reasoning_.is_open()) {
+  if (!content_.is_open()) {  // nor is the other one, which knows the same stop strings
     reasoning(chunk, texts, out);
     content(chunk, texts, out);
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,9 @@ class Voice {
   void reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
   void content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
 
+  Request const& request_;
   TextGate content_;
-  TextGate reasoning_;
+  std::unique_ptr<TextGate> reasoning_;  // of an answer that reasons
   ClientStream client_;
   bool is_stopped_ = false;
 };

@@ -1,5 +1,6 @@
 // The small parts of a continuation, each by itself.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -301,16 +302,21 @@ TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {
 
 TEST(MemoryBudget, The_largest_is_dropped_and_counted_no_more) {
   MemoryBudget budget(1000);
-  EXPECT_FALSE(budget.set(1, 600));
-  EXPECT_FALSE(budget.set(2, 100));
-  EXPECT_FALSE(budget.set(2, 200));
-  EXPECT_EQ(budget.set(3, 300), std::optional<MemoryBudget::Holder>(1));
+  std::array<char, 3> holders{};
+  auto const set = [&](std::size_t holder, std::size_t before, std::size_t bytes) {
+    budget.set(&holders.at(holder), before, bytes);
+    return budget.excess();
+  };
+  EXPECT_FALSE(set(0, 0, 600));
+  EXPECT_FALSE(set(1, 0, 100));
+  EXPECT_FALSE(set(1, 100, 200));
+  EXPECT_EQ(set(2, 0, 300), std::optional<MemoryBudget::Holder>(&holders[0]));
+  EXPECT_FALSE(set(0, 600, 0));
   EXPECT_EQ(budget.used(), 500U);
-  budget.leave(2);
-  budget.leave(2);
+  EXPECT_FALSE(set(1, 200, 0));
   EXPECT_EQ(budget.used(), 300U);
-  EXPECT_EQ(budget.dropped(), 1U);
-  EXPECT_EQ(budget.set(3, 1001), std::optional<MemoryBudget::Holder>(3));
+  EXPECT_EQ(set(2, 300, 1001), std::optional<MemoryBudget::Holder>(&holders[2]));
+  EXPECT_FALSE(set(2, 1001, 0));
   EXPECT_EQ(budget.used(), 0U);
 }
 
