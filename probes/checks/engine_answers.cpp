@@ -1,7 +1,6 @@
 #include "probes/checks/engine_answers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include <nlohmann/json.hpp>
@@ -75,7 +74,9 @@ std::string why_no_token(std::string_view answer) {
 
 std::uint64_t whole(double figure) {
   constexpr double kMost = 1e15;
-  return static_cast<std::uint64_t>(std::ceil(std::min(figure, kMost)));
+  double const bounded = std::min(figure, kMost);
+  auto const count = static_cast<std::uint64_t>(bounded);
+  return count + (static_cast<double>(count) < bounded ? 1 : 0);
 }
 
 std::string quoted_body(std::string_view body) {

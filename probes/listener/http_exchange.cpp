@@ -40,6 +40,9 @@ relay::HeadFault parse(std::string_view bytes, relay::RequestHead& head) {
   if (relay::HeadFault const fault = relay::parse_request_head(bytes, head)) {
     return fault;
   }
+  if (!head.target.starts_with('/')) {
+    return {400, "a malformed request target, expected a path"};
+  }
   relay::Framing framing;
   return relay::request_framing(head, framing);
 }

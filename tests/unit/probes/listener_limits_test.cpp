@@ -113,6 +113,8 @@ TEST(ListenerLimits, what_two_servers_read_in_two_ways_is_refused) {
       {400, "GET /livez HTTP/1.1\r\nX : a\r\n\r\n"},
       {400, std::string("GET /livez HTTP/1.1\r\nX: a") + '\0' + "b\r\n\r\n"},
       {400, "GET /liv ez HTTP/1.1\r\n\r\n"},
+      {400, "GET ?/livez HTTP/1.1\r\n\r\n"},
+      {400, "GET http://h/livez HTTP/1.1\r\n\r\n"},
       {431, "GET /livez HTTP/1.1\r\n" + lines + "\r\n"},
       {505, "GET /livez HTTP/2.0\r\n\r\n"},
   };
