@@ -37,16 +37,16 @@ class BestFits {
 }  // namespace
 
 bool Worker::is_busy(Time now) const {
-  return ranks_.is_busy_by_ranks(instant_of(now)) && (in_flight_ > 0 || !is_known_by_gauges_);
+  return ranks_.is_busy_by_ranks(instant_of(now)) && (in_flight_ > 0 || !report_.by_gauges);
 }
 
 std::uint64_t Worker::load(Time now) const {
-  return in_flight_ + (reported_at_ + ranks_.thresholds().max_age >= now ? others_ : 0);
+  return in_flight_ + (report_.at + ranks_.thresholds().max_age >= now ? report_.others : 0);
 }
 
 std::optional<Time> Worker::changes_at(Time now) const {
-  Time const report_ends = reported_at_ + ranks_.thresholds().max_age + Time(1);
-  bool const is_report = report_ends > now && (others_ > 0 || !ranks_.ranks().empty());
+  Time const report_ends = report_.at + ranks_.thresholds().max_age + Time(1);
+  bool const is_report = report_ends > now && (report_.others > 0 || !ranks_.ranks().empty());
   std::optional<Time> at = is_report ? std::optional(report_ends) : std::nullopt;
   if (skipped_until_ > now) {
     at = std::min(at.value_or(skipped_until_), skipped_until_);
@@ -165,10 +165,11 @@ void Fleet::reported(Worker& worker, ReportedLoad const& load, Time now) {
     }
     worker.ranks_.report(instant_of(now), report);
   }
-  worker.is_known_by_gauges_ = load.by_gauges;
+  worker.report_.by_gauges = load.by_gauges;
+  worker.report_.keeps_no_prompts = load.keeps_no_prompts;
   std::uint64_t const requests = load.requests.value_or(0);
-  worker.others_ = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
-  worker.reported_at_ = now;
+  worker.report_.others = requests - std::min<std::uint64_t>(requests, worker.in_flight_);
+  worker.report_.at = now;
   worker.questions_.answered();
   note_change(worker);
 }

@@ -87,6 +87,8 @@ class Worker {
   std::uint64_t load(Time now) const;
   /// When the last three change by themselves, as far as that is known now.
   std::optional<Time> changes_at(Time now) const;
+  /// It has no cache of prompts, as it reported last; false: it has one, or that is not known.
+  bool keeps_no_prompts() const { return report_.keeps_no_prompts; }
   /// A hash of its URL, by which it has its place in the order of a key.
   std::uint64_t place() const { return place_; }
   /// What it can do at that endpoint, as was found by asking it; nothing: that is not known.
@@ -107,9 +109,13 @@ class Worker {
   bool has_left_ = false;
   lifecycle::LoadMonitor ranks_;
   LoadQuestions questions_;
-  bool is_known_by_gauges_ = false;
-  std::uint64_t others_ = 0;  // requests that are not ours
-  Time reported_at_{};
+  struct Report {
+    Time at{};
+    std::uint64_t others = 0;  // requests that are not ours
+    bool by_gauges = false;    // and by them alone
+    bool keeps_no_prompts = false;
+  };
+  Report report_;                                           // the last one
   std::array<std::optional<continuation::Mode>, 3> found_;  // by endpoint
 };
 

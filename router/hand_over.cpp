@@ -90,6 +90,10 @@ Waiter::Tried HandOver::try_again() {
   }
   to_ = std::move(room.worker);
   place_.take(parts_.pacing, to_->id(), load);
+  if (to_->keeps_no_prompts()) {  // it would compute the prompt twice
+    state_ = State::warmed;
+    return Tried::gone;
+  }
   state_ = State::warming;
   body_ = std::move(*body);
   begin_leg("-w", body_);

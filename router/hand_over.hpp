@@ -5,9 +5,10 @@
 // which the rest fits into that time stays where it is (continuation/fitting.hpp); one that does
 // not, or not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker
 // has room, that worker is sent what there is of it for one token, so that it has all that in its
-// cache (`warming`); meanwhile the old leg goes on. Then the cut is made, again where they are
-// level: the other worker is sent the continuation, and what the old leg sends is held (`holding`)
-// until the new one has proven that it goes on, or has failed (continuation/hand_off.hpp). An
+// cache (`warming`); meanwhile the old leg goes on. A worker that is known to have no such cache is
+// not asked for that. Then the cut is made, again where they are level: the other worker is sent
+// the continuation, and what the old leg sends is held (`holding`) until the new one has proven
+// that it goes on, or has failed (continuation/hand_off.hpp). An
 // answer without a word of text yet is started again elsewhere.
 //
 // Rules:

@@ -52,6 +52,10 @@ std::optional<std::uint32_t> rank_in(std::string_view labels, std::string_view n
   return is_number ? std::optional(rank) : std::nullopt;
 }
 
+/// A property of vLLM's, which is always 1.
+constexpr std::string_view kCacheProperties = "vllm:cache_config_info";
+constexpr std::string_view kNoCache = "enable_prefix_caching=\"False\"";
+
 std::optional<double> figure_in(std::string_view text) {
   std::size_t const begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) {
@@ -95,6 +99,10 @@ void LoadText::take(std::string_view piece) {
 void LoadText::take_line(std::string_view line) {
   std::size_t const name_end = line.find_first_of("{ \t");
   if (name_end == std::string_view::npos || line.front() == '#') {
+    return;
+  }
+  if (line.substr(0, name_end) == kCacheProperties) {
+    keeps_no_prompts_ = line.find(kNoCache) != std::string_view::npos;
     return;
   }
   auto const* known = std::find_if(kKnown.begin(), kKnown.end(), [&](Known const& each) {
@@ -155,6 +163,7 @@ ReportedLoad LoadText::finish() {
   }
   std::optional<double> const requests = in_flight_ ? in_flight_ : running_;
   load.requests = requests ? std::optional(whole(std::min(*requests, kMostCount))) : std::nullopt;
+  load.keeps_no_prompts = keeps_no_prompts_;
   *this = LoadText();
   return load;
 }

@@ -3,8 +3,10 @@
 // Rules:
 //  1. lastcall's own figures of ranks (`lastcall_rank_*`) go before the gauges of an engine, which
 //     report only a share of the KV cache.
-//  2. A figure that is not a count (NaN, negative, infinite) is not reported.
-//  3. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank after the
+//  2. An engine that has no cache of prompts names that (vLLM's `enable_prefix_caching`); one that
+//     does not name it may have one.
+//  3. A figure that is not a count (NaN, negative, infinite) is not reported.
+//  4. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank after the
 //     first kMostRanks.
 //
 // Pure, no thread rule. Source: docs/metrics.md; the metrics of vLLM, SGLang and TensorRT-LLM.
@@ -32,6 +34,7 @@ struct ReportedLoad {
   std::vector<RankLoad> ranks;
   std::optional<std::uint64_t> requests;  // that run and wait there, of all its clients
   bool by_gauges = false;                 // ranks are known by the engine's gauges alone
+  bool keeps_no_prompts = false;          // its engine computes each prompt from its start
 };
 
 class LoadText {
@@ -52,6 +55,7 @@ class LoadText {
   std::map<std::uint32_t, RankLoad> gauges_;       // by the engine
   std::optional<double> in_flight_;                // by lastcall
   std::optional<double> running_;                  // by the engine
+  bool keeps_no_prompts_ = false;                  // by the engine
 };
 
 }  // namespace lastcall::router

@@ -11,6 +11,7 @@ from raw_engine import SSE_HEAD, RawEngine, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
 from sim_fleet import User
+from test_router_rejection import Teller
 
 
 def begun(users):
@@ -163,6 +164,46 @@ def test_a_client_that_leaves_in_a_hand_off_ends_both_legs(hinted):
     user.close()
     wire.rest()  # and no more
     following.rest()
+
+
+def test_the_cut_waits_until_the_other_worker_has_the_prompt_in_its_cache(hinted):
+    _, user, wire, other, warming = hinted
+    for number in range(1, 4):
+        wire.send(chunk(piece(number, made=number + 1)))
+        user.until(b"t%d" % number)  # the client has all of it meanwhile
+    assert not other.has_arrived()
+    following, head = warmed(wire, other, warming)
+    assert b"-m1\r\n" in head
+    assert b"t0 t1 t2 t3" in following.until(b'"continue_final_message":true')
+
+
+def test_a_worker_without_a_cache_of_prompts_is_not_warmed(router):
+    port = free_port()
+    leaving, coming = engines = [RawEngine("127.0.0.1"), RawEngine("127.0.0.2")]
+    tellers = [Teller(host, port) for host in ("127.0.0.1", "127.0.0.2")]
+    for teller in tellers:
+        teller.tells('vllm:cache_config_info{block_size="16",enable_prefix_caching="False"} 1.0')
+    try:
+        one = router(leaving.address, coming.address, migration={"stall": None},
+                     load={"interval": "20ms", "port": port})  # fmt: skip
+        wait_until(lambda: all(each.asked > 1 for each in tellers), "both have reported")
+        user, wire, other = asked(one, engines)
+        wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(9000)))
+        user.until(b"t0")
+
+        def is_asked():  # the router looks with each event of the old leg
+            wire.send(chunk(b": still here\n\n"))
+            return other.has_arrived()
+
+        wait_until(is_asked, "the other worker is asked to go on")
+        following, head = other.request()
+        assert b"-m1\r\n" in head
+        following.send(SSE_HEAD + chunk(piece(1, prompt=2)) + chunk(END) + b"0\r\n\r\n")
+        user.until(b"[DONE]")
+        assert one.metric("lastcall_router_migrations_total", reason="hand_off") == 1
+    finally:
+        for each in [*engines, *tellers]:
+            each.close()
 
 
 # --- the time that the worker has left

@@ -21,7 +21,7 @@ class Teller:
     """The load that a worker reports, at a port of its host; by rank: (blocks, all, tokens)."""
 
     def __init__(self, host, port):
-        self.ranks, self.gauge, self.asked = {}, None, 0
+        self.ranks, self.gauge, self.more, self.asked = {}, None, [], 0
         teller = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,7 +48,11 @@ class Teller:
         ]
         if self.gauge is not None:
             lines.append(f'vllm:kv_cache_usage_perc{{engine="0",model_name="m"}} {self.gauge}')
-        return "\n".join([*lines, ""])
+        return "\n".join([*lines, *self.more, ""])
+
+    def tells(self, line):
+        """From now on, beside its load."""
+        self.more.append(line)
 
     def tell(self, ranks=None, gauge=None):
         """Until the router has read it."""

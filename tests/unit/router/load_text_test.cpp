@@ -38,6 +38,14 @@ TEST(LoadText, LastcallsOwnFiguresGoBeforeGauges) {
   EXPECT_EQ(load.ranks[1].active_prefill_tokens, 4000U);
 }
 
+TEST(LoadText, AnEngineWithoutACacheOfPromptsNamesThat) {
+  std::string const begin = "vllm:cache_config_info{block_size=\"16\",";
+  EXPECT_TRUE(read(begin + "enable_prefix_caching=\"False\",engine=\"0\"} 1.0\n").keeps_no_prompts);
+  EXPECT_FALSE(read(begin + "enable_prefix_caching=\"True\",engine=\"0\"} 1.0\n").keeps_no_prompts);
+  EXPECT_FALSE(read(begin + "engine=\"0\"} 1.0\n").keeps_no_prompts);
+  EXPECT_FALSE(read(kSidecar).keeps_no_prompts);
+}
+
 TEST(LoadText, ItMayComeInPiecesOfAnySize) {
   for (std::size_t step = 1; step < 40; ++step) {
     ReportedLoad const load = read(kSidecar, step);
