@@ -4,7 +4,8 @@
 Read from the file itself, so that what ships is what is checked: a position-independent executable
 (a static one too), relocations that are read-only once it runs and all resolved before, no
 executable stack, no segment that is writable and executable, no search path for libraries, no
-relocation of code; and in one that the C library is a library of, canaries and checked calls.
+relocation of code; and in one that the C library is a library of, canaries. Checked calls are asked
+of all of the programs together: a small one may have no call that the compiler has to check.
 
 The mark for control-flow enforcement is not asked of a program, only of what is compiled: Debian
 12's own crt1.o has none, and a linker marks a program only where every part of it is marked.
@@ -27,7 +28,7 @@ def segments(path):
     return re.findall(r"^\s+([A-Z_]+)\s+(?:0x\w+\s+){5}([RWE ]{3})", readelf("-l", path), re.M)
 
 
-def problems(path):
+def problems_of(path):
     """What is wrong with one program, in words."""
     found = []
     header, dynamic, parts = readelf("-h", path), readelf("-d", path), segments(path)
@@ -51,17 +52,30 @@ def problems(path):
         symbols = readelf("--dyn-syms", path)
         if "__stack_chk_fail" not in symbols:
             found.append("has no canaries on its stack")
-        if not re.search(r"\b__\w+_chk\b", symbols.replace("__stack_chk_fail", "")):
-            found.append("calls nothing of the C library in its checked form")
         if "__glibcxx_assert_fail" not in symbols and "libstdc++" in dynamic:
             found.append("does not check the C++ library's preconditions")
+    return found
+
+
+def has_checked_calls(path):
+    symbols = readelf("--dyn-syms", path).replace("__stack_chk_fail", "")
+    return re.search(r"\b__\w+_chk\b", symbols) is not None
+
+
+def problems(*paths):
+    """What is wrong with programs that were made with the same options."""
+    found = [f"{path} {problem}" for path in paths for problem in problems_of(path)]
+    dynamic = [path for path in paths if "(NEEDED)" in readelf("-d", path)]
+    if dynamic and not any(has_checked_calls(path) for path in dynamic):
+        names = " ".join(map(str, dynamic))
+        found.append(f"{names} calls nothing of the C library in its checked form")
     return found
 
 
 def main(paths):
     if not paths:
         raise SystemExit(__doc__)
-    found = [f"{path} {problem}" for path in paths for problem in problems(path)]
+    found = problems(*paths)
     print("\n".join(found or [f"hardened: {' '.join(paths)}"]))
     return 1 if found else 0
 
