@@ -58,7 +58,8 @@ void ProcessName::read(pid_t pid) {
 void ProcessName::refresh(pid_t pid) {
   ProcessName now;
   now.read(pid);
-  if (now.is_title || !is_title) {
+  bool const is_gone = now.size == 0;
+  if (!is_gone && (now.is_title || !is_title)) {
     *this = now;
   }
 }

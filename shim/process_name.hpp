@@ -33,7 +33,7 @@ struct ProcessName {
 
   void read(pid_t pid);
   /// It may have given itself a title since. One that is ending has no command line any more: what
-  /// was a title stays.
+  /// was a title stays, and so does the name of one that is gone.
   void refresh(pid_t pid);
   std::string_view view() const { return {bytes, size}; }
 };

@@ -42,5 +42,16 @@ TEST(ProcessName, A_title_outlives_the_command_line_of_a_process_that_ends) {
   EXPECT_NE(other.view(), "something") << "what is no title is read anew";
 }
 
+TEST(ProcessName, A_name_outlives_its_process) {
+  pid_t gone = 0;
+  {
+    Ended const child;
+    gone = child.pid;
+  }
+  ProcessName name = named("core_0", false);
+  name.refresh(gone);
+  EXPECT_EQ(name.view(), "core_0");
+}
+
 }  // namespace
 }  // namespace lastcall::shim
