@@ -233,14 +233,19 @@ def test_while_memory_is_tight_new_requests_are_refused_as_overloaded(proxy, eng
         user.until(b"hello")
 
 
-@pytest.mark.plain_build
-def test_the_memory_of_a_wave_is_given_back(proxy, deaf, threads):
-    one = proxy()
+def wave_of_slow_readers(one):
+    """The supervisor, its kB of memory after a first client, and the readers."""
     pid = supervisor(one)
     with client(one).socket:
         pass
     before = anonymous(pid)
-    crowd = [slow_reader(one) for _ in range(300)]
+    return pid, before, [slow_reader(one) for _ in range(300)]
+
+
+@pytest.mark.plain_build
+def test_the_memory_of_a_wave_is_given_back(proxy, deaf, threads):
+    one = proxy()
+    pid, before, crowd = wave_of_slow_readers(one)
     wait_until(lambda: anonymous(pid) - before > 20 * 1024, "the wave is there")
     peak = anonymous(pid)
     for reader in crowd:
@@ -254,11 +259,7 @@ def test_the_memory_of_a_wave_is_given_back(proxy, deaf, threads):
 def test_the_rest_of_a_wave_is_given_back_as_well(proxy, deaf, threads):
     """Most of it has left when the heap is walked; what stayed is less than a wave of its own."""
     one = proxy()
-    pid = supervisor(one)
-    with client(one).socket:
-        pass
-    before = anonymous(pid)
-    crowd = [slow_reader(one) for _ in range(300)]
+    pid, before, crowd = wave_of_slow_readers(one)
     held = "lastcall_ingress_buffer_bytes"
     wait_until(lambda: metric(one, held) > 20 * MB, "the wave is there")
     peak = anonymous(pid)
