@@ -36,8 +36,9 @@ def missing_programs(build):
 
 
 class Bench:
-    def __init__(self, build, quick, threads=1):
+    def __init__(self, build, quick, threads=1, before=None):
         self.quick = quick
+        self.before = before and str(Path(before).resolve() / PROGRAMS["lastcall"])
         self.threads = threads  # of each proxy
         self.rounds = 7 if quick else 15
         place = {name: str(Path(build).resolve() / path) for name, path in PROGRAMS.items()}

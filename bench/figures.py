@@ -18,6 +18,7 @@ class Figure:
     value: float
     spread: float = 0.0  # half of the range between the quartiles, as a share of the value
     peers: dict = field(default_factory=dict)  # name: figure
+    before: float | None = None  # of the build that is compared with
     bound: float | None = None
     at_least: bool = False
     note: str = ""
@@ -70,6 +71,7 @@ def _row(item):
         item.name,
         f"{number(item.value)} {item.unit}".rstrip(),
         f"{item.spread:.0%}" if item.spread else "",
+        f"{number(item.before)} ({item.value / item.before:.2f})" if item.before else "",
         ", ".join(f"{name} {number(value)}" for name, value in item.peers.items()),
         f"{item.ratio:.2f}" if item.ratio else "",
         f"{sign} {number(item.bound)}" if item.bound is not None else "",
@@ -77,13 +79,21 @@ def _row(item):
     ]
 
 
-HEAD = ["figure", "lastcall", "+-", "peers", "ratio", "target", "met"]
+def of_peers(results):
+    """({peer: figure}, that of the build before or None) of {name: samples}."""
+    peers = {name: middle(taken) for name, taken in results.items() if name != "lastcall"}
+    return peers, peers.pop("before", None)
+
+
+HEAD = ["figure", "lastcall", "+-", "before", "peers", "ratio", "target", "met"]
 
 
 def table(title, figures, missing):
     """Text of one topic: a row a figure, then the notes, then what could not be measured."""
     rows = [HEAD] + [_row(item) for item in figures]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    if not any(item.before for item in figures):
+        rows = [[cell for cell, head in zip(row, HEAD) if head != "before"] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
     rows.insert(1, ["-" * width for width in widths])
     lines = [f"== {title}"]
     lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -153,8 +153,11 @@ def proxies(bench, engine_port, cores=None, pem=None):
     started, threads = {}, bench.threads
     workers = ONE_WORKER if threads == 1 else f"worker_processes {threads}"
     with contextlib.ExitStack() as stack:
+        serve = LASTCALL, ("serve", "--config", "{config}")
+        before = [("before", bench.before, *serve)] if bench.before else []
         for name, program, text, words in (
-            ("lastcall", bench.lastcall, LASTCALL, ("serve", "--config", "{config}")),
+            ("lastcall", bench.lastcall, *serve),
+            *before,
             ("nginx", "nginx", NGINX, NGINX_WORDS),
             ("haproxy", "haproxy", HAPROXY, ("-db", "-f", "{config}")),
         ):

@@ -14,7 +14,7 @@ import time
 
 import ingress_load as load
 from bench import need
-from figures import NotMeasured, figure, middle
+from figures import NotMeasured, figure, middle, of_peers
 from ingress_proxies import certificate, engine, proxies, relay, streaming_engine
 from open_streams import OpenStreams, cost, processor_seconds
 
@@ -29,8 +29,8 @@ EVENT = b"d0\r\ndata: " + b"x" * 200 + b"\n\n\r\n"
 
 
 def _compared(name, unit, results, bound):
-    peers = {peer: middle(taken) for peer, taken in results.items() if peer != "lastcall"}
-    return figure(name, unit, results["lastcall"], peers=peers,
+    peers, before = of_peers(results)
+    return figure(name, unit, results["lastcall"], peers=peers, before=before,
                   bound=bound(peers) if bound else None)  # fmt: skip
 
 
@@ -141,10 +141,10 @@ def _cores(bench, may_share=False):
 
 
 def _most(name, unit, results):
-    peers = {peer: middle(taken) for peer, taken in results.items() if peer != "lastcall"}
-    return figure(name, unit, [value / 1e3 for value in results["lastcall"]],
-                  peers={peer: value / 1e3 for peer, value in peers.items()},
-                  bound=0.8 * max(peers.values()) / 1e3, at_least=True)  # fmt: skip
+    thousands = {one: [value / 1e3 for value in taken] for one, taken in results.items()}
+    peers, before = of_peers(thousands)
+    return figure(name, unit, thousands["lastcall"], peers=peers, before=before,
+                  bound=0.8 * max(peers.values()), at_least=True)  # fmt: skip
 
 
 def throughput(bench):

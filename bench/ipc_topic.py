@@ -2,7 +2,8 @@
 
 One peer announces N requests of one root and keeps them; with them in flight, pairs of begin and
 end are written in one batch; then an operator cancels the root. The peer ends them all, announces
-them again, and a stop's grace period runs out on them (this only where there is a target).
+them again with another root, as a root that was cancelled is remembered, and a stop's grace period
+runs out on them (this only where there is a target).
 
 A supervisor for each round: what a heap keeps of an earlier round would hide what a request takes.
 """
@@ -42,6 +43,7 @@ class Batches:
         self.count, self.pairs = count, pairs
         self.ids = [_id("r", number) for number in range(count)]
         self.begins = encode(_begin(one, root=ROOT) for one in self.ids)
+        self.begins_again = encode(_begin(one, root=f"{ROOT}-again") for one in self.ids)
         self.ends = encode(_end(one, "cancelled") for one in self.ids)
         short = [_id("p", number) for number in range(pairs)]
         self.short = b"".join(encode([_begin(one), _end(one, "completed")]) for one in short)
@@ -112,7 +114,7 @@ def _round(serve, batches, with_grace):
             "cancel": _operator_cancels(serve, peer, batches.ids),
         }
         if with_grace:
-            peer.send_bytes(batches.ends + batches.begins)
+            peer.send_bytes(batches.ends + batches.begins_again)
             _barrier(peer)
             result["grace"] = _grace_ends(serve, peer, batches.ids)
         return result

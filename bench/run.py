@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures a release build against its targets and its peers: `./dev bench`, or
 
-    bench/run.py BUILD [--quick] [--threads N] [--json FILE] [TOPIC...]
+    bench/run.py BUILD [--quick] [--threads N] [--before BUILD] [--json FILE] [TOPIC...]
 
 One table a topic. Nothing here fails because a figure is bad: the exit code is 0, or 1 if something
 could not be measured. README.md says what is measured and how to read it.
@@ -49,6 +49,8 @@ def parse(arguments):
     parser.add_argument("--quick", action="store_true", help="less of everything: under a minute")
     parser.add_argument("--threads", type=int, default=1, metavar="N",
                         help="of each proxy of the topic ingress; 1")  # fmt: skip
+    parser.add_argument("--before", metavar="BUILD", help="another release build, whose proxy is "
+                        "measured in the same rounds, in the topics ingress and hostile")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     options = parser.parse_intermixed_args(arguments)
     unknown = set(options.topics) - set(TOPICS)
@@ -84,7 +86,7 @@ def main(arguments):
           "medians of alternated rounds; +- is half the range between the quartiles\n",
           flush=True)  # fmt: skip
     until = time.monotonic() + LONGEST[options.quick]
-    bench = Bench(options.build, options.quick, options.threads)
+    bench = Bench(options.build, options.quick, options.threads, options.before)
     results, complete = {}, True
     try:
         for name in options.topics or TOPICS:
