@@ -17,3 +17,8 @@ if(LASTCALL_HAS_LLD)
                      -Wl,--no-warn-symbol-ordering)
   endif()
 endif()
+# The tests of such a build start programs by the thousand. A million relocations, most of them of
+# what the sanitizers know about globals and places in the source, are a third of each start.
+if(LASTCALL_SANITIZE MATCHES "address")
+  add_link_options(-no-pie)
+endif()
