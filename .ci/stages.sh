@@ -86,7 +86,7 @@ tsan_stages() {
   if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then
     stage 'tsan: unit' sanitized tsan compiled_tests tsan unit
   fi
-  stage 'tsan: integration' sanitized tsan python_tests tsan integration \
+  workers_a_core=4 stage 'tsan: integration' sanitized tsan python_tests tsan integration \
     -m 'not plain_build' tests/integration/serve/test_serve_{start,stop,recovery,registry}.py \
     tests/integration/serve/test_serve_{metrics,reload,probe,prestop}.py \
     tests/integration/ingress/test_ingress_{threads,storm,ids,tunnels}.py \
