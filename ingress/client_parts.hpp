@@ -52,7 +52,7 @@ struct ClientParts {
         counts(receiver),
         poller(io, [&receiver](std::string_view kind,
                                Poller::Duration took) { receiver.slow_turn(kind, took); }),
-        deadlines(io, options.waits),
+        deadlines(io, poller, options.waits),
         scratch(kScratch) {}
 
   Options const options;
