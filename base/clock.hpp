@@ -32,4 +32,8 @@ constexpr std::chrono::steady_clock::time_point to_steady(Instant at) {
   return std::chrono::steady_clock::time_point{at.time_since_epoch()};
 }
 
+constexpr Instant from_steady(std::chrono::steady_clock::time_point at) {
+  return Instant{std::chrono::floor<Duration>(at.time_since_epoch())};
+}
+
 }  // namespace lastcall

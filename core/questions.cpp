@@ -173,8 +173,13 @@ std::optional<Instant> next_deadline(Machines const& m) {
     at = earlier_of(at, m.health.next_deadline());
   }
   at = earlier_of(at, earlier_of(rest_gone_by(m), m.engine.tree().main_ends_by()));
-  at = earlier_of(at, m.coordinator.next_deadline(facts(m)));
-  at = earlier_of(at, m.evidence.token.next_deadline(token_facts(m)));
+  // Asked after each step: facts are collected only where they decide something.
+  if (is_draining(m.coordinator.phase())) {
+    at = earlier_of(at, m.coordinator.next_deadline(facts(m)));
+  }
+  if (m.evidence.token.canary_at()) {
+    at = earlier_of(at, m.evidence.token.next_deadline(token_facts(m)));
+  }
   at = earlier_of(at, m.admission.next_deadline());
   at = earlier_of(at, m.notified.is_busy() ? m.loads.busy_until() : std::nullopt);
   if (m.coordinator.phase() == Phase::cleaning_up) {

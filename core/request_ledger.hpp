@@ -75,6 +75,10 @@ struct LedgerNews {
   std::vector<AdmissionTicket> withdrawn;
   std::vector<CutOff> cut_off;
 
+  bool is_empty() const {
+    return settled.empty() && cancelled.empty() && confirmed.empty() && ready.empty() &&
+           moved_from.empty() && withdrawn.empty() && cut_off.empty();
+  }
   void clear();
 };
 

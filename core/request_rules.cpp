@@ -63,6 +63,42 @@ void notify_endpoints(Machines& m) {
   }
 }
 
+void take_news(Machines& m, Instant now) {
+  for (AdmissionTicket const ticket : m.ledger.news.withdrawn) {
+    m.admission.leave(now, ticket);
+  }
+  for (EndpointSlot const slot : m.ledger.news.moved_from) {
+    m.endpoints.leave(slot);
+  }
+  for (LedgerNews::Cancelled const& cancelled : m.ledger.news.cancelled) {
+    m.orders.act(CancelCounted{m.endpoints.at(cancelled.slot).name,
+                               m.ledger.models().name(cancelled.model), cancelled.stream,
+                               cancelled.reason, cancelled.from_tier});
+  }
+  for (LedgerNews::Confirmed const& confirmed : m.ledger.news.confirmed) {
+    m.orders.act(CancelSettled{confirmed.reason, confirmed.elapsed});
+  }
+  for (LedgerNews::Settled const& settled : m.ledger.news.settled) {
+    if (settled.counted) {
+      m.tally.settled(now, settled.outcome, settled.elapsed);
+      m.orders.act(RequestSettled{m.endpoints.at(settled.slot).name,
+                                  m.ledger.models().name(settled.model), settled.outcome,
+                                  settled.elapsed, settled.rejected, true, settled.from_tier});
+    }
+    if (settled.ticket != kNoTicket) {
+      m.admission.leave(now, settled.ticket);
+    }
+    m.endpoints.leave(settled.slot);
+  }
+  for (PeerId const peer : m.ledger.news.ready) {
+    m.orders.act(CancelsReady{peer});
+  }
+  for (LedgerNews::CutOff const& ended : m.ledger.news.cut_off) {
+    m.cut.ended(now, ended.id, ended.cut);
+  }
+  m.ledger.news.clear();
+}
+
 }  // namespace
 
 void on(Machines& m, Instant now, RequestBegun const& request) {
@@ -182,39 +218,9 @@ void on(Machines& m, Instant now, CancelRequested const& request) {
 }
 
 void drain_ledger(Machines& m, Instant now) {
-  for (AdmissionTicket const ticket : m.ledger.news.withdrawn) {
-    m.admission.leave(now, ticket);
+  if (!m.ledger.news.is_empty()) {  // most looks of a step find nothing
+    take_news(m, now);
   }
-  for (EndpointSlot const slot : m.ledger.news.moved_from) {
-    m.endpoints.leave(slot);
-  }
-  for (LedgerNews::Cancelled const& cancelled : m.ledger.news.cancelled) {
-    m.orders.act(CancelCounted{m.endpoints.at(cancelled.slot).name,
-                               m.ledger.models().name(cancelled.model), cancelled.stream,
-                               cancelled.reason, cancelled.from_tier});
-  }
-  for (LedgerNews::Confirmed const& confirmed : m.ledger.news.confirmed) {
-    m.orders.act(CancelSettled{confirmed.reason, confirmed.elapsed});
-  }
-  for (LedgerNews::Settled const& settled : m.ledger.news.settled) {
-    if (settled.counted) {
-      m.tally.settled(now, settled.outcome, settled.elapsed);
-      m.orders.act(RequestSettled{m.endpoints.at(settled.slot).name,
-                                  m.ledger.models().name(settled.model), settled.outcome,
-                                  settled.elapsed, settled.rejected, true, settled.from_tier});
-    }
-    if (settled.ticket != kNoTicket) {
-      m.admission.leave(now, settled.ticket);
-    }
-    m.endpoints.leave(settled.slot);
-  }
-  for (PeerId const peer : m.ledger.news.ready) {
-    m.orders.act(CancelsReady{peer});
-  }
-  for (LedgerNews::CutOff const& ended : m.ledger.news.cut_off) {
-    m.cut.ended(now, ended.id, ended.cut);
-  }
-  m.ledger.news.clear();
   notify_endpoints(m);
 }
 

@@ -267,6 +267,9 @@ void note_phase_change(Machines& m) {
 // --- joint rules ---------------------------------------------------------------------------------
 
 bool apply_move(Machines& m, Instant now) {
+  if (!is_draining(m.coordinator.phase())) {
+    return false;  // it is asked in each step: facts are collected only where they decide something
+  }
   switch (m.coordinator.next(now, facts(m))) {
     case Move::none:
       return false;

@@ -203,7 +203,7 @@ void Client::read_on() {
 // --- heads ---------------------------------------------------------------------------------------
 
 std::size_t Client::take_head(std::span<char> bytes) {
-  relay::TakenHead taken;
+  relay::TakenHead& taken = parts_.taken;
   relay::RequestReader::Limits const limits{.head = parts_.options.max_head,
                                             .body = parts_.options.max_body};
   switch (reader_.read({bytes.data(), bytes.size()}, limits, taken)) {

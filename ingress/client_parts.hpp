@@ -17,6 +17,7 @@
 #include "ingress/options.hpp"
 #include "ingress/poller.hpp"
 #include "relay/control_paths.hpp"
+#include "relay/request_reader.hpp"
 
 namespace lastcall::ingress {
 
@@ -51,7 +52,7 @@ struct ClientParts {
         counts(receiver),
         poller(io, [&receiver](std::string_view kind,
                                Poller::Duration took) { receiver.slow_turn(kind, took); }),
-        deadlines(io, options.waits),
+        deadlines(io, poller, options.waits),
         scratch(kScratch) {}
 
   Options const options;
@@ -64,6 +65,7 @@ struct ClientParts {
   Deadlines deadlines;
   Departure departure;
   std::vector<char> scratch;  // what was read last; nothing in it outlives its handling
+  relay::TakenHead taken;     // the head in it: too large to be made anew for each request
   std::string wire;           // what is written next; the same
 };
 

@@ -41,7 +41,7 @@ Delivered CountedRequest::delivered() const {
 void CountedRequest::describe(relay::RequestHead const& head, std::string_view target,
                               std::string_view client) {
   asker_.address = client;
-  began_at_ = monotonic_now();
+  began_at_ = parts_.poller.now();
   priority_ = relay::priority_of(head.fields);
   asker_.defers_cancel = parts_.options.defers_cancel(endpoint_);
   streaming_ = target.find("generate_stream") != std::string_view::npos;
@@ -111,7 +111,7 @@ void CountedRequest::report(relay::Received const& received) {
     if (exchange_.delivery().is_served() && model_ != parts_.last_served) {
       served = parts_.last_served = model_;
     }
-    tracker.first_byte(exchange_.id(), endpoint_, served, monotonic_now() - began_at_);
+    tracker.first_byte(exchange_.id(), endpoint_, served, parts_.poller.now() - began_at_);
   }
   if (received.gap) {
     tracker.event_gap(endpoint_, *received.gap);
@@ -119,7 +119,7 @@ void CountedRequest::report(relay::Received const& received) {
   if (received.holds) {
     tracker.error_held();
   }
-  if (received.moved) {
+  if (received.moved && !received.first_byte) {
     tracker.moved(exchange_.id());
   }
 }

@@ -46,7 +46,8 @@ class CountedRequest {
     over,
   };
 
-  /// `exchange` outlives it. The endpoint does not count where the request is only to be refused.
+  /// `exchange` and the endpoint's name outlive it. The endpoint does not count where the request
+  /// is only to be refused.
   CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
 
   Standing standing() const { return standing_; }
@@ -89,7 +90,7 @@ class CountedRequest {
   std::uint8_t priority_ = lifecycle::kUsualPriority;
   std::uint64_t serial_ = 0;
   std::uint64_t way_ = 0;
-  std::string endpoint_;
+  std::string_view endpoint_;  // one of the names that the options have, or the API
   std::string model_;
   std::string parent_;  // in the tier above, where one relays this
   std::chrono::milliseconds began_at_{};

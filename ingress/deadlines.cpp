@@ -20,8 +20,8 @@ void Deadline::disarm() {
   }
 }
 
-Deadlines::Deadlines(boost::asio::io_context& io, Lengths lengths)
-    : timer_(std::make_unique<Timer>(io)), lengths_(lengths) {
+Deadlines::Deadlines(boost::asio::io_context& io, Poller const& poller, Lengths lengths)
+    : timer_(std::make_unique<Timer>(io)), poller_(poller), lengths_(lengths) {
   for (Deadline& head : heads_) {
     head.previous_ = head.next_ = &head;
   }
@@ -42,7 +42,7 @@ void Deadlines::arm(Deadline& deadline, Wait wait) {
     return;
   }
   Deadline& head = heads_[static_cast<std::size_t>(wait)];
-  deadline.at_ = monotonic_now() + *length;
+  deadline.at_ = poller_.now() + *length;
   deadline.previous_ = head.previous_;
   deadline.next_ = &head;
   head.previous_->next_ = &deadline;

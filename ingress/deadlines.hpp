@@ -43,6 +43,8 @@ enum class Wait : std::uint8_t {
 };
 inline constexpr std::size_t kWaits = 17;
 
+class Poller;
+
 class DeadlineOwner {
  public:
   virtual ~DeadlineOwner() = default;
@@ -76,7 +78,8 @@ class Deadlines {
  public:
   using Lengths = std::array<std::optional<std::chrono::milliseconds>, kWaits>;
 
-  Deadlines(boost::asio::io_context& io, Lengths lengths);
+  /// `poller` outlives it: its time is ours.
+  Deadlines(boost::asio::io_context& io, Poller const& poller, Lengths lengths);
   ~Deadlines();
 
   /// Replaces what it was armed for; a wait without a length only disarms.
@@ -96,6 +99,7 @@ class Deadlines {
   void aim(std::chrono::milliseconds at);
 
   std::unique_ptr<Timer> timer_;
+  Poller const& poller_;
   Lengths lengths_;
   std::array<Deadline, kWaits> heads_;  // of rings
   std::optional<std::chrono::milliseconds> aimed_at_;

@@ -68,7 +68,10 @@ class Poller::Loop final : public asio::detail::reactor_op {
 /// A turn serves what is ready; what was closed meanwhile is freed at its end.
 class Poller::Turn {
  public:
-  explicit Turn(Poller& poller) : poller_(poller) { poller_.is_in_turn_ = true; }
+  explicit Turn(Poller& poller) : poller_(poller) {
+    poller_.is_in_turn_ = true;
+    poller_.now_ = std::chrono::steady_clock::now();
+  }
   ~Turn() {
     poller_.free_buried();
     poller_.is_in_turn_ = false;
@@ -83,6 +86,12 @@ class Poller::Turn {
 std::chrono::milliseconds monotonic_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now().time_since_epoch());
+}
+
+std::chrono::milliseconds Poller::now() const {
+  return is_in_turn_
+             ? std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch())
+             : monotonic_now();
 }
 
 Poller::Poller(asio::io_context& io, OnSlow on_slow)
@@ -139,7 +148,6 @@ void Poller::again(Watched& watched) {
 void Poller::run_again() {
   again_is_due_ = false;
   Turn const begun(*this);
-  now_ = std::chrono::steady_clock::now();
   std::vector<Watched*> due = std::exchange(again_, {});
   while (!due.empty()) {
     Watched* const next = due.back();
@@ -156,7 +164,6 @@ void Poller::turn() {
   std::array<epoll_event, kBatch> events;
   int const count = ::epoll_wait(loop_->set, events.data(), kBatch, 0);
   Turn const begun(*this);
-  now_ = std::chrono::steady_clock::now();
   for (bool const are_ends : {true, false}) {
     for (int i = 0; i < count; ++i) {
       epoll_event const& event = events[static_cast<std::size_t>(i)];

@@ -72,6 +72,9 @@ class Poller {
   /// It gets ready(0) in the next turn.
   void again(Watched& watched);
 
+  /// The time; in a turn without a look at the clock: when the one that is served now had its turn.
+  std::chrono::milliseconds now() const;
+
  private:
   class Loop;
   class Turn;

@@ -103,7 +103,7 @@ std::size_t RelayedRequest::unfinished() const {
 std::size_t RelayedRequest::take(std::span<char> bytes) {
   relay::RequestSide& request = exchange_.request();
   relay::RequestSide::Taken const taken =
-      request.take(bytes, monotonic_now(),
+      request.take(bytes, parts_.poller.now(),
                    {.body = parts_.options.max_body,
                     .silence = parts_.options.waits[static_cast<std::size_t>(Wait::body)]});
   if (taken.fault) {
@@ -254,7 +254,7 @@ void RelayedRequest::pass_on_the_end() {
 
 void RelayedRequest::await_request() {
   client_->wait_for(Wait::body);
-  exchange_.request().await(monotonic_now());
+  exchange_.request().await(parts_.poller.now());
 }
 
 /// A client that has to take something first has its time already.

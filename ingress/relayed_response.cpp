@@ -27,7 +27,7 @@ void RelayedRequest::response(std::span<char> bytes) {
   }
   std::string& wire = parts_.wire;
   wire.clear();
-  take(exchange_.receive(bytes, monotonic_now(), *this, wire), wire);
+  take(exchange_.receive(bytes, parts_.poller.now(), *this, wire), wire);
 }
 
 /// `wire` is what its client gets of it.

@@ -43,12 +43,11 @@ std::uint64_t RequestIds::draw() {
 std::string RequestIds::make() {
   refill(kRandomBytes);
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id;
-  id.reserve(2 * kRandomBytes);
+  std::string id(2 * kRandomBytes, '0');
   for (std::size_t i = 0; i < kRandomBytes; ++i) {
     unsigned const byte = random_[used_++];
-    id += kDigits[byte >> 4U];
-    id += kDigits[byte & 15U];
+    id[2 * i] = kDigits[byte >> 4U];
+    id[2 * i + 1] = kDigits[byte & 15U];
   }
   return id;
 }

@@ -56,7 +56,7 @@ class Tracker : public ConnectionObserver {
   /// `model`: that the engine has answered for, where it did not for the same just before.
   virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;
-  /// A byte of its response has moved, the first or one after it.
+  /// A byte of its response has moved after the first.
   virtual void moved(std::string_view id) = 0;
   /// Its client went away before the response was complete; end() follows. `stop`: at the engine's
   /// leisure, so that it can still be killed.

@@ -129,7 +129,7 @@ void Upstream::release(bool keep) {
   owner_ = nullptr;
   if (keep && !closing_ && connected_) {
     was_used_ = true;
-    rests_since_ = monotonic_now();
+    rests_since_ = parts_.poller.now();
     parts_.deadlines.arm(deadline_, Wait::upstream_idle);
     pool_.keep(*this);
   } else {
@@ -139,7 +139,7 @@ void Upstream::release(bool keep) {
 
 bool Upstream::is_usable() {
   deadline_.disarm();
-  return monotonic_now() - rests_since_ < kRecently || socket_.is_quiet();
+  return parts_.poller.now() - rests_since_ < kRecently || socket_.is_quiet();
 }
 
 void Upstream::expired(Wait wait) {

@@ -24,29 +24,27 @@ ConnectionOptions::Name ConnectionOptions::lowered(std::string_view name) {
 bool ConnectionOptions::add(std::string_view list) {
   while (!list.empty()) {
     std::string_view const element = http_text::next_element(list);
-    if (count_ == kMost || element.size() > kLongest) {
+    if (element.size() > kLongest || !all_.push_back(lowered(element))) {
       return false;
     }
-    at_[count_++] = lowered(element);
   }
   return true;
 }
 
 void ConnectionOptions::sort() {
-  std::sort(at_.begin(), at_.begin() + static_cast<std::ptrdiff_t>(count_),
+  std::sort(all_.begin(), all_.end(),
             [](Name const& a, Name const& b) { return is_before(a.view(), b.view()); });
 }
 
 bool ConnectionOptions::has(std::string_view name) const {
-  if (name.size() > kLongest) {
+  if (all_.empty() || name.size() > kLongest) {
     return false;
   }
   Name const wanted = lowered(name);
-  auto const end = at_.begin() + static_cast<std::ptrdiff_t>(count_);
   auto const found = std::lower_bound(
-      at_.begin(), end, wanted.view(),
+      all_.begin(), all_.end(), wanted.view(),
       [](Name const& each, std::string_view what) { return is_before(each.view(), what); });
-  return found != end && found->view() == wanted.view();
+  return found != all_.end() && found->view() == wanted.view();
 }
 
 }  // namespace lastcall::relay

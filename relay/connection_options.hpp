@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "relay/inplace_vector.hpp"
+
 namespace lastcall::relay {
 
 class ConnectionOptions {
@@ -21,12 +23,12 @@ class ConnectionOptions {
   static constexpr std::size_t kMost = 32;
   static constexpr std::size_t kLongest = 64;
 
-  void clear() { count_ = 0; }
+  void clear() { all_.clear(); }
   /// The value of one more field. False: there are too many elements, or one is too long.
   bool add(std::string_view list);
   /// After the last field, and before the first question.
   void sort();
-  bool empty() const { return count_ == 0; }
+  bool empty() const { return all_.empty(); }
   bool has(std::string_view name) const;
 
  private:
@@ -37,8 +39,7 @@ class ConnectionOptions {
   };
   static Name lowered(std::string_view name);
 
-  std::array<Name, kMost> at_;  // sorted
-  std::size_t count_ = 0;
+  InplaceVector<Name, kMost> all_;  // sorted
 };
 
 }  // namespace lastcall::relay

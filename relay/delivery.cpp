@@ -38,7 +38,7 @@ void Delivery::open(ResponseHead const& head, Opening const& opening, Version ve
                        .close = opening.close,
                        .keep_alive = version == Version::http10});
   kDeliveryMoves.apply(state_, DeliveryEvent::open);
-  if (!begins_with_its_body(head, opening.framing, opening.streaming)) {
+  if (!begins_with_its_body(is_event_stream(), opening.framing, opening.streaming)) {
     first_byte();
   }
 }

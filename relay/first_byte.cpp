@@ -23,11 +23,10 @@ bool is_event_stream(ResponseHead const& head) {
   return is_plain && has_event_stream_type(head);
 }
 
-bool begins_with_its_body(ResponseHead const& head, Framing const& framing, bool streaming) {
+bool begins_with_its_body(bool is_events, Framing const& framing, bool streaming) {
   bool const is_open_ended =
       framing.kind == Framing::Kind::chunked || framing.kind == Framing::Kind::until_close;
-  return framing.kind != Framing::Kind::none &&
-         (is_event_stream(head) || (is_open_ended && streaming));
+  return framing.kind != Framing::Kind::none && (is_events || (is_open_ended && streaming));
 }
 
 }  // namespace lastcall::relay

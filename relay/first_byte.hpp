@@ -15,7 +15,7 @@ namespace lastcall::relay {
 
 /// Whole events can be distinguished in it: a stream of events without a coding.
 bool is_event_stream(ResponseHead const& head);
-/// `streaming`: what the request asked for.
-bool begins_with_its_body(ResponseHead const& head, Framing const& framing, bool streaming);
+/// `is_events`: is_event_stream(); `streaming`: what the request asked for.
+bool begins_with_its_body(bool is_events, Framing const& framing, bool streaming);
 
 }  // namespace lastcall::relay

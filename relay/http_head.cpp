@@ -101,14 +101,6 @@ HeadFault read_lengths(Fields const& fields, Version version, bool& chunked, boo
 
 }  // namespace
 
-bool Fields::add(Field field) {
-  if (count_ == at_.size()) {
-    return false;
-  }
-  at_[count_++] = field;
-  return true;
-}
-
 std::size_t Fields::count(std::string_view name, std::string_view& first) const {
   std::size_t found = 0;
   for (Field const& field : *this) {

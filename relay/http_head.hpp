@@ -11,13 +11,13 @@
 // Source: RFC 9112 (syntax, framing), RFC 9110 (fields); the shapes of request smuggling.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "relay/connection_options.hpp"
+#include "relay/inplace_vector.hpp"
 
 namespace lastcall::relay {
 
@@ -35,18 +35,17 @@ inline constexpr std::size_t kMaxHost = 255 + sizeof ":65535" - 1;
 class Fields {
  public:
   /// False when there is no room for another one.
-  bool add(Field field);
-  void clear() { count_ = 0; }
-  Field const* begin() const { return at_.data(); }
-  Field const* end() const { return at_.data() + count_; }
+  bool add(Field field) { return all_.push_back(field); }
+  void clear() { all_.clear(); }
+  Field const* begin() const { return all_.begin(); }
+  Field const* end() const { return all_.end(); }
   /// How many there are of that name, and the first's value.
   std::size_t count(std::string_view name, std::string_view& first) const;
   /// Whether a comma-separated field of that name lists `word`.
   bool lists(std::string_view name, std::string_view word) const;
 
  private:
-  std::array<Field, kMaxFields> at_;
-  std::size_t count_ = 0;
+  InplaceVector<Field, kMaxFields> all_;
 };
 
 enum class Version : std::uint8_t { http10, http11 };

@@ -56,6 +56,7 @@ HeadFault check(TakenHead& taken, RequestReader::Limits const& limits) {
 
 RequestReader::Found RequestReader::read(std::string_view bytes, Limits const& limits,
                                          TakenHead& taken) {
+  taken.forget();
   switch (scanner_.scan(bytes)) {
     case HeadScanner::Found::bad:
       taken.fault = {400, "a malformed head"};

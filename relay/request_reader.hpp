@@ -36,6 +36,19 @@ struct TakenHead {
   Asked asked;
   std::size_t length = 0;  // of all that was read for it
   HeadFault fault;         // why it is refused; asked.is_head still shows whether a body may answer
+
+  /// The room for its fields is left as it is.
+  void forget() {
+    head.method = head.target = {};
+    head.version = Version::http11;
+    head.fields.clear();
+    head.connection.clear();
+    framing = {};
+    destination = {};
+    asked = {};
+    length = 0;
+    fault = {};
+  }
 };
 
 class RequestReader {
@@ -46,7 +59,7 @@ class RequestReader {
     std::optional<std::uint64_t> body;  // bytes
   };
 
-  /// `bytes`: what has come, from the start of the head on.
+  /// `bytes`: what has come, from the start of the head on. `taken` may have been used before.
   Found read(std::string_view bytes, Limits const& limits, TakenHead& taken);
 
  private:

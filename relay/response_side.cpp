@@ -205,7 +205,8 @@ bool ResponseSide::engine_has_begun(std::span<char> bytes, Asked const& asked, b
       return is_malformed();
     }
     bool const is_final = read.head.status == 101 || read.head.status >= 200;
-    if (is_final && !begins_with_its_body(read.head, leg_.framing(), wants_stream)) {
+    if (is_final &&
+        !begins_with_its_body(is_event_stream(read.head), leg_.framing(), wants_stream)) {
       return true;
     }
     bytes = leg_.read_on(bytes, read);

@@ -34,14 +34,16 @@ inline constexpr std::int64_t kNoDeadline = -1;
 class Level {
  public:
   void set(Series<prometheus::Gauge>& gauge, std::size_t value) {
-    if (last_ != value) {
+    if (series_ == nullptr || last_ != value) {
+      series_ = series_ == nullptr ? &gauge.at({}) : series_;
+      series_->Set(static_cast<double>(value));
       last_ = value;
-      gauge.at({}).Set(static_cast<double>(value));
     }
   }
 
  private:
-  std::optional<std::size_t> last_;
+  prometheus::Gauge* series_ = nullptr;
+  std::size_t last_ = 0;
 };
 
 struct Metrics::Families {

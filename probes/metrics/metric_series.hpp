@@ -70,10 +70,17 @@ class Series {
   template <typename... Arguments>
   Metric& at(std::initializer_list<std::string_view> values, Arguments const&... arguments) {
     key_.clear();
+    for (auto const value : values) {
+      append(value);
+    }
+    // A series with just these values: they have passed the guard, which lets none go again.
+    if (auto const found = known_.find(key_); found != known_.end()) {
+      return *found->second;
+    }
+    key_.clear();
     std::size_t i = 0;
     for (auto const value : values) {
-      key_ += is_open_[i] ? guard_.admit(names_[i], value) : value;
-      key_ += '\0';
+      append(is_open_[i] ? guard_.admit(names_[i], value) : value);
       ++i;
     }
     if (auto const found = known_.find(key_); found != known_.end()) {
@@ -93,6 +100,11 @@ class Series {
   prometheus::Family<Metric>& family() { return family_; }
 
  private:
+  void append(std::string_view value) {
+    key_ += value;
+    key_ += '\0';
+  }
+
   std::vector<std::string> names_;
   std::vector<bool> is_open_;
   prometheus::Family<Metric>& family_;

@@ -1,6 +1,7 @@
 // The ingress's reports about its requests, as events of the core.
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
@@ -14,17 +15,17 @@ constexpr lifecycle::Duration kProgressPeriod{100};
 }  // namespace
 
 ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
-  lifecycle::RequestBegun const event{.peer = lifecycle::kIngressPeer,
-                                      .id = std::string(begun.id),
-                                      .root = {},
-                                      .parent = std::string(begun.parent),
-                                      .endpoint = std::string(begun.endpoint),
-                                      .model = std::string(begun.model),
-                                      .stream = begun.streaming,
-                                      .admit = true,
-                                      .resumed = false,
-                                      .priority = begun.priority,
-                                      .way = begun.way};
+  lifecycle::Event const event = lifecycle::RequestBegun{.peer = lifecycle::kIngressPeer,
+                                                         .id = std::string(begun.id),
+                                                         .root = {},
+                                                         .parent = std::string(begun.parent),
+                                                         .endpoint = std::string(begun.endpoint),
+                                                         .model = std::string(begun.model),
+                                                         .stream = begun.streaming,
+                                                         .admit = true,
+                                                         .resumed = false,
+                                                         .priority = begun.priority,
+                                                         .way = begun.way};
   StepReply const& reply = events_.feed(event);
   ingress::Admission answer{ingress::Admission::Kind::waits, {}};
   if (reply.refusal) {
@@ -104,7 +105,9 @@ void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
     metrics_.model_served(model);
   }
   reported_progress_ = monotonic_now();
-  events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
+  lifecycle::RequestProgressed progressed{lifecycle::kIngressPeer, {}};
+  progressed.ids.emplace_back(id);
+  events_.feed(std::move(progressed));
   metrics_.first_byte(model, endpoint, took);
 }
 

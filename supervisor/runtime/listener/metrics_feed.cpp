@@ -1,5 +1,9 @@
 #include "supervisor/runtime/listener/metrics_feed.hpp"
 
+#include <optional>
+#include <variant>
+
+#include "base/overloaded.hpp"
 #include "core/instant.hpp"
 
 namespace lastcall::runtime {
@@ -50,6 +54,13 @@ void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& se
   }
 }
 
+void count_cancelled(probes::Metrics& metrics, lifecycle::CancelCounted const& cancelled) {
+  metrics.cancel_signalled(cancelled.endpoint, cancelled.reason);
+  if (cancelled.reason == lifecycle::CancelReason::client_disconnect && !cancelled.from_tier) {
+    metrics.client_cancelled(cancelled.model, cancelled.endpoint, cancelled.stream);
+  }
+}
+
 }  // namespace
 
 probes::PeerDrop drop_of(ipc::Drop why) {
@@ -67,32 +78,34 @@ probes::PeerDrop drop_of(ipc::Drop why) {
 }
 
 void count(probes::Metrics& metrics, lifecycle::Action const& action) {
-  if (auto const* settled = std::get_if<lifecycle::RequestSettled>(&action)) {
-    count_settled(metrics, *settled);
-  } else if (auto const* cancelled = std::get_if<lifecycle::CancelCounted>(&action)) {
-    metrics.cancel_signalled(cancelled->endpoint, cancelled->reason);
-    if (cancelled->reason == lifecycle::CancelReason::client_disconnect && !cancelled->from_tier) {
-      metrics.client_cancelled(cancelled->model, cancelled->endpoint, cancelled->stream);
-    }
-  } else if (auto const* confirmed = std::get_if<lifecycle::CancelSettled>(&action)) {
-    metrics.cancel_confirmed(confirmed->reason, confirmed->elapsed);
-  } else if (auto const* admit = std::get_if<lifecycle::Admit>(&action)) {
-    metrics.admission_waited(admit->waited);
-  } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {
-    metrics.set_phase(begun->phase);
-  } else if (auto const* ended = std::get_if<lifecycle::PhaseEnded>(&action)) {
-    metrics.phase_ended(ended->phase, outcome_of(ended->outcome), ended->elapsed);
-  } else if (auto const* ignored = std::get_if<lifecycle::SignalIgnored>(&action)) {
-    metrics.signal_ignored(ignored->name);
-  } else if (auto const* stop = std::get_if<lifecycle::StopBegun>(&action)) {
-    metrics.stop_began(stop->mode == lifecycle::StopMode::fatal);
-    metrics.set_stop_deadline(lifecycle::to_ms(stop->deadline));
-  } else if (auto const* announced = std::get_if<lifecycle::AnnouncePhase>(&action)) {
-    metrics.set_stop_deadline(
-        announced->deadline ? std::optional(lifecycle::to_ms(*announced->deadline)) : std::nullopt);
-  } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
-    metrics.set_verdict(verdict_of(changed->verdict));
-  }
+  namespace act = lifecycle;
+  std::visit(Overloaded{
+                 [&](act::RequestSettled const& settled) { count_settled(metrics, settled); },
+                 [&](act::CancelCounted const& cancelled) { count_cancelled(metrics, cancelled); },
+                 [&](act::CancelSettled const& confirmed) {
+                   metrics.cancel_confirmed(confirmed.reason, confirmed.elapsed);
+                 },
+                 [&](act::Admit const& admit) { metrics.admission_waited(admit.waited); },
+                 [&](act::PhaseBegun const& begun) { metrics.set_phase(begun.phase); },
+                 [&](act::PhaseEnded const& ended) {
+                   metrics.phase_ended(ended.phase, outcome_of(ended.outcome), ended.elapsed);
+                 },
+                 [&](act::SignalIgnored const& ignored) { metrics.signal_ignored(ignored.name); },
+                 [&](act::StopBegun const& stop) {
+                   metrics.stop_began(stop.mode == lifecycle::StopMode::fatal);
+                   metrics.set_stop_deadline(lifecycle::to_ms(stop.deadline));
+                 },
+                 [&](act::AnnouncePhase const& announced) {
+                   metrics.set_stop_deadline(
+                       announced.deadline ? std::optional(lifecycle::to_ms(*announced.deadline))
+                                          : std::nullopt);
+                 },
+                 [&](act::VerdictChanged const& changed) {
+                   metrics.set_verdict(verdict_of(changed.verdict));
+                 },
+                 [](auto const&) {},
+             },
+             action);
 }
 
 }  // namespace lastcall::runtime

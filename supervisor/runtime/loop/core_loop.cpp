@@ -41,28 +41,36 @@ StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
   if (halted_) {
     return kQueued;
   }
-  reply_ = {};
+  reply_.clear();
   stepping_ = true;
   replied_to_ = &event;
   step(event);
   replied_to_ = nullptr;
+  if (!queue_.empty()) {
+    step_queued();
+  }
+  stepping_ = false;
+  rearm();
+  return reply_;
+}
+
+/// What obeying has caused; the reply stays that to the event that was fed.
+void CoreLoop::step_queued() {
   StepReply answer = std::exchange(reply_, {});
   while (!queue_.empty() && !halted_) {
     lifecycle::Event const next = std::move(queue_.front());
     queue_.pop_front();
     step(next);
   }
-  stepping_ = false;
   reply_ = std::move(answer);
-  rearm();
-  return reply_;
 }
 
+/// One look at the clock serves both the core and the watch.
 void CoreLoop::step(lifecycle::Event const& event) {
-  lifecycle::Instant const now = monotonic_now();
-  note_absence(now);
+  Clock::time_point const began = Clock::now();
+  note_absence(began);
   if (!halted_) {
-    step_now(now, event);
+    step_now(began, event);
   }
 }
 
@@ -83,7 +91,8 @@ void catch_up(Timer& timer, lifecycle::Instant missed, lifecycle::Instant now, O
 
 }  // namespace
 
-void CoreLoop::note_absence(lifecycle::Instant now) {
+void CoreLoop::note_absence(Clock::time_point began) {
+  lifecycle::Instant const now = from_steady(began);
   lifecycle::Duration const late = armed_for_ ? now - due_at_ : lifecycle::Duration{0};
   if (late > lifecycle::kOwnAbsence && !timer_->catching_up_at) {
     if (core_.snapshot().stop) {
@@ -91,13 +100,12 @@ void CoreLoop::note_absence(lifecycle::Instant now) {
       return;
     }
     due_at_ = now;  // reported once
-    step_now(now, lifecycle::TimerExpired{late});
+    step_now(began, lifecycle::TimerExpired{late});
   }
 }
 
-void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
-  auto const began = std::chrono::steady_clock::now();
-  now = timer_->catching_up_at.value_or(now);
+void CoreLoop::step_now(Clock::time_point began, lifecycle::Event const& event) {
+  lifecycle::Instant const now = timer_->catching_up_at.value_or(from_steady(began));
   timer_->last_step = now;
   std::span<lifecycle::Action const> const actions = core_.step(now, event);
   bool const is_replied_to = replied_to_ == &event;
@@ -117,7 +125,7 @@ void CoreLoop::step_now(lifecycle::Instant now, lifecycle::Event const& event) {
     }
   }
   if (watch_) {
-    watch_(event, began, std::chrono::steady_clock::now());
+    watch_(event, began, Clock::now());
   }
 }
 

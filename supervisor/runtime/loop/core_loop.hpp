@@ -53,10 +53,13 @@ class CoreLoop final : public EventSink {
  private:
   struct Timer;
 
+  using Clock = std::chrono::steady_clock;
+
   void step(lifecycle::Event const& event);
-  void step_now(lifecycle::Instant now, lifecycle::Event const& event);
+  void step_now(Clock::time_point began, lifecycle::Event const& event);
+  void step_queued();
   void note_decision(lifecycle::Action const& action);
-  void note_absence(lifecycle::Instant now);
+  void note_absence(Clock::time_point began);
   void rearm();
   void expired();
 

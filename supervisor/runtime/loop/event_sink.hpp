@@ -21,6 +21,14 @@ struct StepReply {
   /// To a request that asked for admission; neither: it waits.
   bool is_admitted = false;
   std::optional<lifecycle::Reject> rejected;
+
+  /// Most replies are empty: nothing is built to replace what is not there.
+  void clear() {
+    refusal.reset();
+    answer.reset();
+    is_admitted = false;
+    rejected.reset();
+  }
 };
 
 class EventSink {

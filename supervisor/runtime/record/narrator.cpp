@@ -1,7 +1,10 @@
 #include "supervisor/runtime/record/narrator.hpp"
 
 #include <optional>
+#include <string>
+#include <variant>
 
+#include "base/overloaded.hpp"
 #include "supervisor/runtime/record/report_view.hpp"
 
 namespace lastcall::runtime {
@@ -25,44 +28,53 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
 
 }  // namespace
 
+/// Most actions are those of requests and have no line, which one look-up shows.
 void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) {
-  if (auto const* stop = std::get_if<lifecycle::StopBegun>(&action)) {
-    stop_begun(now, *stop);
-  } else if (auto const* begun = std::get_if<lifecycle::PhaseBegun>(&action)) {
-    phase_begun(now, *begun);
-  } else if (auto const* ended = std::get_if<lifecycle::PhaseEnded>(&action)) {
-    phase_ended(*ended);
-  } else if (auto const* changed = std::get_if<lifecycle::VerdictChanged>(&action)) {
-    verdict_changed(*changed);
-  } else if (auto const* active = std::get_if<lifecycle::GracefulEndpoints>(&action)) {
-    log_.info("Active graceful endpoints: " + std::to_string(active->active),
-              {in_flight_of(core_), {"left_ms", left_ms(core_, now)}});
-  } else if (std::holds_alternative<lifecycle::LastEndpointCompleted>(action)) {
-    log_.info("Last endpoint completed, notifying all waiters");
-  } else if (auto const* ignored = std::get_if<lifecycle::SignalIgnored>(&action)) {
-    log_.write(ignored->first ? LogLevel::warning : LogLevel::debug,
-               "signal ignored: a stop is under way", {{"signal", ignored->name}});
-  } else if (auto const* aborted = std::get_if<lifecycle::DrainAborted>(&action)) {
-    log_.critical("drain aborted", {{"cause", aborted->cause}, {"detail", aborted->detail}});
-  } else if (auto const* order = std::get_if<lifecycle::SignalEngine>(&action)) {
-    log_.info("engine signalled", {{"signal", order->name},
-                                   {"scope", order->all ? "all" : "main"},
-                                   {"left_ms", left_ms(core_, now)}});
-  } else if (auto const* hook = std::get_if<lifecycle::ReleaseHook>(&action)) {
-    log_.info("preStop returns", {{"why", hook->why}, {"held_ms", to_ms(hook->held)}});
-  } else if (auto const* await = std::get_if<lifecycle::AwaitReplacement>(&action)) {
-    log_.write(
-        await->condemned ? LogLevel::critical : LogLevel::info,
-        await->condemned
-            ? "this engine does not serve again: its liveness probe fails until it is another"
-            : "waits for another engine");
-  } else if (auto const* replaced = std::get_if<lifecycle::ReplacementEnded>(&action)) {
-    log_.info("no longer waits for another engine", {{"why", replaced->how}});
-  } else if (auto const* busy = std::get_if<lifecycle::BusyChanged>(&action)) {
-    load_changed(*busy);
-  } else if (std::holds_alternative<lifecycle::Rearm>(action)) {
-    log_.info("ready for the next engine");
-  }
+  namespace act = lifecycle;
+  std::visit(
+      Overloaded{
+          [&](act::StopBegun const& stop) { stop_begun(now, stop); },
+          [&](act::PhaseBegun const& begun) { phase_begun(now, begun); },
+          [&](act::PhaseEnded const& ended) { phase_ended(ended); },
+          [&](act::VerdictChanged const& changed) { verdict_changed(changed); },
+          [&](act::GracefulEndpoints const& endpoints) {
+            log_.info("Active graceful endpoints: " + std::to_string(endpoints.active),
+                      {in_flight_of(core_), {"left_ms", left_ms(core_, now)}});
+          },
+          [&](act::LastEndpointCompleted const&) {
+            log_.info("Last endpoint completed, notifying all waiters");
+          },
+          [&](act::SignalIgnored const& ignored) {
+            log_.write(ignored.first ? LogLevel::warning : LogLevel::debug,
+                       "signal ignored: a stop is under way", {{"signal", ignored.name}});
+          },
+          [&](act::DrainAborted const& aborted) {
+            log_.critical("drain aborted", {{"cause", aborted.cause}, {"detail", aborted.detail}});
+          },
+          [&](act::SignalEngine const& order) {
+            log_.info("engine signalled", {{"signal", order.name},
+                                           {"scope", order.all ? "all" : "main"},
+                                           {"left_ms", left_ms(core_, now)}});
+          },
+          [&](act::ReleaseHook const& hook) {
+            log_.info("preStop returns", {{"why", hook.why}, {"held_ms", to_ms(hook.held)}});
+          },
+          [&](act::AwaitReplacement const& await) { engine_awaited(await); },
+          [&](act::ReplacementEnded const& replaced) {
+            log_.info("no longer waits for another engine", {{"why", replaced.how}});
+          },
+          [&](act::BusyChanged const& busy) { load_changed(busy); },
+          [&](act::Rearm const&) { log_.info("ready for the next engine"); },
+          [](auto const&) {},
+      },
+      action);
+}
+
+void Narrator::engine_awaited(lifecycle::AwaitReplacement const& await) {
+  log_.write(await.condemned ? LogLevel::critical : LogLevel::info,
+             await.condemned
+                 ? "this engine does not serve again: its liveness probe fails until it is another"
+                 : "waits for another engine");
 }
 
 void Narrator::load_changed(lifecycle::BusyChanged const& changed) {

@@ -31,6 +31,7 @@ class Narrator {
   void phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& begun);
   void phase_ended(lifecycle::PhaseEnded const& ended);
   void verdict_changed(lifecycle::VerdictChanged const& changed);
+  void engine_awaited(lifecycle::AwaitReplacement const& await);
   void load_changed(lifecycle::BusyChanged const& changed);
 
   lifecycle::Lifecycle const& core_;

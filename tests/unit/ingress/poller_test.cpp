@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
+
 namespace lastcall::ingress {
 namespace {
 
@@ -91,6 +93,33 @@ TEST_F(PollerTest, What_others_took_in_a_turn_is_not_added_up) {
     run_until_served(*one, 1);
   }
   EXPECT_LT(told.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
+}
+
+/// One that is served reads the time as often as it likes, and all of it is that of its turn.
+TEST_F(PollerTest, In_a_turn_it_is_the_time_at_which_it_came_and_outside_the_clocks) {
+  struct Reader final : Watched {
+    explicit Reader(Poller& one) : poller(one) {}
+    void ready(std::uint32_t) override {
+      came_at = poller.now();
+      while (monotonic_now() <= came_at + 1ms) {
+      }
+      later = poller.now();
+      poller.remove(descriptor.get());
+    }
+    std::string_view kind() const override { return "reader"; }
+    Poller& poller;
+    Descriptor const descriptor{::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)};
+    std::chrono::milliseconds came_at{};
+    std::chrono::milliseconds later{};
+  } reader(poller);
+  auto const before = monotonic_now();
+  ASSERT_TRUE(poller.add(reader.descriptor.get(), reader));
+  while (reader.later.count() == 0) {
+    io.run_one();
+  }
+  EXPECT_GE(reader.came_at, before);
+  EXPECT_EQ(reader.later, reader.came_at);
+  EXPECT_GT(poller.now(), reader.came_at + 1ms);
 }
 
 class Pair final : public Watched {

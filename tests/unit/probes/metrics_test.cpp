@@ -324,6 +324,23 @@ TEST(Metrics, names_that_others_choose_are_capped) {
                        "model=\"other\",request_type=\"unary\"} 936"));
 }
 
+/// A series that is found again by its values is none that stood for others when they came.
+TEST(Metrics, a_model_that_came_too_late_has_a_series_once_the_engine_has_answered_for_it) {
+  Metrics metrics(kIdentity);
+  for (std::size_t i = 0; i < kMaxLabelValues; ++i) {
+    metrics.first_byte("m" + std::to_string(i), "chat_completions", 1ms);
+  }
+  metrics.first_byte("late", "chat_completions", 1ms);
+  EXPECT_EQ(metrics.serialize().find("model=\"late\""), std::string::npos);
+  metrics.model_served("late");
+  metrics.first_byte("late", "chat_completions", 1ms);
+  metrics.first_byte("late", "chat_completions", 1ms);
+  std::string const text = metrics.serialize();
+  constexpr std::string_view kCount = "dynamo_frontend_time_to_first_token_seconds_count{";
+  EXPECT_NE(text.find(std::string(kCount) + "model=\"late\"} 2"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(kCount) + "model=\"other\"} 1"), std::string::npos);
+}
+
 TEST(Metrics, in_flight_returns_to_zero_also_beyond_the_cap) {
   Metrics metrics(kIdentity);
   for (int i = 0; i < 100; ++i) {
