@@ -251,7 +251,7 @@ def test_streams_at_twenty_positions_go_on_when_their_worker_is_killed(
     assert all(len(set(positions)) > POSITIONS / 2 for positions in kept.values())
 
 
-def test_what_a_worker_can_is_found_by_asking_it(routers, doomed, survivor):
+def test_the_abilities_of_a_worker_are_found_by_asking_it(routers, doomed, survivor):
     kinds = [("auto", chat, "anything") for chat in (True, False)]
     users, before, after = cut(routers, doomed, survivor, "engine", kinds)
     for user in users:
@@ -268,7 +268,7 @@ def test_what_a_worker_can_is_found_by_asking_it(routers, doomed, survivor):
 
 
 @pytest.mark.engine_flags("--stream-interval", "4")
-def test_ids_that_are_told_together_are_proven_by_their_text(routers, doomed, survivor):
+def test_ids_that_are_sent_together_are_proven_by_their_text(routers, doomed, survivor):
     kinds = [("vllm_ids", chat, "words") for chat in (True, False)]
     users, before, after = cut(routers, doomed, survivor, "engine", kinds)
     several = [each for each in users if len(before[each.label].pieces[-1][0]) > 1]

@@ -46,7 +46,7 @@ def test_an_operator_without_a_supervisor_gets_1_and_no_output(command, tmp_path
 
 
 @pytest.mark.parametrize("command", [*OPERATOR, "wait-ready", "probe", "plan", "check"])
-def test_a_bad_configuration_is_2_for_everyone_who_reads_it(command, tmp_path):
+def test_a_bad_configuration_is_2_for_every_command_that_reads_it(command, tmp_path):
     bad = tmp_path / "c.yaml"
     bad.write_text("zebra: 1\n")
     done = lastcall(command, *OPERATOR.get(command, []), "--config", str(bad))
@@ -73,7 +73,7 @@ def test_words_that_make_no_sense_are_named_as_they_were_typed(words, told):
     assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
 
 
-def test_wait_ready_says_as_json_why_not(tmp_path):
+def test_wait_ready_reports_as_json_why_not(tmp_path):
     done = lastcall(
         "wait-ready", "--timeout", "50ms", "-o", "json", "--admin-socket", str(tmp_path / "none")
     )

@@ -54,7 +54,7 @@ def test_the_unit_signals_lastcall_alone_and_waits_for_longer_than_a_stop():
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
-def test_systemd_has_nothing_to_say_about_the_unit(tmp_path):
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
     """Its programs are looked for, so this build's stand in their place."""
     text = (HOSTS / "lastcall.service").read_text().replace("/usr/bin/lastcall", LASTCALL)
     file = tmp_path / "lastcall.service"
@@ -164,9 +164,7 @@ def said_by_run(*options, before=PID_1, **environment):
     [({}, "10 s", "8s"), ({"ECS_CONTAINER_METADATA_URI_V4": "http://127.0.0.1/v4"}, "30 s", "28s")],
     ids=["docker", "ecs"],
 )
-def test_pid_1_says_once_which_grace_it_takes_itself_to_have(
-    pid_namespaces, environment, kill, stop
-):
+def test_pid_1_logs_once_which_grace_it_assumes(pid_namespaces, environment, kill, stop):
     [line] = said_by_run(**environment)
     assert f"killed {kill} after" in line and f"takes up to {stop};" in line
     assert "LASTCALL_POD_GRACE_SECONDS" in line

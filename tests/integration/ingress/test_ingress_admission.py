@@ -46,7 +46,7 @@ def error_of(answer):
     return head, json.loads(body)["error"]
 
 
-def test_what_is_above_n_waits_and_what_is_above_q_is_told_so(proxy, engine):
+def test_requests_above_n_wait_and_those_above_q_are_refused(proxy, engine):
     one = proxy(admission=limits(1, 1, overload_status=529))
     first = ask(one)
     running = at_engine(engine)
@@ -165,7 +165,7 @@ def test_the_head_is_the_first_byte_of_an_answer_that_is_no_stream(proxy, engine
 
 
 @pytest.mark.parametrize("heeded", [True, False])
-def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
+def test_the_priority_field_orders_waiting_requests_where_configured(proxy, engine, heeded):
     one = proxy(admission=limits(1, 5, priorities=heeded))
     users = [ask(one)]  # a client that goes hangs up
     running = at_engine(engine)

@@ -38,7 +38,7 @@ def test_a_trusted_proxy_is_believed_and_added(proxy, engine):
 
 
 @pytest.mark.parametrize("trusted", [["127.0.0.2", "::1"], []], ids=["others", "nobody"])
-def test_what_anybody_else_says_is_replaced(proxy, engine, trusted):
+def test_fields_of_untrusted_peers_are_replaced(proxy, engine, trusted):
     one = proxy(ingress={"trusted_proxies": trusted})
     expected = [
         "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: h", "X-Forwarded-Proto: http",

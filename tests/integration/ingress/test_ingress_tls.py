@@ -77,7 +77,7 @@ def secure(tmp_path, proxy):
     return Secure(str(tmp_path), proxy)
 
 
-def test_requests_and_streams_pass_and_the_engine_hears_of_https(secure, engine):
+def test_requests_and_streams_pass_and_the_engine_is_notified_of_https(secure, engine):
     secure.start()
     user = secure.client()
     assert user.socket.version() in ("TLSv1.2", "TLSv1.3")
@@ -241,7 +241,7 @@ def test_a_switched_volume_is_read_anew_and_old_connections_stay(secure, engine)
     before.until(b"hello")
 
 
-def test_a_pair_that_cannot_be_used_is_told_once_and_the_old_one_stays(secure):
+def test_a_pair_that_cannot_be_used_is_reported_once_and_the_old_one_stays(secure):
     one = secure.start()
     certificate, _ = secure.authority.sign("second")
     _, key = secure.authority.sign("third")

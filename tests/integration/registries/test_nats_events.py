@@ -44,7 +44,7 @@ def stop(one):
     return one.report()
 
 
-def test_a_stop_is_told_phase_by_phase_and_the_disconnect_is_in_the_report(world, natses):
+def test_a_stop_is_published_by_phase_and_the_disconnect_is_in_the_report(world, natses):
     server = natses()
     subscriber = natses.subscribe(server)
     identity = {"namespace": "ns", "component": "c", "model": "m"}
@@ -70,7 +70,7 @@ def test_a_stop_is_told_phase_by_phase_and_the_disconnect_is_in_the_report(world
     assert one.report()["cleanup"]["events"]["outcome"] == "completed"
 
 
-def test_a_server_that_comes_later_hears_the_next_event(world, natses):
+def test_a_server_that_comes_later_receives_the_next_event(world, natses):
     server = natses()
     server.kill()
     one = start(world, server.url)
@@ -175,7 +175,7 @@ def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
-def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, wrong):
+def test_a_server_that_is_not_trusted_receives_nothing(world, natses, tmp_path, wrong):
     authority = Authority(tmp_path)
     subject = "DNS:elsewhere.example" if wrong == "host" else "IP:127.0.0.1"
     certificate, key = authority.sign("server", subject)
@@ -240,7 +240,7 @@ def engine():
 
 
 @pytest.mark.parametrize("end", ["grace", "engine"])
-def test_requests_that_are_cut_are_told_with_what_it_takes_to_go_on(world, natses, engine, end):
+def test_requests_that_are_cut_are_published_with_all_to_go_on(world, natses, engine, end):
     server = natses()
     subscriber = natses.subscribe(server)
     config = {
@@ -272,7 +272,7 @@ def test_requests_that_are_cut_are_told_with_what_it_takes_to_go_on(world, natse
     assert one.process.wait(timeout=PATIENCE) == (0 if end == "grace" else 1)
 
 
-def test_being_busy_is_told_when_admission_begins_to_refuse(world, natses):
+def test_being_busy_is_published_when_admission_begins_to_refuse(world, natses):
     server = natses()
     subscriber = natses.subscribe(server)
     one = start(world, server.url,

@@ -169,7 +169,7 @@ def test_a_stop_hands_off_what_it_may_waits_for_the_rest_and_refuses_what_is_new
     assert report["requests"]["completed"] == report["requests"]["migrated"] == 1
 
 
-def test_a_supervisor_that_was_killed_is_told_again_and_can_cancel(world):
+def test_a_restarted_supervisor_receives_the_requests_again_and_can_cancel(world):
     one = world()
     start(one)
     stream = Call(one.engine_port, "s", tokens=100_000).first_token()

@@ -85,7 +85,7 @@ def test_a_path_that_is_too_long_is_one_clear_error(word):
     ("nonsense",),
     (),
 ], ids=lambda words: " ".join(words)[:24])  # fmt: skip
-def test_bad_usage_is_2_and_says_so_on_stderr(words):
+def test_bad_usage_is_2_and_reported_on_stderr(words):
     done = lastcall(*words)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -124,7 +124,7 @@ def test_requests_lists_what_is_in_flight(served):
     assert done.returncode == 0 and "r1" in done.stdout
 
 
-def test_what_a_terminal_would_obey_is_shown_to_people_and_not_sent(served):
+def test_terminal_control_characters_are_shown_and_not_sent(served):
     peer = served.peer()
     peer.ask("endpoint.register", endpoint="gen\x1b[2J")
     peer.ask("request.begin", id="r1", endpoint="gen\x1b[2J", model="m\x1b]0;owned\x07\r\x9b31m")
@@ -135,7 +135,7 @@ def test_what_a_terminal_would_obey_is_shown_to_people_and_not_sent(served):
     assert all(line.isprintable() for line in status.splitlines())
 
 
-def test_drain_and_resume_say_whether_they_changed_anything(served):
+def test_drain_and_resume_report_whether_they_changed_anything(served):
     served.peer().ask("endpoint.register", endpoint="generate")
     assert served.tell("resume").stdout == "nothing to resume\n"
     assert json.loads(served.tell("drain", "--output", "json").stdout)["changed"] is True
@@ -200,7 +200,7 @@ def test_more_requests_than_one_line_holds_are_cancelled_with_one_answer(served)
     assert served.tell("cancel", *ids[1:-2]).returncode == 1
 
 
-def test_the_help_of_cancel_tells_what_it_needs_and_how_it_ends():
+def test_the_help_of_cancel_explains_what_it_needs_and_how_it_ends():
     told = " ".join(lastcall("cancel", "--help").stdout.split())
     assert "Either IDs or --root is required" in told
     assert all(code in told for code in ("0 asked for", "1 nothing to cancel", "2 bad usage"))
@@ -300,7 +300,7 @@ def test_endpoints_with_nothing_in_flight_share_a_row(served):
     assert "idle: decode (migrates), embed" in text and "embed: 0" not in text
 
 
-def test_what_is_part_of_a_request_stands_below_it(served):
+def test_parts_of_a_request_stand_below_it(served):
     peer, other = served.peer(), served.peer()
     for name, parent in (("a", None), ("b", None), ("b/1", "b"), ("a/1", "a"), ("a/1/x", "a/1")):
         peer.ask("request.begin", id=name, **({"parent": parent} if parent else {}))
@@ -344,7 +344,7 @@ def test_a_terminal_that_wants_no_colour_gets_none(served, environment):
     assert "\x1b" not in text and "serving" in text
 
 
-def test_a_drain_that_time_bounds_tells_when_requests_are_cut(served):
+def test_a_drain_that_time_bounds_shows_when_requests_are_cut(served):
     served.peer().ask("request.begin", id="a", endpoint="generate")
     served.tell("drain", "--timeout", "50s")
     served.wait_for_phase("draining")

@@ -102,7 +102,7 @@ while True:
 """
 
 
-def test_what_workers_write_until_their_end_is_removed_too(world):
+def test_files_that_workers_write_until_their_end_are_removed_too(world):
     one = world()
     scratch = one.path("scratch")
     os.mkdir(scratch)

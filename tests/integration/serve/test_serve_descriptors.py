@@ -58,7 +58,7 @@ def test_more_peers_than_the_soft_limit_are_served(world):
     assert len(os.listdir(f"/proc/{one.supervisor_pid()}/fd")) > 64
 
 
-def test_a_hard_limit_that_is_too_low_is_said_with_numbers(world):
+def test_a_hard_limit_that_is_too_low_is_reported_with_numbers(world):
     one = world()
     one.wrapped = limits(256, 512)
     one.serve()

@@ -103,7 +103,7 @@ def test_a_stop_is_not_undone(served):
     [("drain", "POST", None, 401), ("drain", "POST", "a-toke", 403), ("status", "GET", None, 401),
      ("drain", "GET", TOKEN, 405), ("status", "POST", TOKEN, 405), ("resume", "PUT", TOKEN, 405)],
 )  # fmt: skip
-def test_who_may_not_is_refused_and_changes_nothing(served, verb, method, token, code):
+def test_a_caller_without_a_right_changes_nothing(served, verb, method, token, code):
     status_code, answer = call(served, verb, method, token)
     assert status_code == code and answer["error"]["message"]
     assert status(served)["phase"] == "serving"

@@ -94,7 +94,7 @@ class Watched:
         assert self.count == SHORT or not has_grown(self.samples), str(self.samples)
 
 
-def test_what_grows_is_told_from_what_settles_and_from_noise():
+def test_growth_is_told_apart_from_what_settles_and_from_noise():
     noise = random.Random(1)
 
     def memory(a_lap, settled=0):
@@ -246,7 +246,7 @@ def test_conversations_that_fail_at_any_point_leave_nothing_in_the_supervisor(wo
 # --- each end is seen, at once
 
 
-def test_an_engine_that_ends_at_once_is_told_exactly_once_every_time(world):
+def test_an_engine_that_ends_at_once_is_reported_exactly_once_every_time(world):
     one = world(shutdown={"after_stop": "rearm"})
     one.serve()
     wait_until(lambda: os.path.exists(one.socket), "it listens")

@@ -131,7 +131,7 @@ TEST(ClientClose, May_come_from_another_thread_while_the_loop_processes) {
   EXPECT_FALSE(client.is_connected());
 }
 
-TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_hear_itself) {
+TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_receive_itself) {
   FakeSupervisor supervisor;
   supervisor.listen();
   std::promise<bool> refused;
@@ -150,7 +150,7 @@ TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_h
   EXPECT_TRUE(answer.get());
 }
 
-TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
+TEST(ClientStall, A_callback_that_hangs_is_reported_once) {
   FakeSupervisor supervisor;
   supervisor.listen();
   std::promise<void> hangs;
@@ -179,7 +179,7 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
   EXPECT_EQ(told, 1);
 }
 
-TEST(ClientAbsence, Is_told_once_with_its_cause_when_it_lasts) {
+TEST(ClientAbsence, Is_reported_once_with_its_cause_when_it_lasts) {
   FakeSupervisor supervisor;  // which no client can reach yet
   std::atomic<int> told = 0;
   ClientOptions options = options_for(supervisor);

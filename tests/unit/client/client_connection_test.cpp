@@ -31,7 +31,7 @@ using test::kPatience;
 using test::options_for;
 using test::run_until;
 
-TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_tells_all_of_it) {
+TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_sends_all_of_it) {
   FakeSupervisor supervisor;
   Client client(options_for(supervisor));
   client.register_endpoint("generate");
@@ -180,7 +180,7 @@ TEST(ClientConnection, A_client_of_static_storage_ends_after_main) {
   await([&] { return of_the_program->is_connected(); });
 }
 
-TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
+TEST(ClientConnection, A_forked_child_sends_nothing_and_holds_no_descriptor) {
   FakeSupervisor supervisor;
   supervisor.listen();
   Client client(options_for(supervisor));

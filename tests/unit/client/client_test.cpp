@@ -45,7 +45,7 @@ class WithSupervisor : public testing::Test {
   FakeSupervisor supervisor;
 };
 
-TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
+TEST_F(WithSupervisor, Sends_hello_endpoints_requests_and_their_ends) {
   auto options = options_for(supervisor);
   options.critical = true;
   Client client(options);
@@ -69,7 +69,7 @@ TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::error}));
 }
 
-TEST_F(WithSupervisor, Tells_how_urgent_a_request_is) {
+TEST_F(WithSupervisor, Sends_how_urgent_a_request_is) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   RequestContext const urgent = client.begin({.id = "u", .priority = 0});
@@ -123,7 +123,7 @@ TEST_F(WithSupervisor, Own_cancels_of_many_requests_go_in_few_lines) {
   EXPECT_EQ(one.mode, ipc::CancelMode::kill);
 }
 
-TEST_F(WithSupervisor, Progress_is_told_in_batches_and_not_for_every_token) {
+TEST_F(WithSupervisor, Progress_is_reported_in_batches_and_not_for_every_token) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   RequestContext const context = client.begin({.id = "r"});
@@ -136,7 +136,7 @@ TEST_F(WithSupervisor, Progress_is_told_in_batches_and_not_for_every_token) {
   supervisor.next<ipc::RequestEnd>();
 }
 
-TEST_F(WithSupervisor, Asks_for_admission_and_hears_yes_and_no) {
+TEST_F(WithSupervisor, Asks_for_admission_and_receives_yes_and_no) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   std::promise<Admission> heard;
@@ -219,7 +219,7 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   supervisor.next<ipc::CleanupDone>();
 }
 
-TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refused) {
+TEST_F(WithSupervisor, Messages_with_a_seq_are_acked_and_unknown_ones_refused) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   supervisor.say(R"({"op":"phase","seq":7,"phase":"serving"})");

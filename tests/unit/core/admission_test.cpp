@@ -44,7 +44,7 @@ TEST(Admission, AWaiterThatHangsUpFreesItsPlaceAtOnce) {
   EXPECT_EQ(admission.judge(), Admission::Answer::queued);
 }
 
-TEST(Admission, WhoLeftBeforeTheGrantIsNotGranted) {
+TEST(Admission, ARequestThatLeftBeforeTheGrantIsNotGranted) {
   Admission admission(limits_of(1, 2));
   auto const first = admission.arrive(kAdmissionStart, 1);
   auto const second = admission.arrive(kAdmissionStart, 2);

@@ -25,7 +25,7 @@ RequestBegun begun(PeerId peer, std::string id, std::string root = {}, std::stri
   return request;
 }
 
-TEST(CutRequests, what_was_relayed_is_remembered_by_id_root_and_parent) {
+TEST(CutRequests, relayed_requests_are_remembered_by_id_root_and_parent) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r")));
@@ -34,7 +34,7 @@ TEST(CutRequests, what_was_relayed_is_remembered_by_id_root_and_parent) {
   EXPECT_FALSE(cut.begun(kCutAt, begun(1, "other")));
 }
 
-TEST(CutRequests, the_mode_is_told_as_it_was) {
+TEST(CutRequests, the_mode_is_kept_as_it_was) {
   CutRequests cut;
   cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = true});
   auto const late = cut.begun(kCutAt, begun(1, "r"));

@@ -115,7 +115,7 @@ TEST(Registrations, one_that_gave_up_and_confirms_late_has_confirmed) {
   EXPECT_EQ(registrations.records()[1].detail, "refused") << "it says why it came late";
 }
 
-TEST(Registrations, what_an_earlier_life_may_have_done_is_assumed_without_an_order) {
+TEST(Registrations, a_registration_by_an_earlier_life_is_assumed_without_an_order) {
   Registrations none(0);
   none.assume_registered();
   EXPECT_FALSE(none.is_registered());

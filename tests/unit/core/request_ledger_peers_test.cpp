@@ -57,7 +57,7 @@ TEST_F(RequestLedgerPeers, a_kill_after_a_sent_stop_is_sent_too) {
   EXPECT_EQ(sent(), Lines{"kill r"});
 }
 
-TEST_F(RequestLedgerPeers, a_peer_is_told_once_that_cancels_wait) {
+TEST_F(RequestLedgerPeers, a_peer_is_notified_once_that_cancels_wait) {
   begin(1, "a");
   begin(1, "b");
   begin(2, "c");

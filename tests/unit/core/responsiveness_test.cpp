@@ -103,7 +103,7 @@ TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_ha
   EXPECT_EQ(at(26s), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, what_a_process_had_sent_before_it_was_stopped_is_no_word_of_it) {
+TEST_F(ResponsivenessTest, lines_sent_before_a_process_was_stopped_are_no_sign_of_life) {
   machine.process_stopped(in(1s), "vllm", false);
   signs.progress_at = in(1'200ms);
   EXPECT_EQ(at(1'200ms), Silence::process);

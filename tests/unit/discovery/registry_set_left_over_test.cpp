@@ -72,7 +72,7 @@ TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
   EXPECT_EQ(b_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, what_asks_processes_asks_each_once) {
+TEST_F(RegistrySetTest, a_registry_that_asks_processes_asks_each_once) {
   a_.asks_once = true;
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});
