@@ -23,7 +23,7 @@ def test_the_field_is_read_as_the_ingress_does(case):
 
 
 @pytest.mark.parametrize(("said", "told"), [({"priority": "u=1, i"}, 1), ({}, None)])
-def test_the_supervisor_hears_how_urgent_a_request_is(supervisor, client, said, told):
+def test_the_supervisor_receives_how_urgent_a_request_is(supervisor, client, said, told):
     async def main():
         await Server(wrap(echo, client), x_request_id="r", **said).start().ends()
 

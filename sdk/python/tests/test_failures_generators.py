@@ -82,9 +82,7 @@ def test_a_guarded_asynchronous_generator_reports_what_leaves_it(supervisor, cli
 
 
 @pytest.mark.parametrize("function", [of_threads, of_asyncio])
-def test_what_is_thrown_into_a_guarded_generator_and_leaves_it_is_reported(
-    supervisor, client, function
-):
+def test_an_exception_thrown_into_a_guarded_generator_is_reported(supervisor, client, function):
     error = ValueError("thrown in")
 
     async def main():

@@ -60,7 +60,7 @@ def test_a_child_process_is_in_the_log_while_nobody_is_there(client, caplog):
     assert told(caplog)[0].endswith("worker died\n" + f"pid {child.pid} exited with 3")
 
 
-def test_it_is_told_too_as_soon_as_somebody_is_there(path, client, caplog):
+def test_a_failure_is_sent_too_as_soon_as_a_supervisor_is_there(path, client, caplog):
     client.report_fatal("CUDA error", timeout=0)
     with FakeSupervisor(path) as fake:
         assert fake.wait("fatal")["reason"] == "CUDA error"

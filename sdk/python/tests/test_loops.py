@@ -36,7 +36,7 @@ def test_a_thread_calls_at_once_unless_it_holds():
     loop.close()
 
 
-def test_what_is_held_is_called_in_its_order_at_the_release():
+def test_held_calls_run_in_order_at_the_release():
     loop, heard = asyncio.new_event_loop(), []
 
     def work():

@@ -49,7 +49,7 @@ child.start(); child.join()
     assert "boom" in supervisor.wait("fatal", reason="engine core failed: ValueError")["detail"]
 
 
-def test_a_forked_child_of_multiprocessing_says_its_last_words(supervisor, path):
+def test_a_forked_child_of_multiprocessing_sends_its_last_messages(supervisor, path):
     done = run_python(PREAMBLE + """
 def work():
     client = connected(name="child")

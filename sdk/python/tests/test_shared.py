@@ -180,7 +180,7 @@ def test_requests_of_a_closed_client_of_ones_own_stay_with_it(supervisor, path, 
     assert supervisor.all("request.begin") == []
 
 
-def test_nothing_is_said_of_a_closed_client_without_a_socket(caplog, monkeypatch):
+def test_nothing_is_logged_of_a_closed_client_without_a_socket(caplog, monkeypatch):
     monkeypatch.delenv("LASTCALL_SOCKET", raising=False)
     client = lastcall.Client()
     client.close()

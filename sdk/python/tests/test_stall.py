@@ -47,7 +47,7 @@ def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_
     assert len(supervisor.all("request.begin")) == 1
 
 
-def test_a_callback_that_hangs_is_told_of_once_with_its_place(
+def test_a_callback_that_hangs_is_reported_once_with_its_place(
     supervisor, client, stopped_by_supervisor, caplog, monkeypatch
 ):
     hangs, is_over = threading.Event(), threading.Event()
@@ -69,7 +69,7 @@ def test_a_callback_that_hangs_is_told_of_once_with_its_place(
     supervisor.wait("request.end", id="r")
 
 
-def test_a_callback_that_speaks_itself_is_not_told_of(caplog, monkeypatch):
+def test_a_callback_that_reports_by_itself_is_not_reported(caplog, monkeypatch):
     monkeypatch.setattr(stall, "PATIENCE", 0.0)
     watch = stall.Stall()
     watch.call(lambda _: watch.report(), None)
