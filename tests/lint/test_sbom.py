@@ -68,7 +68,7 @@ def test_the_document_of_a_program_is_valid(made, name):
     assert spdx_problems(document_of(made[name])) == []
 
 
-def test_each_library_that_the_supervisor_loads_is_told(made, build_dir):
+def test_each_library_that_the_supervisor_loads_is_listed(made, build_dir):
     document = document_of(made["lastcall"])
     told = subprocess.run(["ldd", build_dir / PROGRAMS["lastcall"]], capture_output=True, text=True)
     loaded = packages_of(re.findall(r"=> (/\S+)", told.stdout))
@@ -78,25 +78,25 @@ def test_each_library_that_the_supervisor_loads_is_told(made, build_dir):
     assert "libssl3" in linked and "libbrotli1" not in linked
 
 
-def test_libraries_that_are_headers_alone_are_told(made):
+def test_libraries_that_are_headers_alone_are_listed(made):
     headers = related(document_of(made["lastcall"]), "STATIC_LINK", comment=True)
     assert {"libboost1.81-dev", "nlohmann-json3-dev", "libcli11-dev"} <= headers
 
 
-def test_what_is_inside_of_the_static_shim_is_told(made):
+def test_libraries_inside_the_static_shim_are_listed(made):
     document = document_of(made["lastcall-shim"])
     assert {"libc6-dev", "libgcc-12-dev"} <= related(document, "STATIC_LINK")
     assert not related(document, "DYNAMIC_LINK")
 
 
-def test_the_compiler_is_told(made):
+def test_the_compiler_is_listed(made):
     document = document_of(made["lastcall"])
     tools = {each["spdxElementId"] for each in document["relationships"]
              if each["relationshipType"] == "BUILD_TOOL_OF"}  # fmt: skip
     assert any(tool.startswith("SPDXRef-Debian-clang-16-") for tool in tools)
 
 
-def test_versions_are_those_that_dpkg_says(made):
+def test_versions_are_those_of_dpkg(made):
     [libssl] = [p for p in document_of(made["lastcall"])["packages"] if p["name"] == "libssl3"]
     said = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl3"],
                           capture_output=True, text=True).stdout  # fmt: skip
