@@ -131,16 +131,16 @@ def delivered_by_ids(user, first, second):
     """The ids that the client had text of: what the second worker was given after the prompt."""
     sent = (second.body["kv_transfer_params"]["prompt_token_ids"] if "messages" in second.body
             else second.body["prompt"])  # fmt: skip
-    assert second.prompt_ids == sent, "the prompt told is not the prompt sent"
+    assert second.prompt_ids == sent, "the reported prompt is not the prompt sent"
     prompt = len(first.prompt_ids)
     assert sent[:prompt] == first.prompt_ids
     kept = sent[prompt:]
     assert kept == first.ids[: len(kept)]
-    told, text = 0, ""
+    count, text = 0, ""
     for ids, piece in first.pieces:
-        if told >= len(kept):
+        if count >= len(kept):
             assert piece == "", "text behind the last id that was kept"
-        told, text = told + len(ids), text + piece
+        count, text = count + len(ids), text + piece
     assert len(kept) + len(second.ids) == user.tokens
     return len(kept)
 
@@ -174,8 +174,8 @@ def look_at_the_seam(user, first, second):
     assert user.text == first.text + second.text, user.label
     usage = {"prompt_tokens": first.prompt_tokens or second.prompt_tokens,
              "completion_tokens": user.tokens}  # fmt: skip
-    [told] = user.usage
-    assert {name: told[name] for name in usage} == usage, user.label
+    [reported] = user.usage
+    assert {name: reported[name] for name in usage} == usage, user.label
     return kept
 
 

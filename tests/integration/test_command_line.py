@@ -61,16 +61,16 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
         assert done.stderr.startswith(f"lastcall {command}: "), command
 
 
-@pytest.mark.parametrize(("words", "told"), [
+@pytest.mark.parametrize(("words", "reported"), [
     (("requests", "--limit", "0"), "lastcall requests: not expected: --limit 0; see"),
     (("status", "[a]", "b"), "lastcall status: not expected: [a] b; see"),
     (("status", "--wach"), "lastcall status: not expected: --wach, did you mean '--watch'?; see"),
     (("--nope",), "lastcall: unknown option '--nope'; see"),
 ])  # fmt: skip
-def test_words_that_make_no_sense_are_named_as_they_were_typed(words, told):
+def test_words_that_make_no_sense_are_named_as_they_were_typed(words, reported):
     done = lastcall(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(reported) and done.stderr.count("\n") == 1
 
 
 def test_wait_ready_reports_as_json_why_not(tmp_path):

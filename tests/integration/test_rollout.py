@@ -159,7 +159,7 @@ def test_an_event_stands_for_a_report_that_went_with_its_pod(any_api, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("own_report", "line"),
     [
         (report(completed=3, lost=1), "4 requests: 3 completed, 0 migrated, 1 lost"),
         (report(completed=3, engine_dead=2, mode="fatal"),
@@ -171,10 +171,10 @@ def test_an_event_stands_for_a_report_that_went_with_its_pod(any_api, tmp_path):
     ],
     ids=["lost", "engine_dead", "cut", "in_flight_unknown"],
 )  # fmt: skip
-def test_lost_or_unknown_requests_fail_the_gate(api, tmp_path, told, line):
+def test_lost_or_unknown_requests_fail_the_gate(api, tmp_path, own_report, line):
     api.put("pods", pod("p"))
     watch = Watch(api, tmp_path, "-l", "app=vllm")
-    end_pod(api, "p", told)
+    end_pod(api, "p", own_report)
     code, lines, _ = watch.end()
     assert (code, lines[-1]) == (1, f"1 pod, {line}")
 
@@ -182,11 +182,11 @@ def test_lost_or_unknown_requests_fail_the_gate(api, tmp_path, told, line):
 def test_both_containers_report_one_stop(api, tmp_path):
     api.put("pods", pod("p"))
     watch = Watch(api, tmp_path, "-l", "app=vllm")
-    told = report(completed=7)
+    own_report = report(completed=7)
     api.mark_ending("p")
     api.change("pods", "p", {
-        "containerStatuses": [container(ended(told), "vllm")],
-        "initContainerStatuses": [container(ended(told), "lastcall"),
+        "containerStatuses": [container(ended(own_report), "vllm")],
+        "initContainerStatuses": [container(ended(own_report), "lastcall"),
                                   container(ended("installed"), "lastcall-install")],
     })  # fmt: skip
     api.remove("pods", "p")

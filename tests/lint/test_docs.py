@@ -72,12 +72,12 @@ def same_codes(meanings):
 
 def flags_told(page):
     """[(subcommand, or nothing where none is named; flag)] of what a page writes in code."""
-    told = []
+    reported = []
     for line in page.splitlines():
         row = re.match(r"\| `lastcall ([a-z][\w-]*)", line)
         code = " ".join(re.findall(r"`([^`]+)`", line))
-        told += [(row.group(1) if row else "", flag) for flag in sorted(flags_of(code))]
-    return told
+        reported += [(row.group(1) if row else "", flag) for flag in sorted(flags_of(code))]
+    return reported
 
 
 def broken_links(path, text):
@@ -177,8 +177,8 @@ def test_exit_codes_of_the_subcommands_are_documented_with_their_meaning():
 
 
 def test_the_shim_has_the_same_exit_codes(help_of):
-    [told] = re.findall(r"Exit code: ([^.]*)\.", help_of("lastcall-shim"))
-    rows = [re.match(r"(\d+) (.*)", part).groups() for part in re.split(r";\s+", told)]
+    [reported] = re.findall(r"Exit code: ([^.]*)\.", help_of("lastcall-shim"))
+    rows = [re.match(r"(\d+) (.*)", part).groups() for part in re.split(r";\s+", reported)]
     rows = [(int(code), text) for code, text in rows]
     assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
 

@@ -165,9 +165,9 @@ def image_programs(tmp_path):
             env=environment, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         calls = tmp_path / "calls"
-        told = calls.read_text().splitlines() if calls.exists() else []
+        called = calls.read_text().splitlines() if calls.exists() else []
         calls.unlink(missing_ok=True)
-        return done, told
+        return done, called
 
     return run
 

@@ -70,8 +70,8 @@ def test_the_document_of_a_program_is_valid(made, name):
 
 def test_each_library_that_the_supervisor_loads_is_listed(made, build_dir):
     document = document_of(made["lastcall"])
-    told = subprocess.run(["ldd", build_dir / PROGRAMS["lastcall"]], capture_output=True, text=True)
-    loaded = packages_of(re.findall(r"=> (/\S+)", told.stdout))
+    ldd = subprocess.run(["ldd", build_dir / PROGRAMS["lastcall"]], capture_output=True, text=True)
+    loaded = packages_of(re.findall(r"=> (/\S+)", ldd.stdout))
     assert {"libssl3", "libyaml-cpp0.7", "libc6"} <= loaded
     linked = related(document, "DYNAMIC_LINK")
     assert loaded == linked | related(document, "DEPENDS_ON", comment=True)
@@ -124,8 +124,8 @@ Version: 1.5.4+dfsg2-5
 
 def test_the_document_of_an_image_holds_base_copied_libraries_and_programs(made, tmp_path):
     (tmp_path / "status").write_text(STATUS)
-    told = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
-    library = re.findall(r"=> (/\S+)", told)[0]
+    output = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
+    library = re.findall(r"=> (/\S+)", output)[0]
     out = tmp_path / "image.json"
     run(SBOM, "image", "lastcall", out, "--status", tmp_path / "status", "--library", library,
         "--program", made["lastcall"], "--program", made["lastcall-shim"])  # fmt: skip
@@ -145,8 +145,8 @@ def test_the_same_build_gives_the_same_document(made, build_dir, tmp_path, monke
 
 
 def test_a_copied_library_leaves_the_record_of_its_package(tmp_path):
-    told = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
-    library = re.findall(r"=> (/\S+)", told)[0]
+    output = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
+    library = re.findall(r"=> (/\S+)", output)[0]
     name = package_of(library)
     run(RECORDS, tmp_path, library)
     record = (tmp_path / "var/lib/dpkg/status.d" / name).read_text()

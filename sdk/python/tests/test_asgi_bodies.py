@@ -147,7 +147,7 @@ def test_memory_of_waiting_requests_is_bounded_and_given_back(supervisor, client
         await asyncio.to_thread(supervisor.wait, "request.begin", id="second")
         second.leave()
         await passes(100)
-        assert client.find("second") is not None, "nothing can tell that its client has left"
+        assert client.find("second") is not None, "nothing shows that its client has left"
 
         supervisor.send("admitted", id="first")
         assert await first.ends() is None

@@ -9,7 +9,7 @@ from asgi_server import Server, answer, run, wrap
 from strict_supervisor import eventually
 
 DIED = b'data: {"error":{"message":"EngineCore died","code":500}}\n\n'
-TOLD = b'data: {"error":{"message":"too long","code":400}}\n\n'
+COMPLETE = b'data: {"error":{"message":"too long","code":400}}\n\n'
 DONE = b"data: [DONE]\n\n"
 SSE = b"text/event-stream"
 
@@ -37,7 +37,7 @@ def outcome(supervisor):
     return supervisor.wait("request.end", id="r")["outcome"]
 
 
-@pytest.mark.parametrize("event", [DIED, TOLD])
+@pytest.mark.parametrize("event", [DIED, COMPLETE])
 def test_a_stream_with_an_error_in_it_has_not_completed(supervisor, client, event):
     async def fails(scope, receive, send):
         await answer(send, b"data: 1\n\n", event, DONE, kind=SSE)

@@ -205,9 +205,9 @@ def test_a_task_that_the_server_cancels_ends_its_request(supervisor, client):
 
 
 @pytest.mark.parametrize(
-    ("header", "told"), [(None, "0"), ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("NO WAY", "0")]
+    ("header", "expected"), [(None, "0"), ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("NO WAY", "0")]
 )
-def test_the_way_that_a_request_came_is_reported(supervisor, client, header, told):
+def test_the_way_that_a_request_came_is_reported(supervisor, client, header, expected):
     headers = {"x_lastcall_way": header} if header else {}
 
     async def main():
@@ -215,4 +215,4 @@ def test_the_way_that_a_request_came_is_reported(supervisor, client, header, tol
 
     eventually(lambda: client.connected)
     run(main)
-    assert supervisor.wait("request.begin", id="r")["way"] == told
+    assert supervisor.wait("request.begin", id="r")["way"] == expected

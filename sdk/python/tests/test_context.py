@@ -158,24 +158,24 @@ def test_an_exception_decides_the_outcome_of_a_live_context(error, outcome):
 
 
 def test_a_failing_callback_does_not_keep_others_from_being_called():
-    heard = []
+    received = []
     context = Context()
     context.on_stop(lambda _: 1 / 0)
-    context.on_stop(heard.append)
+    context.on_stop(received.append)
     assert context.stop() is True
-    assert heard == [context]
+    assert received == [context]
 
 
 def test_a_late_callback_runs_at_once_and_a_removed_one_never():
-    heard = []
+    received = []
     context = Context()
-    context.on_stop(lambda _: heard.append("removed"))()
-    context.on_kill(lambda _: heard.append("kill"))
+    context.on_stop(lambda _: received.append("removed"))()
+    context.on_kill(lambda _: received.append("kill"))
     context.stop()
-    context.on_stop(lambda _: heard.append("late"))
-    assert heard == ["late"]
+    context.on_stop(lambda _: received.append("late"))
+    assert received == ["late"]
     context.kill()
-    assert heard == ["late", "kill"]
+    assert received == ["late", "kill"]
 
 
 def test_a_callback_may_cancel_link_and_end():

@@ -16,7 +16,7 @@ def connected(**options):
 """
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="multiprocessing tells nobody any more")
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="multiprocessing reports it no more")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_an_exception_in_a_child_of_multiprocessing_reaches_the_supervisor(
     supervisor, path, tmp_path, method

@@ -25,7 +25,7 @@ def stopped_by_supervisor(supervisor, client):
 
 
 def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_supervisor):
-    told = []
+    raised = []
 
     def begin(_):
         for wait in (
@@ -35,12 +35,12 @@ def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_
             try:
                 wait()
             except Exception as error:
-                told.append(error)
+                raised.append(error)
 
     stopped_by_supervisor(begin)
-    eventually(lambda: len(told) == 2)
-    assert {type(each) for each in told} == {RuntimeError}
-    assert "on the client's own thread" in str(told[0])
+    eventually(lambda: len(raised) == 2)
+    assert {type(each) for each in raised} == {RuntimeError}
+    assert "on the client's own thread" in str(raised[0])
     client.end("r")
     supervisor.wait("request.end", id="r")
     assert client.in_flight == 0
@@ -63,8 +63,8 @@ def test_a_callback_that_hangs_is_reported_once_with_its_place(
         for _ in range(3):
             client.begin().end()
         is_over.set()
-    [told] = [each.getMessage() for each in caplog.records]
-    assert "never_returns" in told and "nothing reaches the supervisor" in told
+    [message] = [each.getMessage() for each in caplog.records]
+    assert "never_returns" in message and "nothing reaches the supervisor" in message
     client.end("r")
     supervisor.wait("request.end", id="r")
 

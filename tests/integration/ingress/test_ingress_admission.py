@@ -105,11 +105,11 @@ def test_invented_models_of_refused_requests_do_not_hide_those_that_are_served(p
 
     for model in [f"junk{i}" for i in range(70)] + ["invented", "configured", "served"]:
         refused(model)
-    told = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
+    reported = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
             for model in ("configured", "served", "invented", "other")}  # fmt: skip
     # The engine's 404 has given "invented" one of the 64 places for models that no engine serves;
     # those that are served have places of their own.
-    assert told == {"configured": 1, "served": 1, "invented": 1, "other": 7}
+    assert reported == {"configured": 1, "served": 1, "invented": 1, "other": 7}
 
 
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):
@@ -221,8 +221,8 @@ def test_refusals_of_a_drain_do_not_all_come_back_at_once(proxy, engine):
     one.process.send_signal(signal.SIGTERM)
     one.wait_for_phase("draining")
     answers = [error_of(ask(one).until(b"}}\n"))[0] for _ in range(8)]
-    told = [int(re.search(rb"retry-after-ms: (\d+)", head)[1]) for head in answers]
-    assert min(told) >= 1000 and max(told) < 2000 and len(set(told)) == 8, told
+    reported = [int(re.search(rb"retry-after-ms: (\d+)", head)[1]) for head in answers]
+    assert min(reported) >= 1000 and max(reported) < 2000 and len(set(reported)) == 8, reported
     running.send(ok())
     first.until(b"hello")
     assert one.process.wait(timeout=PATIENCE) == 0

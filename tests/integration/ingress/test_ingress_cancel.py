@@ -201,11 +201,11 @@ def test_an_sdk_request_of_the_same_id_is_a_child_and_is_cancelled_with_the_clie
     sdk.ask("request.begin", id="sub", root="r1", endpoint="generate")
     assert one.status()["in_flight"]["requests"] == 1
     user.close()
-    heard = set()
-    while heard != {"r1", "sub"}:
+    received = set()
+    while received != {"r1", "sub"}:
         line = sdk.expect("cancel", mode="kill")
         assert line["reason"] == "parent"
-        heard |= set(line["ids"])
+        received |= set(line["ids"])
     sdk.ask("request.end", id="r1", outcome="cancelled")
     sdk.ask("request.end", id="sub", outcome="cancelled")
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "all have ended")

@@ -110,12 +110,12 @@ def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(pro
     assert wire.ended() and silent.ended()
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 2
-    told = [record for record in one.records() if record["msg"] == "request handed off"]
-    assert [(r["endpoint"], r["model"], r["reason"]) for r in told] == [
+    reported = [record for record in one.records() if record["msg"] == "request handed off"]
+    assert [(r["endpoint"], r["model"], r["reason"]) for r in reported] == [
         ("chat_completions", "m", "grace_timeout")
     ] * 2
-    assert sorted((r["events_sent"], r["bytes_sent"]) for r in told) == [(0, 0), (1, 9)]
-    assert error["request_id"] in {r["id"] for r in told}
+    assert sorted((r["events_sent"], r["bytes_sent"]) for r in reported) == [(0, 0), (1, 9)]
+    assert error["request_id"] in {r["id"] for r in reported}
 
 
 def test_a_client_that_reads_slowly_gets_the_error_event_as_long_as_there_is_time(proxy, engine):

@@ -321,8 +321,8 @@ def test_time_in_which_the_supervisor_stood_still_is_no_time_of_the_hold(proxy, 
 def test_an_error_that_was_relayed_a_moment_before_the_death_is_in_the_report(proxy, engine):
     one = proxy()
     user, wire = stream(one, engine)
-    told = b'data: {"error":{"message":"the engine died","code":400}}\n\n'  # so it is not held
-    wire.send(chunk(told) + LAST)
+    complete = b'data: {"error":{"message":"the engine died","code":400}}\n\n'  # so it is not held
+    wire.send(chunk(complete) + LAST)
     user.until(b"0\r\n\r\n")
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
     os.kill(one.status()["engine"]["pid"], signal.SIGKILL)

@@ -284,7 +284,7 @@ def test_an_endpoint_with_a_stream_in_flight_is_ready_while_the_whole_is(proxy, 
     def health():
         return json.loads(one.get("/health")[1])
 
-    wait_until(lambda: health()["endpoints"], "the stream's endpoint is told")
+    wait_until(lambda: health()["endpoints"], "the stream's endpoint is shown")
     said = health()
     assert said["status"] == "ready" and set(said["endpoints"].values()) == {"ready"}, said
     wire.close()

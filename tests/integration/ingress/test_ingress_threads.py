@@ -166,8 +166,8 @@ def test_requests_that_all_threads_relayed_and_cut_are_in_the_report(proxy, engi
     assert one.process.wait(timeout=PATIENCE) == 0
     requests = one.report()["requests"]
     assert (requests["completed"], requests["migrated"]) == (7, 9)
-    told = [record for record in one.records() if record["msg"] == "request handed off"]
-    assert len(told) == len({record["id"] for record in told}) == 9
+    reported = [record for record in one.records() if record["msg"] == "request handed off"]
+    assert len(reported) == len({record["id"] for record in reported}) == 9
 
 
 def test_an_engine_that_dies_is_reported_as_dead_by_every_thread(proxy, engine):

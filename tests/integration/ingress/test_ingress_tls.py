@@ -246,16 +246,16 @@ def test_a_pair_that_cannot_be_used_is_reported_once_and_the_old_one_stays(secur
     certificate, _ = secure.authority.sign("second")
     _, key = secure.authority.sign("third")
     switch((certificate, key), secure.directory, 2)
-    told = "the ingress keeps the certificate that it has"
+    expected = "the ingress keeps the certificate that it has"
 
-    def is_told():
+    def is_reported():
         assert secure.subject() == "first"
-        return told in one.log()
+        return expected in one.log()
 
-    wait_until(is_told, "the error")
+    wait_until(is_reported, "the error")
     switch(secure.authority.sign("fourth"), secure.directory, 3)
     wait_until(lambda: secure.subject() == "fourth", "the next good one")
-    assert one.log().count(told) == 1
+    assert one.log().count(expected) == 1
 
 
 def test_a_pair_that_cannot_be_used_at_the_start_ends_it(secure, world, engine):

@@ -82,10 +82,10 @@ def test_a_server_that_comes_later_receives_the_next_event(world, natses):
     wait_until(lambda: _drains_and_resumes(one, operator, subscriber), "an event after a while")
 
     # What waited is sent when the connection stands; with the first event after that it is logged.
-    def is_told():
+    def is_logged():
         return _drains_and_resumes(one, operator, subscriber) and "are published" in one.log()
 
-    wait_until(is_told, "the log tells that events are published")
+    wait_until(is_logged, "the log reports that events are published")
 
 
 def _drains_and_resumes(one, operator, subscriber):
@@ -129,7 +129,7 @@ def guarded_by(password):
     return f'authorization {{ user: worker, password: "{password}" }}\n'
 
 
-def hears_an_event(one, operator, subscriber):
+def receives_an_event(one, operator, subscriber):
     before = len(subscriber.messages)
     operator.ask("drain")
     one.wait_for_phase("drained")
@@ -170,7 +170,7 @@ def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
         secret.write_text(password + "\n")
         subscriber = natses.subscribe(server, **{"user": "worker", "pass": password})
         wait_until(
-            lambda heard=subscriber: hears_an_event(one, operator, heard), "an event", pause=0.5
+            lambda s=subscriber: receives_an_event(one, operator, s), "an event", pause=0.5
         )
 
 
@@ -223,13 +223,13 @@ def test_a_file_that_cannot_be_used_is_named_with_the_cause(world, natses, tmp_p
     subscriber = natses.subscribe(server)
     one = start(world, server.url, {name: paths.get(file, file) for name, file in files.items()})
     one.wait_for_log("events cannot be published")
-    told = next(record["error"] for record in one.records()
+    logged = next(record["error"] for record in one.records()
                 if record["msg"] == "events cannot be published")
-    assert told.endswith(said.format(**paths)), told
-    assert told.startswith(server.url + ": ")
+    assert logged.endswith(said.format(**paths)), logged
+    assert logged.startswith(server.url + ": ")
     item = stop(one)["cleanup"]["events"]
     assert item["outcome"] in ("failed", "timed_out")  # a busy machine may lack time to try again
-    assert told.endswith(item.get("detail", "").removeprefix("[...] "))
+    assert logged.endswith(item.get("detail", "").removeprefix("[...] "))
     assert subscriber.messages == []
 
 
@@ -262,13 +262,13 @@ def test_requests_that_are_cut_are_published_with_all_to_go_on(world, natses, en
         one.process.send_signal(signal.SIGTERM)
     else:
         os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
-    told = subscriber.wait_for("migrated")
-    assert told["reason"] == ("grace_timeout" if end == "grace" else "engine_dead")
-    assert told["request"] == {
+    event = subscriber.wait_for("migrated")
+    assert event["reason"] == ("grace_timeout" if end == "grace" else "engine_dead")
+    assert event["request"] == {
         "id": "r1", "endpoint": "chat_completions", "model": "x",
         "events_sent": 1, "bytes_sent": 9,
     }  # fmt: skip
-    assert told["endpoint"] == "generate", "of the instance"
+    assert event["endpoint"] == "generate", "of the instance"
     assert one.process.wait(timeout=PATIENCE) == (0 if end == "grace" else 1)
 
 

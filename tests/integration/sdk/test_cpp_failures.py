@@ -67,5 +67,5 @@ def test_a_failure_is_reported_in_detail_and_ends_the_engine(world, program, how
     one = world()
     process = one.run(program, how)
     assert process.wait(PATIENCE) == 1
-    told = [line for line in one.log().splitlines() if '"level":"CRITICAL"' in line]
-    assert reason in told[0] and any(detail in line for line in told), told
+    reported = [line for line in one.log().splitlines() if '"level":"CRITICAL"' in line]
+    assert reason in reported[0] and any(detail in line for line in reported), reported

@@ -288,12 +288,12 @@ def test_the_supervisors_secrets_are_hidden_from_a_command_of_the_same_user():
              "/bin/sh", "-c", f"env > {directory}/env; cat {look} > {directory}/proc"],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
             check=False,
-            env={**WITHOUT_CONFIG, **SECRETS, "XDG_RUNTIME_DIR": directory, "PLAIN": "told"},
+            env={**WITHOUT_CONFIG, **SECRETS, "XDG_RUNTIME_DIR": directory, "PLAIN": "kept"},
         )  # fmt: skip
         with open(f"{directory}/env") as file:
             environment = file.read()
         with open(f"{directory}/proc") as file:
             of_others = file.read()
-    assert "PLAIN=told\n" in environment and "LASTCALL_SOCKET=" in environment
+    assert "PLAIN=kept\n" in environment and "LASTCALL_SOCKET=" in environment
     assert "hush" not in environment + of_others
     assert done.stderr.count("Permission denied") == 2, done.stderr

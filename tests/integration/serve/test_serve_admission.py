@@ -286,4 +286,4 @@ def test_a_load_report_without_blocks_leaves_them_to_the_gauges(world):
     assert admission(one)["busy"]
     peer.ask("load", dp_rank=0, active_decode_blocks=0, kv_total_blocks=100)
     assert not admission(one)["busy"]
-    wait_until(lambda: admission(one)["busy"], "gauges, once what the SDK told is too old")
+    wait_until(lambda: admission(one)["busy"], "gauges, once the report of the SDK is too old")

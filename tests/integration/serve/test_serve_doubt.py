@@ -1,4 +1,4 @@
-"""An SDK holds an answer back that may tell of the engine's death, and hears how that is."""
+"""An SDK holds an answer back that may show the engine's death until a check has decided."""
 
 import time
 
@@ -61,7 +61,7 @@ def test_a_doubt_that_no_check_can_settle_is_not_waited_for(world):
     one.run(*SLEEPER)
     peer = one.peer()
     began = now_ms()
-    peer.ask("health.doubt")  # of an engine that is starting no check tells anything
+    peer.ask("health.doubt")  # no check shows anything about an engine that is starting
     assert peer.expect("health.cleared")["at_ms"] >= began
 
 

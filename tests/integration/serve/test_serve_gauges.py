@@ -76,7 +76,7 @@ def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged)
     assert "[DONE]" in stream.finished()
 
 
-def gauges_say(one):
+def gauges_report(one):
     text = call(one.engine_port, "GET", "/metrics")
     lines = [line for line in text.splitlines() if line.startswith("vllm:num_requests")]
     return sum(float(line.split()[-1]) for line in lines)
@@ -86,7 +86,7 @@ def in_first_prefill(one, tokens=20, rank=0):
     """A request whose prefill started from idle: the gauges do not know of it."""
     stream = Stream(one.engine_port, tokens, {"X-data-parallel-rank": rank})
     running(one, 1)
-    assert gauges_say(one) == 0
+    assert gauges_report(one) == 0
     return stream
 
 
@@ -135,7 +135,7 @@ def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauge
 
 
 def test_a_step_longer_than_drain_unknown_is_cut_and_never_reported_as_idle(gauged):
-    """Nothing of it moves: only a peer that counts requests could tell it from a frozen core."""
+    """Nothing of it moves: only a peer that counts requests can tell it apart from a hang."""
     one = gauged("--late-gauges", "--prefill", "60", "--rate", "40", drain_unknown="2s")
     stream = in_first_prefill(one)
     report = stop(one)
@@ -285,8 +285,8 @@ def test_work_that_an_idle_looking_engine_has_is_watched_though_nobody_counts(ga
     call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
     read = lambda: call(one.engine_port, "GET", "/sim/state")["metrics_read"]  # noqa: E731
     wait_until(lambda: read() >= 4, "its counters are read on from the canary's look")
-    told = {"requests": 1, "source": "gauges"}
-    assert told.items() <= one.status()["in_flight"].items()
+    expected = {"requests": 1, "source": "gauges"}
+    assert expected.items() <= one.status()["in_flight"].items()
     call(one.engine_port, "POST", "/sim/control", {"hang": None})
     wait_until(lambda: one.status()["in_flight"]["source"] == "unknown", "it moves again")
 
@@ -374,8 +374,8 @@ def test_status_has_the_engines_own_figure_during_a_drain(gauged):
     Stream(one.engine_port, 10_000)
     running(one, 1)
     one.operator().ask("drain", exit=False)
-    told = {"requests": 1, "source": "gauges"}
-    wait_until(lambda: told.items() <= one.status()["in_flight"].items(), "the figure")
+    expected = {"requests": 1, "source": "gauges"}
+    wait_until(lambda: expected.items() <= one.status()["in_flight"].items(), "the figure")
     one.operator().ask("resume")
     assert one.status()["in_flight"]["source"] == "unknown"
 

@@ -227,6 +227,6 @@ def test_HUP_at_the_shim_is_the_engines(world):
     wait_until(lambda: os.path.exists(one.path("up")), "the engine is up")
     set_level(one, "debug")
     run.send_signal(signal.SIGHUP)
-    wait_until(lambda: os.path.exists(one.path("hup")), "the engine heard HUP")
+    wait_until(lambda: os.path.exists(one.path("hup")), "the engine received HUP")
     assert "reload asked for" not in one.log()
     assert reload(one).returncode == 0

@@ -57,7 +57,7 @@ def test_stop_without_any_supervisor_is_term_then_kill_and_code_1(supervised, co
         process.wait_ready()
     process.is_ready()
     process.send(signal.SIGTERM)
-    assert process.wait() == 1, "nobody can tell what was cut"
+    assert process.wait() == 1, "nobody knows what was cut"
     assert not is_alive(engine)
 
 

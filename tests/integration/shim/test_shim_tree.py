@@ -103,7 +103,7 @@ def test_process_of_the_tree_that_is_killed_is_named_with_its_signal(parts):
     assert died["name"] == "VLLM::Worker_TP0", "the title, of which the kernel's name is a part"
     if process.mode not in REFUSED:  # there the next look shows it, and the status is not kept
         assert died["signal"] == signal.SIGKILL
-        assert before <= died["at_ms"] < before + 1500, "its pidfd tells, no look is awaited"
+        assert before <= died["at_ms"] < before + 1500, "its pidfd reports it, no look is awaited"
     os.kill(core, signal.SIGKILL)
     assert boss.expect("engine.died")["name"] == "VLLM::EngineCore"
 

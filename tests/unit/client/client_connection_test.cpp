@@ -82,15 +82,15 @@ TEST(ClientConnection, A_waiting_request_asks_again_on_the_next_connection) {
   supervisor.listen();
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   client.begin_admitted({.id = "a"},
-                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
   supervisor.next<ipc::RequestBegin>();
   supervisor.hang_up();
   EXPECT_EQ(supervisor.welcome().live, 0U);
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
   supervisor.say(R"({"op":"admitted","id":"a"})");
-  EXPECT_TRUE(heard.get_future().get().may_run);
+  EXPECT_TRUE(received.get_future().get().may_run);
 }
 
 TEST(ClientConnection, A_supervisor_that_does_not_read_costs_bounded_memory_and_loses_nothing) {

@@ -139,12 +139,12 @@ TEST_F(WithSupervisor, Progress_is_reported_in_batches_and_not_for_every_token) 
 TEST_F(WithSupervisor, Asks_for_admission_and_receives_yes_and_no) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   client.begin_admitted({.id = "a"},
-                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
   supervisor.say(R"({"op":"admitted","id":"a"})");
-  EXPECT_TRUE(heard.get_future().get().may_run);
+  EXPECT_TRUE(received.get_future().get().may_run);
   std::thread answers([&] {
     supervisor.next<ipc::RequestBegin>();
     supervisor.say(R"({"op":"rejected","id":"b","reason":"overloaded","retry_after_ms":1500})");
@@ -164,12 +164,12 @@ TEST_F(WithSupervisor, Asks_for_admission_and_receives_yes_and_no) {
 TEST_F(WithSupervisor, A_cancel_beats_the_wait_for_admission) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   RequestContext const context = client.begin_admitted(
-      {.id = "a"}, [&](auto const&, Admission const& made) { heard.set_value(made); });
+      {.id = "a"}, [&](auto const&, Admission const& made) { received.set_value(made); });
   supervisor.next<ipc::RequestBegin>();
   supervisor.say(R"({"op":"cancel","ids":["a"],"mode":"stop","reason":"operator"})");
-  Admission const admission = heard.get_future().get();
+  Admission const admission = received.get_future().get();
   EXPECT_FALSE(admission.may_run);
   EXPECT_FALSE(admission.refusal);
   supervisor.next<ipc::CancelDone>();
@@ -244,7 +244,7 @@ TEST_F(WithSupervisor, Messages_with_a_seq_are_acked_and_unknown_ones_refused) {
 TEST_F(WithSupervisor, A_fatal_report_is_repeated_until_somebody_has_acked_it) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  auto const heard = client.report_fatal("EngineDeadError", std::string(200'000, 'x') + "end");
+  auto const received = client.report_fatal("EngineDeadError", std::string(200'000, 'x') + "end");
   auto const first = supervisor.next<ipc::Fatal>();
   EXPECT_EQ(first.reason, "EngineDeadError");
   EXPECT_TRUE(first.detail.starts_with("[...] ") && first.detail.ends_with("xend"));
@@ -253,7 +253,7 @@ TEST_F(WithSupervisor, A_fatal_report_is_repeated_until_somebody_has_acked_it) {
   std::uint64_t seq = 0;
   EXPECT_EQ(supervisor.next<ipc::Fatal>(&seq), first);
   supervisor.say(R"({"op":"ack","seq":)" + std::to_string(seq) + "}");
-  EXPECT_TRUE(heard.get());
+  EXPECT_TRUE(received.get());
 }
 
 }  // namespace

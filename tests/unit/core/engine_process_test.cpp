@@ -68,9 +68,9 @@ TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
 
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
-  ShimHello told = hello(EngineState::running);
-  told.ordered = true;
-  engine.reported_by(told);
+  ShimHello reported = hello(EngineState::running);
+  reported.ordered = true;
+  engine.reported_by(reported);
   EXPECT_TRUE(engine.is_ordered());
   engine.forget();
   EXPECT_FALSE(engine.is_ordered());

@@ -85,7 +85,7 @@ TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
 TEST(EngineTreeTest, a_death_is_the_last_one_only_where_no_essential_process_is_left) {
   std::vector<std::string> const patterns{"core*"};
   EngineProcessDied death = tree_death("core_0", kEnd);
-  EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not tell who is left";
+  EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not report what is left";
   death.alive = 2;
   EXPECT_FALSE(is_last_of(patterns, death)) << "too many to be named";
   death.names = {"helper", "core_1"};

@@ -27,7 +27,7 @@ TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
   EXPECT_EQ(peers.next_deadline(), kConnected + 5s);
   EXPECT_EQ(due(4'999ms), Due::none);
   EXPECT_EQ(due(5s), Due::lost);
-  EXPECT_EQ(due(5s), Due::none) << "told once";
+  EXPECT_EQ(due(5s), Due::none) << "reported once";
   EXPECT_TRUE(peers.remove(1));
   EXPECT_FALSE(peers.remove(1));
 }

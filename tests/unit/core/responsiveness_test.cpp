@@ -98,7 +98,7 @@ TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_ha
   EXPECT_EQ(at(10s), Silence::tokens);
   EXPECT_EQ(next(), in(25s));
   signs.canary_since = in(20s);
-  EXPECT_EQ(at(25s), Silence::tokens) << "a canary is about to tell";
+  EXPECT_EQ(at(25s), Silence::tokens) << "a canary is about to decide";
   signs.canary_since.reset();
   EXPECT_EQ(at(26s), Silence::none);
 }

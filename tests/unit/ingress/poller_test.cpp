@@ -58,9 +58,9 @@ class PollerTest : public ::testing::Test {
   }
 
   boost::asio::io_context io;
-  std::vector<Notified> told;
+  std::vector<Notified> slow;
   Poller poller{io, [this](std::string_view kind, Poller::Duration took) {
-                  told.push_back({std::string(kind), took});
+                  slow.push_back({std::string(kind), took});
                 }};
 };
 
@@ -68,16 +68,16 @@ TEST_F(PollerTest, A_socket_that_takes_longer_than_bearable_is_reported_by_its_k
   Busy busy(2 * Poller::kBearable);
   ASSERT_TRUE(poller.add(busy.descriptor, busy));
   run_until_served(busy, 1);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].kind, "busy");
-  EXPECT_GE(told[0].took, 2 * Poller::kBearable);
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0].kind, "busy");
+  EXPECT_GE(slow[0].took, 2 * Poller::kBearable);
 }
 
 TEST_F(PollerTest, A_turn_that_was_asked_for_is_timed_like_any_other) {
   Busy busy(2 * Poller::kBearable);
   poller.again(busy);
   run_until_served(busy, 1);
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(slow.size(), 1U);
 }
 
 /// Each is timed by itself: those before it in a turn are not its own time.
@@ -90,7 +90,7 @@ TEST_F(PollerTest, Time_that_others_took_in_a_turn_is_not_added_up) {
   for (auto const& one : crowd) {
     run_until_served(*one, 1);
   }
-  EXPECT_LT(told.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
+  EXPECT_LT(slow.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
 }
 
 class Pair final : public Watched {

@@ -99,7 +99,7 @@ TEST_F(ServerTest, The_observer_can_refuse_a_second_shim) {
   EXPECT_EQ(refused.seq, 6U);
   EXPECT_EQ(refused.message, "shim two has to wait");
   EXPECT_TRUE(is_closed(second));
-  EXPECT_EQ(observer_.count("disconnected"), 0U) << "a refused peer is not heard of again";
+  EXPECT_EQ(observer_.count("disconnected"), 0U) << "a refused peer is not reported again";
   EXPECT_EQ(server_->info(observer_.peers[1]), nullptr);
 }
 

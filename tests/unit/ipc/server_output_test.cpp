@@ -171,7 +171,7 @@ TEST_F(ServerTest, Close_writes_what_waits_and_is_reported_once) {
   server_->close(peer);
   server_->close(peer);
   server_->send(peer, HealthCheck{});
-  EXPECT_EQ(observer_.count("disconnected"), 0U) << "heard inside the call";
+  EXPECT_EQ(observer_.count("disconnected"), 0U) << "reported inside the call";
   EXPECT_EQ(answer(client), R"({"op":"health.check"})");
   EXPECT_TRUE(is_closed(client));
   EXPECT_FALSE(client.has_line());

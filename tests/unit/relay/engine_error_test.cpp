@@ -62,9 +62,9 @@ TEST(EngineError, The_middleware_reads_an_event_alike) {
   for (std::string line; std::getline(in, line); ++cases) {
     auto const each = nlohmann::json::parse(line);
     std::string const word = each.at("is");
-    EngineError const expected = word == "suspect" ? EngineError::suspect
-                                 : word == "told"  ? EngineError::complete
-                                                   : EngineError::none;
+    EngineError const expected = word == "suspect"    ? EngineError::suspect
+                                 : word == "complete" ? EngineError::complete
+                                                      : EngineError::none;
     EXPECT_EQ(error_of_event(each.at("event").get<std::string>()), expected) << line;
   }
   EXPECT_GT(cases, 20);

@@ -335,9 +335,9 @@ TEST(Exchange, An_error_event_is_held_with_all_that_follows_it) {
   });
   script.dies = true;
   in_every_split(script, [](Result const& result) {
-    std::string const told = read_final(result.wire).payload;
-    EXPECT_TRUE(told.starts_with("data: 1\n\nevent: error\ndata: {\"error\":"));
-    EXPECT_EQ(told.find("\"code\":500"), std::string::npos);
+    std::string const reported = read_final(result.wire).payload;
+    EXPECT_TRUE(reported.starts_with("data: 1\n\nevent: error\ndata: {\"error\":"));
+    EXPECT_EQ(reported.find("\"code\":500"), std::string::npos);
     EXPECT_EQ(result.events, 1U);
   });
 }
