@@ -116,7 +116,7 @@ class OwnEnd {
   }
 
   // --- the end ---
-  /// Told to end by a signal of our own: there is no next shim to wait for.
+  /// A signal of our own asks us to end: there is no next shim to wait for.
   void signalled() { signalled_ = true; }
   bool was_signalled() const { return signalled_; }
   /// Our exit is ordered; nothing is ordered after it.

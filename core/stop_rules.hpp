@@ -31,7 +31,7 @@ void note_cut_work(Machines& m);
 /// Announces phase and deadline to all peers, unless that was the last announcement in this step: a
 /// peer that receives it twice looks for what changed.
 void announce(Machines& m);
-/// Tells of the phase that ended and of the one that began.
+/// Reports the phase that ended and the one that began.
 void note_phase_change(Machines& m);
 
 // --- joint rules; each returns whether it changed anything ---

@@ -185,7 +185,7 @@ void RegistrySet::State::leave_later(Entry& entry) {
   }
 }
 
-/// Told where the reason was not known before, not each time that it is tried.
+/// Reported where the reason was not known before, not each time that it is tried.
 void RegistrySet::State::still_there(Entry& entry, std::string const& reason) {
   bool const is_news =
       std::exchange(entry.status.last_error, kTooLate + (": " + reason)) == kTooLate;

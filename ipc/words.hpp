@@ -50,7 +50,7 @@ enum class ErrorCode : std::uint8_t {
 /// The state of the engine that a shim guards.
 enum class EngineState : std::uint8_t { waiting, running, exited };
 
-/// Whom an `engine.signal` reaches: the main process, or every descendant.
+/// The processes that an `engine.signal` reaches: the main process, or every descendant.
 enum class SignalScope : std::uint8_t { main, all };
 
 namespace words {

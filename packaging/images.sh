@@ -113,7 +113,7 @@ if [[ -n $binaries ]]; then
     if [[ -e $binaries/$name ]]; then cp "$binaries/$name" build/image/; fi
   done
   packaging/describe_programs.sh "$binaries" build/image ||
-    { echo 'images.sh: what the programs are made of is not known here and will not be told'
+    { echo 'images.sh: what the programs are made of is not known here and will not be recorded'
       rm -rf build/image/*.spdx.json build/image/shim-rootfs; }
 fi
 if [[ -n $apt_sources ]]; then cp "$apt_sources" build/image/apt.sources; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells scanners of an image which Debian packages the libraries in it come from.
+"""Shows scanners of an image which Debian packages the libraries in it come from.
 
     package_records.py ROOTFS FILE...      records of the packages that own these files
     package_records.py ROOTFS --linked PROGRAM-SBOM   of the archives that a program is linked with

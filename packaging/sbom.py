@@ -250,14 +250,14 @@ def main():
     image.add_argument("--status")
     image.add_argument("--library", action="append", default=[])
     image.add_argument("--program", action="append", default=[], help="its document")
-    told = parser.parse_args()
-    if told.kind == "program":
-        document = program_document(Path(told.build).resolve(), told.target, told.root,
-                                    told.triple)  # fmt: skip
+    options = parser.parse_args()
+    if options.kind == "program":
+        document = program_document(Path(options.build).resolve(), options.target, options.root,
+                                    options.triple)  # fmt: skip
     else:
-        document = image_document(told.name, told.status, told.library, told.program)
-    Path(told.out).write_text(json.dumps(document.as_json(), indent=1) + "\n")
-    print(f"{told.out}: {len(document.packages)} packages")
+        document = image_document(options.name, options.status, options.library, options.program)
+    Path(options.out).write_text(json.dumps(document.as_json(), indent=1) + "\n")
+    print(f"{options.out}: {len(document.packages)} packages")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ struct Parts {
   Instant now;
   Instant const began_at;
 
-  // Whom we started, and who orders.
+  // The process that we started, and the peer that orders.
   Engine engine;
   Service service;
   Vigil vigil;

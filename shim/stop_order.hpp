@@ -15,7 +15,7 @@ namespace lastcall::shim {
 
 class StopOrder {
  public:
-  /// Whom the order is for.
+  /// The processes that the order is for.
   enum class Reach : unsigned char { main, whole_tree };
 
   /// A stop signal at us. True: the first one.

@@ -20,7 +20,7 @@ void kill_tree(Parts& s, pid_t spared, bool trackers_too);
 std::optional<Instant> next_pass(Parts const& s);
 /// Looks, asks or kills where that is due, and reports the rest to the supervisor.
 void tend_tree(Parts& s);
-/// Tells the supervisor which of the engine's processes have ended or stopped by themselves.
+/// Reports to the supervisor which of the engine's processes have ended or stopped by themselves.
 void report_news(Parts& s);
 void repeat_first_death(Parts& s);
 

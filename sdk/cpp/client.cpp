@@ -73,7 +73,7 @@ RequestContext Client::begin_admitted(RequestOptions options) {
   if (!session_->can_wait()) {
     throw std::logic_error(
         "cannot wait for admission here: the client has no thread of its own, or this is it, so "
-        "that nobody would hear the answer");
+        "that nobody would receive the answer");
   }
   auto const promise = std::make_shared<std::promise<Admission>>();
   auto future = promise->get_future();

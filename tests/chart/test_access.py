@@ -68,8 +68,8 @@ def test_without_a_shim_nobody_has_to_know_the_engines_user(helm):
 def test_a_root_user_that_the_kubelet_would_not_start_is_refused(helm, who):
     root = f"{who}.securityContext.runAsUser=0"
     assert f"{who}.securityContext.runAsNonRoot: false" in helm.refusal("-f", DEMO, *sets(root))
-    told = f"{who}.securityContext.runAsNonRoot=false"
-    assert helm.pod("-f", DEMO, *sets(root, told))
+    setting = f"{who}.securityContext.runAsNonRoot=false"
+    assert helm.pod("-f", DEMO, *sets(root, setting))
     everyone = sets("podSecurityContext.runAsUser=0")
     assert f"{who}.securityContext.runAsNonRoot: false" in helm.refusal("-f", DEMO, *everyone)
 

@@ -43,7 +43,7 @@ def test_every_field_of_every_object_is_one_that_kubernetes_knows(helm, case):
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_the_linter_has_nothing_to_say_with_everything_on(helm, workload):
+def test_the_linter_finds_nothing_with_everything_on(helm, workload):
     helm("lint", "--strict", CHART, "-f", VLLM, *sets(f"workload={workload}", *ALL))
 
 
@@ -292,18 +292,18 @@ def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
         (("networkPolicy.from=1",), "from"),
     ],
 )  # fmt: skip
-def test_what_contradicts_itself_is_refused(helm, settings, words):
+def test_settings_that_contradict_each_other_are_refused(helm, settings, words):
     assert words in helm.refusal("-f", DEMO, *sets(*settings))
 
 
 @pytest.mark.parametrize("name", ["lastcall", "lastcall-lib", "lastcall-injector"])
-def test_a_chart_says_what_it_is(name):
+def test_a_chart_describes_itself(name):
     chart = yaml.safe_load((ROOT / f"charts/{name}/Chart.yaml").read_text())
     assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
     assert chart["icon"].startswith("data:image/svg+xml") and chart["keywords"]
     assert chart["home"] == "https://lastcall.dev"  # the domain of the labels and annotations
 
 
-def test_the_readmes_say_what_the_values_say(run_script):
+def test_the_readmes_match_the_values(run_script):
     done = run_script(ROOT / "charts/readme.py", "--check")
     assert done.returncode == 0, done.stderr

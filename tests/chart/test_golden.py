@@ -48,7 +48,7 @@ def test_a_golden_pod_has_only_fields_that_kubernetes_knows(path, form):
 
 
 @pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
-def test_what_the_user_wrote_is_still_there(path):
+def test_the_users_own_settings_are_still_there(path):
     """Injection adds: only the command, the grace, and a hook and probes without a shim differ."""
     before = yaml.safe_load(path.read_text())["spec"]
     after = yaml.safe_load((GOLDEN / "native" / path.name).read_text())["spec"]
@@ -93,7 +93,7 @@ def test_a_second_prestop_hook_is_refused(helm, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["ipc.socket", "probes.listen", "lifecycle.http"])
-def test_what_injection_decides_for_all_containers_is_refused_as_a_word(helm, tmp_path, key):
+def test_keys_that_injection_decides_itself_are_refused_as_annotations(helm, tmp_path, key):
     pod = yaml.safe_load((GOLDEN / "pods/annotated.yaml").read_text())
     pod["metadata"]["annotations"][f"lastcall.dev/config.{key}"] = "x"
     assert f"lastcall.dev/config.{key}" in injected(helm, tmp_path, pod, check=False).stderr
@@ -125,7 +125,7 @@ def test_values_that_the_library_cannot_use_are_refused(helm, tmp_path, values, 
     assert words in done.stderr
 
 
-def test_the_linter_has_nothing_to_say(helm):
+def test_the_linter_finds_nothing(helm):
     helm("lint", "--strict", ROOT / "charts/lastcall-lib")
 
 

@@ -82,7 +82,7 @@ def test_helm_4_takes_it_as_a_plugin(helm, rendered, tmp_path):
     assert by_name(done.stdout) == by_name(inject(rendered, "--container", "vllm"))
 
 
-def test_of_a_chart_the_engine_alone_gets_it(rendered):
+def test_in_a_chart_only_the_engine_is_injected(rendered):
     before, after = by_name(rendered), by_name(inject(rendered, "--container", "vllm"))
     assert before.keys() == after.keys()
     engine = ("Deployment", "s-qwen-deployment-vllm")
@@ -97,7 +97,7 @@ def test_of_a_chart_the_engine_alone_gets_it(rendered):
     assert unknown_fields(pod, POD_SPEC) == []
 
 
-def test_what_helm_renders_is_undone_byte_for_byte(rendered):
+def test_injection_into_a_rendered_chart_is_undone_byte_for_byte(rendered):
     text = inject(rendered, "--container", "vllm")
     assert inject(text, "--uninject") == rendered
     assert inject(text, "--container", "vllm") == text
@@ -122,7 +122,7 @@ def test_kustomize_takes_it_as_a_function(kustomize, tmp_path):
     assert deployment == yaml.safe_load(alone)
 
 
-def test_kustomize_tells_why_a_function_refuses(kustomize, tmp_path):
+def test_kustomize_shows_why_a_function_refuses(kustomize, tmp_path):
     folder = tmp_path / "kustomize"
     shutil.copytree(EXAMPLES / "kustomize", folder)
     file = folder / "inject.yaml"

@@ -45,8 +45,8 @@ def test_a_socket_of_any_name_reaches_the_engine(helm, accepted, mode):
     words = ("-f", DEMO, *sets(f"mode={mode}", f"config.ipc.socket={path}"))
     assert accepted(helm.config(*words))
     engine = container(helm.pod(*words), "engine")
-    told = [each.get("value") for each in engine["env"]] + engine["command"]
-    assert path in told
+    given = [each.get("value") for each in engine["env"]] + engine["command"]
+    assert path in given
 
 
 def test_a_name_that_no_service_can_have_is_refused(helm):

@@ -27,7 +27,7 @@ def test_with_an_ingress_the_service_sends_requests_to_it(helm, mode):
     assert port_of(pod, "engine", "http") == [8000]
 
 
-def test_the_notes_say_how_an_engine_is_not_reached_past_its_ingress(helm):
+def test_the_notes_explain_how_an_engine_is_not_reached_past_its_ingress(helm):
     def says(*settings):
         return "reaches an engine past it" in helm.notes("-f", VLLM, *sets(*settings))
 
@@ -65,7 +65,7 @@ LOOPBACK = ["127.0.0.1", "127.1.2.3", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_what_somebody_else_has_to_reach_is_not_at_a_loopback_address(helm, host):
+def test_ports_that_others_have_to_reach_are_not_at_a_loopback_address(helm, host):
     def refusal(*settings):
         return helm.refusal("-f", VLLM, *sets(*settings))
 
@@ -83,7 +83,7 @@ def test_a_loopback_address_that_nobody_else_has_to_reach_is_taken(helm, accepte
 
 
 @pytest.mark.parametrize("listen", ["[::]:0", "[::]:65536"])
-def test_a_port_that_cannot_be_told_beforehand_is_refused(helm, listen):
+def test_a_port_that_is_not_known_beforehand_is_refused(helm, listen):
     refusal = helm.refusal("-f", VLLM, *sets(f"config.probes.listen={listen}"))
     assert f"config.probes.listen is {listen}, expected a port" in refusal
 
@@ -130,7 +130,7 @@ def test_an_ingress_relays_to_the_engines_port(helm, accepted):
         ("config.ingress.upstream=[::1]:8000",),
     ],
 )
-def test_what_was_said_about_the_engines_address_stays(helm, accepted, settings):
+def test_settings_of_the_engines_address_are_kept(helm, accepted, settings):
     config = helm.config("-f", VLLM, *sets(*settings))
     said = {setting.split("=")[0]: setting.split("=")[1] for setting in settings}
     assert config["engine"].get("url") == said.get("config.engine.url")
@@ -159,7 +159,7 @@ def test_an_engine_that_may_serve_nothing_is_not_connected_to(helm):
     assert "url" not in helm.config("-f", DEMO, *behind_a_socket)["engine"]
 
 
-def test_the_notes_tell_where_requests_go(helm):
+def test_the_notes_show_where_requests_go(helm):
     assert "engine has to serve HTTP at port 8000" in helm.notes("-f", VLLM)
     notes = helm.notes("-f", VLLM, *sets(INGRESS))
     assert "ingress, port 8080" in notes and "The Service sends requests to port 8080" in notes
@@ -193,14 +193,14 @@ UNKNOWN = "nobody knows what is in flight"
         ((INGRESS,), False),
     ],
 )  # fmt: skip
-def test_the_notes_promise_no_quick_end_where_nobody_tells_what_is_in_flight(helm, settings, says):
+def test_the_notes_promise_no_quick_end_where_the_figure_in_flight_is_unknown(helm, settings, says):
     notes = helm.notes("-f", DEMO, *sets("config.shutdown.grace_period=90s", *settings))
     assert (UNKNOWN in notes) is says
     assert ("A pod without requests in flight is gone in about 2000 ms" in notes) is not says
 
 
 @pytest.mark.parametrize(("grace", "drain", "cut"), [("60s", 15000, 17000), ("12s", 5000, 7000)])
-def test_the_notes_say_how_long_such_a_drain_lasts(helm, grace, drain, cut):
+def test_the_notes_show_how_long_such_a_drain_lasts(helm, grace, drain, cut):
     settings = (f"config.shutdown.grace_period={grace}", "config.shutdown.deregister_timeout=1s")
     notes = helm.notes("-f", DEMO, *sets(*settings))
     assert f"a drain lasts {drain} ms" in notes and f"longer than {cut} ms" in notes

@@ -33,7 +33,7 @@ def test_a_number_that_is_null_is_left_to_kubernetes(helm, key):
         ("sidecar", "sidecar"), ("service", "service"), ("rbac", "rbac"),
     ],
 )  # fmt: skip
-def test_what_the_chart_cannot_do_without_may_not_be_null(helm, key, word):
+def test_values_that_the_chart_needs_may_not_be_null(helm, key, word):
     refusal = helm.refusal("-f", DEMO, *sets(f"{key}=null"))
     assert re.search(f"(missing propert|required).*{word}|{word}.*(missing|required)", refusal)
     assert "nil pointer" not in refusal

@@ -24,7 +24,7 @@ def case_id(case):
 
 
 @pytest.mark.parametrize("values", [DEMO, VLLM], ids=lambda path: path.stem)
-def test_the_linter_has_nothing_to_say(helm, values):
+def test_the_linter_finds_nothing(helm, values):
     helm("lint", "--strict", CHART, "-f", values)
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_field_would_be_found(helm):
 
 
 @pytest.mark.parametrize("case", MATRIX, ids=case_id)
-def test_every_port_says_its_protocol(helm, case):
+def test_every_port_names_its_protocol(helm, case):
     """Server-side apply of older clusters refuses a port without."""
     values, (mode, kube), settings = case
     objects = helm.objects(
@@ -145,7 +145,7 @@ def test_readiness_is_asked_every_two_seconds_and_lost_at_the_first_no(helm):
 @pytest.mark.parametrize(
     ("grace", "seconds"), [("60s", 62), ("90500ms", 93), ("2m", 122), ("1h", 3602)]
 )
-def test_the_pods_grace_is_computed_and_told_to_both_containers(helm, grace, seconds):
+def test_the_pods_grace_is_computed_and_passed_to_both_containers(helm, grace, seconds):
     pod = helm.pod("-f", DEMO, *sets(f"config.shutdown.grace_period={grace}"))
     assert pod["terminationGracePeriodSeconds"] == seconds
     for name in ("lastcall", "engine"):
@@ -153,7 +153,7 @@ def test_the_pods_grace_is_computed_and_told_to_both_containers(helm, grace, sec
         assert env["LASTCALL_POD_GRACE_SECONDS"] == str(seconds)
 
 
-def test_the_shim_knows_the_grace_even_if_no_supervisor_ever_tells_it(helm):
+def test_the_shim_knows_the_grace_even_without_a_supervisor(helm):
     command = container(
         helm.pod("-f", DEMO, *sets("config.shutdown.grace_period=5m")), "engine"
     )["command"]  # fmt: skip

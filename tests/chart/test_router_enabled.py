@@ -187,7 +187,7 @@ def test_its_probes_are_where_it_listens(helm):
     assert health["checks"][0]["http"]["url"] == "http://127.0.0.1:9000/livez"
 
 
-def test_its_pods_are_spread_over_nodes_or_as_it_is_told(helm):
+def test_its_pods_are_spread_over_nodes_or_as_the_values_set_it(helm):
     def spread(*settings):
         objects = rendered(helm, *settings)
         selector = only(objects, "Deployment")["spec"]["selector"]
@@ -223,7 +223,7 @@ def test_the_engines_let_the_router_in(helm):
     assert [rule["ports"][0]["port"] for rule in policy["ingress"]] == [8080]
 
 
-def test_the_notes_say_where_clients_connect(helm):
+def test_the_notes_show_where_clients_connect(helm):
     notes = helm.notes("-f", DEMO, *ON)
     assert "Service x-lastcall-router" in notes and "up to 1800 s" in notes
     assert "router" not in helm.notes("-f", DEMO)
@@ -247,7 +247,7 @@ def test_the_notes_say_where_clients_connect(helm):
         (("router.replicas=3",), "replicas"),
     ],
 )  # fmt: skip
-def test_what_cannot_work_is_refused(helm, settings, words):
+def test_settings_that_cannot_work_are_refused(helm, settings, words):
     assert words in helm.refusal("-f", DEMO, *ON, *sets(*settings))
     if "router.replicas=3" not in settings and "atempts" not in words:
         off = sets("router.enabled=false")

@@ -35,7 +35,7 @@ def test_a_typo_is_refused_by_its_name(helm, setting, word):
         (("config.ipc.socket=/tmp/l.sock",), ("config.ipc.socket", "/run/lastcall")),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_together_is_refused_with_the_numbers(helm, settings, words):
+def test_values_that_do_not_fit_together_are_refused_with_the_numbers(helm, settings, words):
     refusal = helm.refusal("-f", DEMO, *sets(*settings))
     assert all(word in refusal for word in words), refusal
 
@@ -50,7 +50,7 @@ def test_native_mode_on_an_old_cluster_is_refused(helm):
     assert "1.28.3" in helm.refusal("-f", DEMO, *sets("mode=native"), kube="1.28.3")
 
 
-def test_all_problems_are_told_at_once(helm):
+def test_all_problems_are_reported_at_once(helm):
     refusal = helm.refusal(
         "-f", DEMO, *sets("terminationGracePeriodSeconds=30", "config.probes.listen=[::]:8000")
     )

@@ -2,7 +2,7 @@
 # End-to-end tests: run.sh podman|kubernetes [PYTEST-ARGUMENT...]
 #
 #   podman       pods of podman's containers, made by hand; needs root. Where no container can run,
-#                its tests are skipped, and the reason is told
+#                its tests are skipped, and the reason is shown
 #   kubernetes   the cluster that KUBECONFIG names; E2E_LOAD_IMAGE is a command that gets the file
 #                of an image archive (docker format) and loads it into the cluster's nodes; HELM and
 #                KUBECTL name the programs; E2E_ENTER is a command that the tests are run by, where

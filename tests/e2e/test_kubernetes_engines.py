@@ -33,7 +33,7 @@ def test_an_engine_of_another_user_is_served_alike(make_release, who):
 
 
 @pytest.mark.parametrize("who", ["self", "worker"])
-def test_an_engine_that_the_kernel_kills_for_its_memory_is_restarted_and_says_so(make_release, who):
+def test_an_engine_killed_for_its_memory_is_restarted_and_the_kill_is_reported(make_release, who):
     release = make_release(
         engine_options=["--workers", "1"],
         engine={"resources": {"limits": {"memory": "128Mi"}}},

@@ -164,7 +164,7 @@ def test_a_policy_that_asks_by_annotation_is_one_that_the_server_takes(cluster):
     assert kubectl("apply", "--dry-run=server", "-f", "-", text=text)
 
 
-def test_what_was_tried_is_written_down(cluster):
+def test_the_policy_that_was_tried_is_written_down(cluster):
     """tests/chart compares the policy that it renders with this; last, so after all comparisons."""
     objects = {each["kind"]: each for each in yaml.safe_load_all(cluster) if each}
     specs = [objects[kind]["spec"] for kind in sorted(objects) if kind.endswith("Policy")]

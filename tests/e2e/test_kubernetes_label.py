@@ -104,7 +104,7 @@ def test_a_failed_engine_is_explained_by_describe(make_stranger):
     wait_until(described, "the report in `kubectl describe`", patience=90)
 
 
-def test_a_rollout_is_told_in_one_line_and_its_pods_in_a_table(make_stranger):
+def test_a_rollout_is_shown_in_one_line_and_its_pods_in_a_table(make_stranger):
     stranger = piped(make_stranger())
     program = os.path.join(PROGRAMS, "lastcall")
     where = ["deployment/x-lastcall", "-n", stranger.namespace]

@@ -98,7 +98,7 @@ def test_a_shorter_grace_of_the_deletion_is_kept(make_release):
     assert records(log)[position(records(log), msg="the pod is being deleted")]["grace_s"] == 10
 
 
-def test_a_signal_of_the_sidecars_own_is_the_pods_end_when_the_pod_says_so(make_release):
+def test_a_signal_of_the_sidecars_own_is_the_pods_end_when_the_pod_is_deleted(make_release):
     """A preStop of the engine's container holds the TERM for its shim back, for longer than all."""
     release = make(make_release, "--rate", "20", mode="plain")
     hold = {"lifecycle": {"preStop": {"exec": {"command": ["sleep", "25"]}}}, "name": "engine"}

@@ -33,7 +33,7 @@ class Injector:
         return json.loads(call(KUBECTL, *where, "get", kind, name or self.name, "-o", "json"))
 
     def pods(self):
-        """Names of the webhook's pods, with the restarts of their container; none is told of a pod
+        """Names of the webhook's pods, with the restarts of their container; none for a pod
         that the kubelet has not seen."""
         found = json.loads(call(KUBECTL, "-n", self.space, "get", "pods", "-o", "json", "-l",
                                 f"app.kubernetes.io/instance={self.space}"))  # fmt: skip

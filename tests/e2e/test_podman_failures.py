@@ -19,7 +19,7 @@ def test_an_engine_that_ends_by_itself_is_a_failure(make_pod, failure):
     assert report["cause"] in pod.message("engine")
 
 
-def test_an_engine_that_the_kernel_kills_for_its_memory_is_a_failure_that_says_so(make_pod):
+def test_an_engine_killed_for_its_memory_is_reported_as_a_failure_of_memory(make_pod):
     pod = make_pod(memory="64m", health={"checks": []})
     pod.install()
     pod.start_supervisor()

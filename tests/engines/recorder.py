@@ -103,13 +103,13 @@ class Recorder:
                 threading.Thread(target=self._relay, args=(near,), daemon=True).start()
 
     def _relay(self, near):
-        said, heard = talk = bytearray(), bytearray()
+        said, received = talk = bytearray(), bytearray()
         self._talks.append(talk)
         with suppress(OSError), near, socket.create_connection(
             ("127.0.0.1", self.target)
         ) as far, selectors.DefaultSelector() as ready:
             ready.register(near, selectors.EVENT_READ, (far, said))
-            ready.register(far, selectors.EVENT_READ, (near, heard))
+            ready.register(far, selectors.EVENT_READ, (near, received))
             while True:
                 for key, _ in ready.select():
                     data = key.fileobj.recv(65536)
@@ -122,8 +122,8 @@ class Recorder:
     def legs(self):
         """Those of all connections, by the id that the worker saw."""
         found = {}
-        for said, heard in list(self._talks):
-            payloads = payloads_of(bytes(heard))
+        for said, received in list(self._talks):
+            payloads = payloads_of(bytes(received))
             for head, body in requests_of(bytes(said)):
                 leg = Leg(head, body, next(payloads, b""))
                 found[leg.id] = leg

@@ -131,16 +131,16 @@ def delivered_by_ids(user, first, second):
     """The ids that the client had text of: what the second worker was given after the prompt."""
     sent = (second.body["kv_transfer_params"]["prompt_token_ids"] if "messages" in second.body
             else second.body["prompt"])  # fmt: skip
-    assert second.prompt_ids == sent, "the prompt told is not the prompt sent"
+    assert second.prompt_ids == sent, "the reported prompt is not the prompt sent"
     prompt = len(first.prompt_ids)
     assert sent[:prompt] == first.prompt_ids
     kept = sent[prompt:]
     assert kept == first.ids[: len(kept)]
-    told, text = 0, ""
+    count, text = 0, ""
     for ids, piece in first.pieces:
-        if told >= len(kept):
+        if count >= len(kept):
             assert piece == "", "text behind the last id that was kept"
-        told, text = told + len(ids), text + piece
+        count, text = count + len(ids), text + piece
     assert len(kept) + len(second.ids) == user.tokens
     return len(kept)
 
@@ -174,8 +174,8 @@ def look_at_the_seam(user, first, second):
     assert user.text == first.text + second.text, user.label
     usage = {"prompt_tokens": first.prompt_tokens or second.prompt_tokens,
              "completion_tokens": user.tokens}  # fmt: skip
-    [told] = user.usage
-    assert {name: told[name] for name in usage} == usage, user.label
+    [reported] = user.usage
+    assert {name: reported[name] for name in usage} == usage, user.label
     return kept
 
 
@@ -251,7 +251,7 @@ def test_streams_at_twenty_positions_go_on_when_their_worker_is_killed(
     assert all(len(set(positions)) > POSITIONS / 2 for positions in kept.values())
 
 
-def test_what_a_worker_can_is_found_by_asking_it(routers, doomed, survivor):
+def test_the_abilities_of_a_worker_are_found_by_asking_it(routers, doomed, survivor):
     kinds = [("auto", chat, "anything") for chat in (True, False)]
     users, before, after = cut(routers, doomed, survivor, "engine", kinds)
     for user in users:
@@ -268,7 +268,7 @@ def test_what_a_worker_can_is_found_by_asking_it(routers, doomed, survivor):
 
 
 @pytest.mark.engine_flags("--stream-interval", "4")
-def test_ids_that_are_told_together_are_proven_by_their_text(routers, doomed, survivor):
+def test_ids_that_are_sent_together_are_proven_by_their_text(routers, doomed, survivor):
     kinds = [("vllm_ids", chat, "words") for chat in (True, False)]
     users, before, after = cut(routers, doomed, survivor, "engine", kinds)
     several = [each for each in users if len(before[each.label].pieces[-1][0]) > 1]

@@ -44,7 +44,7 @@ def test_each_data_parallel_rank_answers_the_barrier(vllm):
     assert "did not answer a request of one token" not in engine.log()
 
 
-def test_what_a_drain_by_gauges_cuts_is_in_the_report(vllm):
+def test_requests_that_a_drain_by_gauges_cuts_are_in_the_report(vllm):
     engine = vllm("small", config={"shutdown": {"grace_period": "12s"}})
     answers = [engine.ask(14_000) for _ in range(8)]
     wait_until(lambda: all(answer.events() > 2 for answer in answers), "streams run")
@@ -113,7 +113,7 @@ def test_requests_of_an_engine_whose_core_is_killed_end_as_engine_dead(vllm, str
     assert "EngineCore" in json.dumps(report), report
 
 
-def test_clients_of_the_middleware_are_told_of_the_cores_death(vllm):
+def test_clients_of_the_middleware_are_notified_of_the_cores_death(vllm):
     engine = vllm("small", *MIDDLEWARE, environment={"PYTHONPATH": SDK})
     answers = [engine.ask(14_000, stream=stream) for stream in (True, True, False)]
     wait_until(lambda: engine.gauge("vllm:num_requests_running") == 3, "requests run")

@@ -217,7 +217,7 @@ void wait_for_a_welcome(char const* path) {
   char welcome[256];
   if (::send(fd, hello.data(), hello.size(), MSG_NOSIGNAL) < 0 ||
       ::recv(fd, welcome, sizeof(welcome), 0) <= 0) {
-    std::perror("cannot hear a welcome");
+    std::perror("cannot receive a welcome");
     std::_Exit(1);
   }
   ::close(fd);

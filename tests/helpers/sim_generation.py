@@ -215,10 +215,10 @@ class Generator:
 
     def rank_of(self, request):
         """SGLang refuses a rank that is not a number; vLLM and an older SGLang balance instead."""
-        told = request.headers.get("x-data-parallel-rank", "0")
-        if self.options.no_rank_header or not (told.isdigit() or self.options.dp_ranks):
+        given = request.headers.get("x-data-parallel-rank", "0")
+        if self.options.no_rank_header or not (given.isdigit() or self.options.dp_ranks):
             return 0
-        return int(told) % 2
+        return int(given) % 2
 
     async def begin(self, given, endpoint, body, is_probe):
         # An id that a client uses twice at a time is made unique, as the ingress does.

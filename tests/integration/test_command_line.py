@@ -46,7 +46,7 @@ def test_an_operator_without_a_supervisor_gets_1_and_no_output(command, tmp_path
 
 
 @pytest.mark.parametrize("command", [*OPERATOR, "wait-ready", "probe", "plan", "check"])
-def test_a_bad_configuration_is_2_for_everyone_who_reads_it(command, tmp_path):
+def test_a_bad_configuration_is_2_for_every_command_that_reads_it(command, tmp_path):
     bad = tmp_path / "c.yaml"
     bad.write_text("zebra: 1\n")
     done = lastcall(command, *OPERATOR.get(command, []), "--config", str(bad))
@@ -61,19 +61,19 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
         assert done.stderr.startswith(f"lastcall {command}: "), command
 
 
-@pytest.mark.parametrize(("words", "told"), [
+@pytest.mark.parametrize(("words", "reported"), [
     (("requests", "--limit", "0"), "lastcall requests: not expected: --limit 0; see"),
     (("status", "[a]", "b"), "lastcall status: not expected: [a] b; see"),
     (("status", "--wach"), "lastcall status: not expected: --wach, did you mean '--watch'?; see"),
     (("--nope",), "lastcall: unknown option '--nope'; see"),
 ])  # fmt: skip
-def test_words_that_make_no_sense_are_named_as_they_were_typed(words, told):
+def test_words_that_make_no_sense_are_named_as_they_were_typed(words, reported):
     done = lastcall(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(reported) and done.stderr.count("\n") == 1
 
 
-def test_wait_ready_says_as_json_why_not(tmp_path):
+def test_wait_ready_reports_as_json_why_not(tmp_path):
     done = lastcall(
         "wait-ready", "--timeout", "50ms", "-o", "json", "--admin-socket", str(tmp_path / "none")
     )

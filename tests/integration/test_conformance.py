@@ -55,7 +55,7 @@ def test_lastcall_with_its_ingress_holds_the_quick_scenarios(tmp_path):
     assert len(cells(results)) >= 8
 
 
-def test_ten_seconds_of_grace_that_nobody_told_of_are_enough_for_run():
+def test_ten_seconds_of_unannounced_grace_are_enough_for_run():
     """Docker's default, PID 1, no configuration: nothing is killed, and clients are notified."""
     if not isolated():
         pytest.skip("no PID namespace can be made here")
@@ -77,7 +77,7 @@ def test_a_promise_that_is_broken_is_a_failure_with_a_transcript(tmp_path):
     assert kit(*words, "--must-hold", "bare").returncode == 1
 
 
-def test_what_a_subject_does_not_claim_is_not_applicable(tmp_path):
+def test_a_feature_that_a_subject_does_not_claim_is_not_applicable(tmp_path):
     folder, results = tmp_path / "adapters", tmp_path / "cells.json"
     folder.mkdir()
     for name, cannot in (("able", "{}"), ("unable", '{"admission": "it is small"}')):

@@ -75,7 +75,7 @@ def read_stream(answer):
     return reader, cut
 
 
-def test_it_says_which_endpoints_hold_a_drain(supervisor, engine):
+def test_it_reports_which_endpoints_hold_a_drain(supervisor, engine):
     supervisor.wait("endpoint.register", endpoint="chat_completions", graceful_shutdown=True)
     supervisor.wait("endpoint.register", endpoint="completions", graceful_shutdown=False)
     supervisor.send("health.check")
@@ -83,7 +83,7 @@ def test_it_says_which_endpoints_hold_a_drain(supervisor, engine):
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
-def test_a_whole_stream_is_told_from_begin_to_end(supervisor, engine, path):
+def test_a_whole_stream_is_reported_from_its_beginning_to_its_end(supervisor, engine, path):
     supervisor.wait("hello")
     reader, cut = read_stream(start_stream(engine, path, 7, "whole"))
     assert (reader.tokens, reader.done, cut) == (7, True, False)
@@ -206,7 +206,7 @@ def kinds(lines):
 
 
 @pytest.mark.plain_build  # it shows times, which a sanitizer makes longer
-def test_the_recording_in_the_readme_is_what_the_demonstration_says_today():
+def test_the_recording_in_the_readme_is_what_the_demonstration_prints_today():
     build = os.path.join(ROOT, os.environ.get("LASTCALL_BUILD_DIR", "build/dev"))
     said = kinds(line for _, line in record.play(os.path.join(build, "supervisor/cli/lastcall")))
     with open(os.path.join(IMAGES, "stop.svg"), encoding="utf-8") as file:

@@ -139,7 +139,7 @@ def test_a_socket_below_a_file_is_found(doctor, tmp_path):
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, shown, is_open):
+def test_a_supervisor_that_refuses_us_is_not_taken_for_ended(doctor, shown, is_open):
     """Its port is its own, whether its list of users or the mode of its socket keeps us out."""
     if os.geteuid() != 0 and not is_open:
         pytest.skip("becomes another user")
@@ -171,14 +171,14 @@ def test_a_supervisor_that_does_not_speak_to_us_is_not_told_to_be_ended(doctor, 
     assert ("ipc.allow_uids" in found) is is_open
 
 
-def test_a_short_grace_is_told_with_its_numbers(doctor):
+def test_a_short_grace_is_reported_with_its_numbers(doctor):
     with engine(VLLM) as port:
         found = findings(doctor(engine_port=port, LASTCALL_POD_GRACE_SECONDS="10"))
     assert "graces: requests have only" in found
     assert "of the stop's 8 s" in found
 
 
-def test_a_pod_that_does_not_tell_its_grace_is_found(doctor):
+def test_a_pod_that_does_not_set_its_grace_is_found(doctor):
     with engine(VLLM) as port:
         found = findings(doctor(engine_port=port, KUBERNETES_SERVICE_HOST="10.96.0.1"))
     assert "graces: LASTCALL_POD_GRACE_SECONDS is not set in this pod" in found

@@ -185,7 +185,7 @@ def test_the_status_of_health_can_be_set(sim):
         (("--exit-after", "0.1", "--crash", "abort"), -signal.SIGABRT),
     ],
 )
-def test_it_ends_as_told(sim, flags, code):
+def test_it_ends_as_its_flags_have_it(sim, flags, code):
     assert sim(*flags).process.wait(20) == code
 
 
@@ -232,7 +232,7 @@ def test_a_term_can_end_the_core_and_leave_the_server_to_its_open_connections(si
     assert one.process.wait(20) == 0, "its last client has left"
 
 
-def test_term_can_be_ignored_until_told_otherwise(sim):
+def test_term_can_be_ignored_until_a_control_call_changes_it(sim):
     engine = sim("--ignore-term")
     engine.process.terminate()
     eventually(lambda: engine.signals_path.exists())
@@ -289,7 +289,7 @@ def test_with_the_sdk_a_cancel_ends_the_stream_visibly(sim, tmp_path):
     assert supervisor.violations == []
 
 
-def test_with_the_sdk_a_client_that_hangs_up_is_told(sim, tmp_path):
+def test_with_the_sdk_a_client_that_hangs_up_is_reported(sim, tmp_path):
     with FakeSupervisor(str(tmp_path / "s")) as supervisor:
         engine = sim("--sdk", environment={"LASTCALL_SOCKET": supervisor.path})
         peer = socket.create_connection(("127.0.0.1", engine.port))

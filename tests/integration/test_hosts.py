@@ -23,8 +23,8 @@ from serve_peer import wait_until  # noqa: E402
 from serve_world import LASTCALL, worlds  # noqa: E402
 
 PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-NEVER_TOLD = ("LASTCALL_CONFIG", "LASTCALL_POD_GRACE_SECONDS", "KUBERNETES_SERVICE_HOST",
-              "ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4")  # fmt: skip
+NEVER_SET = ("LASTCALL_CONFIG", "LASTCALL_POD_GRACE_SECONDS", "KUBERNETES_SERVICE_HOST",
+             "ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4")  # fmt: skip
 
 pytestmark = pytest.mark.plain_build
 
@@ -54,7 +54,7 @@ def test_the_unit_signals_lastcall_alone_and_waits_for_longer_than_a_stop():
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
-def test_systemd_has_nothing_to_say_about_the_unit(tmp_path):
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
     """Its programs are looked for, so this build's stand in their place."""
     text = (HOSTS / "lastcall.service").read_text().replace("/usr/bin/lastcall", LASTCALL)
     file = tmp_path / "lastcall.service"
@@ -92,8 +92,8 @@ def test_compose_itself_takes_the_file():
 def test_ecs_gives_the_time_that_a_stop_takes():
     [container] = json.loads((HOSTS / "ecs-task.json").read_text())["containerDefinitions"]
     assert container["stopTimeout"] >= default_grace() + 2
-    told = {each["name"]: each["value"] for each in container["environment"]}
-    assert told["LASTCALL_POD_GRACE_SECONDS"] == str(container["stopTimeout"])
+    environment = {each["name"]: each["value"] for each in container["environment"]}
+    assert environment["LASTCALL_POD_GRACE_SECONDS"] == str(container["stopTimeout"])
 
 
 def test_the_model_of_the_ecs_api_takes_the_task():
@@ -148,9 +148,9 @@ def pid_namespaces():
         pytest.skip("this host allows no PID namespaces")
 
 
-def said_by_run(*options, before=PID_1, **environment):
+def logged_by_run(*options, before=PID_1, **environment):
     """The lines about an assumed grace, of a `run` whose engine ends at once."""
-    clean = {key: value for key, value in os.environ.items() if key not in NEVER_TOLD}
+    clean = {key: value for key, value in os.environ.items() if key not in NEVER_SET}
     port = f"probes.listen=127.0.0.1:{free_port()}"
     done = subprocess.run(
         [*before, LASTCALL, "run", "--set", port, *options, "--", "/bin/true"],
@@ -164,16 +164,14 @@ def said_by_run(*options, before=PID_1, **environment):
     [({}, "10 s", "8s"), ({"ECS_CONTAINER_METADATA_URI_V4": "http://127.0.0.1/v4"}, "30 s", "28s")],
     ids=["docker", "ecs"],
 )
-def test_pid_1_says_once_which_grace_it_takes_itself_to_have(
-    pid_namespaces, environment, kill, stop
-):
-    [line] = said_by_run(**environment)
+def test_pid_1_logs_once_which_grace_it_assumes(pid_namespaces, environment, kill, stop):
+    [line] = logged_by_run(**environment)
     assert f"killed {kill} after" in line and f"takes up to {stop};" in line
     assert "LASTCALL_POD_GRACE_SECONDS" in line
 
 
 def test_nothing_is_assumed_where_the_grace_is_known_or_nobody_takes_it_away(pid_namespaces):
-    assert said_by_run(LASTCALL_POD_GRACE_SECONDS="62") == []
-    assert said_by_run("--set", "shutdown.grace_period=20s") == []
-    assert said_by_run(KUBERNETES_SERVICE_HOST="10.0.0.1") == []
-    assert said_by_run(before=()) == []
+    assert logged_by_run(LASTCALL_POD_GRACE_SECONDS="62") == []
+    assert logged_by_run("--set", "shutdown.grace_period=20s") == []
+    assert logged_by_run(KUBERNETES_SERVICE_HOST="10.0.0.1") == []
+    assert logged_by_run(before=()) == []

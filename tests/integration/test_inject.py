@@ -75,7 +75,7 @@ def test_each_kind_has_its_pod_where_kubernetes_looks_for_it(workload):
     assert inject("--uninject", stdin=made)[0] == text
 
 
-def test_what_is_not_meant_comes_out_byte_for_byte():
+def test_manifests_that_are_not_meant_come_out_byte_for_byte():
     text = "kind: Service\r\n# no line end"
     assert inject(stdin=text) == (text, "lastcall inject: nothing to inject\n")
     assert inject(stdin="") == ("", "lastcall inject: nothing to inject\n")

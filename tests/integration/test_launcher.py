@@ -55,7 +55,7 @@ def test_it_is_found_without_proc(laid_out):
 
 
 @pytest.mark.parametrize("given", [{}, {"LASTCALL_HELD_SIGNALS": "KILL", "LASTCALL_LAUNCHER": "x"}])
-def test_only_run_is_told_of_held_signals_whatever_the_environment_says(laid_out, given):
+def test_only_run_receives_held_signals_whatever_the_environment_has(laid_out, given):
     environment = {**os.environ, **given, "LASTCALL_X": "kept"}
     held = "LASTCALL_HELD_SIGNALS="
     for words, expected in ((["run"], [held + "TERM,INT,QUIT,HUP,USR1,USR2"]), (["runs"], []),
@@ -71,7 +71,7 @@ def test_an_environment_without_a_variable_gets_its_own(laid_out):
 
 
 @pytest.mark.parametrize(("spoil", "code"), [("unlink", 127), ("chmod", 126)])
-def test_a_program_that_is_missing_or_cannot_run_is_told_with_its_path(laid_out, spoil, code):
+def test_a_program_that_is_missing_or_cannot_run_is_reported_with_its_path(laid_out, spoil, code):
     program = laid_out / "libexec/lastcall/lastcall"
     program.unlink() if spoil == "unlink" else program.chmod(0o644)
     done = run(laid_out / "bin/lastcall", "version")

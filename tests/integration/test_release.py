@@ -108,7 +108,7 @@ def test_a_program_brings_along_what_not_every_linux_has():
     assert "libc6 (>=" in root.depends("/usr/bin/dpkg")
 
 
-def test_what_the_oldest_system_lacks_is_named(monkeypatch):
+def test_symbols_that_the_oldest_system_lacks_are_named(monkeypatch):
     needs = module("needs")
     [libc] = [path for path in needs.Root("/", f"{os.uname().machine}-linux-gnu").folders
               if (path / "libstdc++.so.6").exists()][:1]  # fmt: skip
@@ -242,7 +242,7 @@ CMD []
 """
 
 
-def test_an_image_is_started_as_the_dockerfile_says():
+def test_an_image_is_started_as_in_the_dockerfile():
     oci = module("oci")
     stages = oci.stages(DOCKERFILE, {"VERSION": "7"})
     assert stages["one"].instructions == [("RUN", "a && b # of nobody")]

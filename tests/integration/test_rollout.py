@@ -129,7 +129,7 @@ def test_every_pod_that_ended_is_in_one_line_of_truth(any_api, tmp_path):
     any_api.remove("pods", "truth-c")
 
 
-def test_a_pod_that_told_nothing_is_unknown_and_that_is_no_success(any_api, tmp_path):
+def test_a_pod_that_reported_nothing_is_unknown_and_that_is_no_success(any_api, tmp_path):
     for name in ("mute-a", "mute-b"):
         any_api.put("pods", pod(name, app="mute"))
     watch = Watch(any_api, tmp_path, "-l", "app=mute")
@@ -159,7 +159,7 @@ def test_an_event_stands_for_a_report_that_went_with_its_pod(any_api, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("own_report", "line"),
     [
         (report(completed=3, lost=1), "4 requests: 3 completed, 0 migrated, 1 lost"),
         (report(completed=3, engine_dead=2, mode="fatal"),
@@ -171,22 +171,22 @@ def test_an_event_stands_for_a_report_that_went_with_its_pod(any_api, tmp_path):
     ],
     ids=["lost", "engine_dead", "cut", "in_flight_unknown"],
 )  # fmt: skip
-def test_what_was_lost_or_is_not_known_fails_the_gate(api, tmp_path, told, line):
+def test_lost_or_unknown_requests_fail_the_gate(api, tmp_path, own_report, line):
     api.put("pods", pod("p"))
     watch = Watch(api, tmp_path, "-l", "app=vllm")
-    end_pod(api, "p", told)
+    end_pod(api, "p", own_report)
     code, lines, _ = watch.end()
     assert (code, lines[-1]) == (1, f"1 pod, {line}")
 
 
-def test_both_containers_tell_one_stop(api, tmp_path):
+def test_both_containers_report_one_stop(api, tmp_path):
     api.put("pods", pod("p"))
     watch = Watch(api, tmp_path, "-l", "app=vllm")
-    told = report(completed=7)
+    own_report = report(completed=7)
     api.mark_ending("p")
     api.change("pods", "p", {
-        "containerStatuses": [container(ended(told), "vllm")],
-        "initContainerStatuses": [container(ended(told), "lastcall"),
+        "containerStatuses": [container(ended(own_report), "vllm")],
+        "initContainerStatuses": [container(ended(own_report), "lastcall"),
                                   container(ended("installed"), "lastcall-install")],
     })  # fmt: skip
     api.remove("pods", "p")
@@ -283,7 +283,7 @@ def test_status_lists_phase_in_flight_and_time_to_the_cut(api):
     assert [each["in_flight"] for each in json.loads(out)["pods"][:2]] == [3, 5]
 
 
-def test_what_a_terminal_would_obey_is_not_sent_to_it(api, tmp_path):
+def test_terminal_control_characters_are_not_sent_to_it(api, tmp_path):
     hostile = "\x1b]0;owned\x07\x1b[2J\u009b31m"
     for name in ("page", "metrics"):
         api.put("pods", pod(name))
@@ -369,7 +369,7 @@ def test_certificates_may_stand_in_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["files", "data"])
-def test_a_client_certificate_is_who_asks(tmp_path, form):
+def test_a_client_certificate_identifies_the_caller(tmp_path, form):
     """A server that takes no client without one of its own authority, as a cluster's own does."""
     sys.path.append(os.path.join(os.path.dirname(__file__), "registries"))
     from certificates import Authority

@@ -54,7 +54,7 @@ def is_hidden(pid):
 
 
 @pytest.mark.parametrize("words", CALLS_A_SOCKET.values(), ids=CALLS_A_SOCKET)
-def test_what_waits_is_hidden(words, folder):
+def test_a_command_that_waits_is_hidden(words, folder):
     path = folder + "/silent.sock"
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(path)
@@ -72,7 +72,7 @@ def test_a_shim_is_hidden():
         assert is_hidden(pid)
 
 
-def test_what_reads_a_manifest_is_hidden(folder):
+def test_a_command_that_reads_a_manifest_is_hidden(folder):
     path = folder + "/manifest"
     os.mkfifo(path)
     os.chmod(path, 0o666)

@@ -92,7 +92,7 @@ def test_a_second_call_changes_nothing(webhook):
     assert response["allowed"] and "patch" not in response and again == made
 
 
-def test_who_does_not_ask_stays_as_it_is(webhook):
+def test_a_pod_whose_label_is_not_true_stays_as_it_is(webhook):
     for value in (None, "false", "yes", True):
         pod = pod_of(GOLDEN / "pods/command.yaml")
         pod["metadata"]["labels"]["lastcall.dev/inject"] = value
@@ -133,7 +133,7 @@ def test_names_of_any_script_and_keys_with_slashes_survive(webhook):
     assert webhook.lines("injected")[-1]["pod"] == "models/vllm-6b-*"
 
 
-def test_what_is_put_in_can_be_changed(start, tmp_path):
+def test_the_injected_parts_can_be_changed(start, tmp_path):
     values = {"image": {"repository": "r/lastcall", "tag": "9", "pullPolicy": "Always"},
               "shimImage": {"repository": "r/shim", "digest": "sha256:" + "1" * 64},
               "uid": 7, "gracePeriod": "2m",
@@ -188,7 +188,7 @@ def test_a_pod_that_cannot_have_it_is_refused_with_the_reason(webhook, pod, reas
     assert message.startswith("lastcall cannot be put into this pod: ") and reason in message
 
 
-def test_a_pod_may_come_without_and_be_told_of(start):
+def test_a_pod_may_come_without_a_sidecar_and_be_reported(start):
     response, made = start("--on-failure", "warn").review(hooked())
     assert response["allowed"] and made == hooked()
     [warning] = response["warnings"]
@@ -276,7 +276,7 @@ def test_no_head_ends_what_is_behind_the_probe_port(webhook):
     assert webhook.process.poll() is None and webhook.probe("/livez")[0] == 200
 
 
-def test_clients_that_say_nothing_keep_nobody_out(webhook):
+def test_silent_clients_keep_nobody_out(webhook):
     silent = [socket.create_connection(("127.0.0.1", webhook.port)) for _ in range(100)]
     assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
     for each in silent:
@@ -338,7 +338,7 @@ def test_an_expired_certificate_is_not_ready(start, authority):
                patience=PATIENCE)  # fmt: skip
 
 
-def test_what_it_did_is_counted(start):
+def test_reviews_are_counted_by_outcome(start):
     webhook = start()
     webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))
     webhook.review({}, operation="UPDATE")
@@ -362,7 +362,7 @@ def test_its_key_is_hidden_from_a_process_of_the_same_user(authority, tmp_path_f
             one.end()
 
 
-def test_who_has_connected_is_answered_when_it_ends(start):
+def test_a_client_that_has_connected_is_answered_when_the_webhook_ends(start):
     webhook = start()
     body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                        "request": {"uid": "1", "operation": "CREATE", "kind": {"kind": "Pod"},
@@ -426,7 +426,7 @@ def test_as_an_engine_of_run_it_loses_no_review_in_a_stop(start, tmp_path):
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_bad_usage_is_told_and_ends_with_2(tmp_path, authority, words, said):
+def test_bad_usage_is_reported_and_ends_with_2(tmp_path, authority, words, said):
     certificate, key = authority.sign("usage", f"DNS:{NAME}")
     usual = {"--listen": "127.0.0.1:0", "--probes": "127.0.0.1:0", "--tls-cert": certificate,
              "--tls-key": key, **dict([words])}  # fmt: skip
@@ -435,7 +435,7 @@ def test_bad_usage_is_told_and_ends_with_2(tmp_path, authority, words, said):
     assert done.returncode == 2 and said in done.stderr
 
 
-def test_every_problem_of_a_file_of_pods_is_told_at_its_place(tmp_path, authority):
+def test_every_problem_of_a_file_of_pods_is_reported_at_its_place(tmp_path, authority):
     file = tmp_path / "pods.yaml"
     file.write_text("image: {tag: x}\nuid: '7'\ngracePeriod: 5\nsidecar: {args: []}\nother: 1\n")
     certificate, key = authority.sign("pods", f"DNS:{NAME}")

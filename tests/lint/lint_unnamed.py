@@ -56,14 +56,14 @@ class _Reader:
         self.scopes, self.opened = [], []  # namespaces by name; other braces: is it a value's
         self.head = self.parentheses = 0
 
-    def tell(self, at, only_values):
+    def collect(self, at, only_values):
         if not self.scopes or self.scopes[-1] is not None or self.opened:
             return
         words = self.code[self.head : at]
-        told = _declared(words.strip())
-        if told and not (only_values and (told[1] is not None or _TYPE.match(words.strip()))):
+        one = _declared(words.strip())
+        if one and not (only_values and (one[1] is not None or _TYPE.match(words.strip()))):
             line = self.code.count("\n", 0, self.head + len(words) - len(words.lstrip())) + 1
-            self.found.append(("::".join(filter(None, self.scopes)), *told, line))
+            self.found.append(("::".join(filter(None, self.scopes)), *one, line))
 
     def open(self, at):
         words = " ".join(self.code[self.head : at].split())
@@ -74,7 +74,7 @@ class _Reader:
             return
         is_value = "=" in words and "operator" not in words and "(" not in words.split("=")[0]
         if not is_value:
-            self.tell(at, only_values=False)
+            self.collect(at, only_values=False)
         self.opened.append(is_value)
 
     def close(self, at):
@@ -95,7 +95,7 @@ class _Reader:
             elif sign == "}":
                 self.close(at)
             elif not self.opened:
-                self.tell(at, only_values=True)
+                self.collect(at, only_values=True)
                 self.head = at + 1
         return self.found
 

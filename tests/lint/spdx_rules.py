@@ -68,8 +68,8 @@ def _files_of_packages(document):
     for package in document["packages"]:
         files = sorted(held[package["SPDXID"]])
         code = hashlib.sha1("".join(files).encode()).hexdigest() if files else None
-        told = package.get("packageVerificationCode", {}).get("packageVerificationCodeValue")
-        if code != told:
+        stated = package.get("packageVerificationCode", {}).get("packageVerificationCodeValue")
+        if code != stated:
             found.append(f"package {package['SPDXID']}: its code is not that of its files")
     return found
 

@@ -107,7 +107,7 @@ def test_banned_constructs_are_absent():
     check(banned_cxx, files(*CXX))
 
 
-def test_what_ships_stays_small():
+def test_shipped_files_stay_small():
     check(large_cxx, files(*CXX, under=PRODUCT))
 
 
@@ -177,5 +177,5 @@ def test_a_banned_construct_is_found(rule, text):
         (sleeps_python, "def eventually(f):\n    while not f():\n        time.sleep(0.01)"),
     ],
 )
-def test_what_is_allowed_is_let_through(rule, text):
+def test_allowed_text_is_let_through(rule, text):
     assert not rule("sample", text)

@@ -29,27 +29,27 @@ def above_limits(classes):
 
 def problems(found, listed):
     """What grew, what is new, and what the list may be tightened to."""
-    told = []
+    bad = []
     for key in sorted(found.keys() | listed.keys()):
         path, name = key
         now, allowed = found.get(key), listed.get(key)
         limits = f"{MEMBERS} members, {SOURCES} .cpp files, no friends are the limits"
         if allowed is None:
-            told.append(f"{path}: {name} has {now} members, .cpp files and friends; {limits}")
+            bad.append(f"{path}: {name} has {now} members, .cpp files and friends; {limits}")
         elif now is None:
-            told.append(f"{path}: {name} is within the limits: take it off the list")
+            bad.append(f"{path}: {name} is within the limits: take it off the list")
         elif any(a > b for a, b in zip(now, allowed)):
-            told.append(f"{path}: {name} grew from {allowed} to {now} members, .cpp files, friends")
+            bad.append(f"{path}: {name} grew from {allowed} to {now} members, .cpp files, friends")
         elif now != allowed:
-            told.append(f"{path}: {name} shrank from {allowed} to {now}: tighten the list")
-    return told
+            bad.append(f"{path}: {name} shrank from {allowed} to {now}: tighten the list")
+    return bad
 
 
 def test_classes_keep_to_the_limits_or_to_the_ratchet():
     found = above_limits(measured(files(".hpp", ".cpp", under=PRODUCT)))
-    told = problems(found, RATCHET)
-    if told:
-        pytest.fail("\n".join(told), pytrace=False)
+    bad = problems(found, RATCHET)
+    if bad:
+        pytest.fail("\n".join(bad), pytrace=False)
 
 
 def test_the_folders_that_are_clean_stay_so():
@@ -109,7 +109,7 @@ def test_members_of_every_kind_are_counted_once():
 
 
 @pytest.mark.parametrize(
-    ("found", "listed", "told"),
+    ("found", "listed", "message"),
     [
         ({}, {}, None),
         ({("p", "A"): (31, 1, 0)}, {("p", "A"): (31, 1, 0)}, None),
@@ -120,10 +120,10 @@ def test_members_of_every_kind_are_counted_once():
         ({}, {("p", "A"): (32, 1, 0)}, "take it off"),
     ],
 )
-def test_the_ratchet_turns_one_way(found, listed, told):
+def test_the_ratchet_turns_one_way(found, listed, message):
     results = problems(found, listed)
-    assert len(results) == (0 if told is None else 1)
-    assert told is None or re.search(told, results[0])
+    assert len(results) == (0 if message is None else 1)
+    assert message is None or re.search(message, results[0])
 
 
 def test_a_class_that_a_file_more_defines_is_found():

@@ -59,7 +59,7 @@ def test_each_failure_has_its_transcript(whole):
             assert all(f"\n- {reason}\n" in page for reason in cell.reasons)
 
 
-def test_each_failure_of_ours_says_why(whole):
+def test_each_failure_of_ours_has_its_reason(whole):
     """And no reason for a failure is given for a cell that holds."""
     for adapter in whole[1]:
         if adapter.name.startswith("lastcall-"):

@@ -72,12 +72,12 @@ def same_codes(meanings):
 
 def flags_told(page):
     """[(subcommand, or nothing where none is named; flag)] of what a page writes in code."""
-    told = []
+    reported = []
     for line in page.splitlines():
         row = re.match(r"\| `lastcall ([a-z][\w-]*)", line)
         code = " ".join(re.findall(r"`([^`]+)`", line))
-        told += [(row.group(1) if row else "", flag) for flag in sorted(flags_of(code))]
-    return told
+        reported += [(row.group(1) if row else "", flag) for flag in sorted(flags_of(code))]
+    return reported
 
 
 def broken_links(path, text):
@@ -176,9 +176,9 @@ def test_exit_codes_of_the_subcommands_are_documented_with_their_meaning():
     assert codes_by_meaning(rows, OF_A_SUBCOMMAND) == same_codes(OF_A_SUBCOMMAND)
 
 
-def test_the_shim_tells_the_same_exit_codes(help_of):
-    [told] = re.findall(r"Exit code: ([^.]*)\.", help_of("lastcall-shim"))
-    rows = [re.match(r"(\d+) (.*)", part).groups() for part in re.split(r";\s+", told)]
+def test_the_shim_has_the_same_exit_codes(help_of):
+    [reported] = re.findall(r"Exit code: ([^.]*)\.", help_of("lastcall-shim"))
+    rows = [re.match(r"(\d+) (.*)", part).groups() for part in re.split(r";\s+", reported)]
     rows = [(int(code), text) for code, text in rows]
     assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
 
@@ -244,7 +244,7 @@ def test_flags_are_read_by_subcommand():
     assert flags_told(page) == [("drain", "--exit"), ("drain", "--timeout"), ("", "--output")]
 
 
-def test_what_the_docs_lack_is_found():
+def test_flags_that_the_docs_lack_are_found():
     assert undocumented({"--grace"}, "`--grace-ms`") == ["--grace"]
     assert undocumented({"--grace"}, "`--grace 60s`") == []
     docs = "Call `lastcall flush`.\nlastcall is it.\n```sh\n$ lastcall drain -x\nlastcall run\n```"

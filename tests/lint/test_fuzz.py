@@ -20,12 +20,12 @@ def array_of(name, code):
     return code.split(f"{name}[] = {{", 1)[1].split("\n};", 1)[0]
 
 
-def test_what_we_refuse_alone_is_written_down():
+def test_requests_that_we_alone_refuse_are_written_down():
     listed = re.findall(r'^    "(.*)",$', array_of("kStricter", read(LISTS)), re.MULTILINE)
     assert listed == [row[0] for row in rows_after("stricter", read(PAGE))]
 
 
-def test_what_another_parser_reads_differently_is_written_down():
+def test_differences_from_another_parser_are_written_down():
     listed = re.findall(r'^    \{"(\w+)", "(.*)",$', array_of("kDifferences", read(LISTS)),
                         re.MULTILINE)
     assert listed == [tuple(row) for row in rows_after("differences", read(PAGE))]

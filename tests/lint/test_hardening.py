@@ -120,7 +120,7 @@ def test_a_program_without_a_call_to_check_is_no_problem_beside_one_that_has_som
     assert any("checked form" in problem for problem in problems(link("lastcall-kube")))
 
 
-def test_what_is_compiled_is_marked_for_control_flow_enforcement(options, tmp_path):
+def test_objects_are_marked_for_control_flow_enforcement(options, tmp_path):
     if os.uname().machine != "x86_64":
         pytest.skip("another processor, another mark")
     (tmp_path / "a.cpp").write_text(SOURCE)
@@ -163,7 +163,7 @@ def test_an_option_that_is_missing_is_found(link, problems, name, without, more,
     assert any(words in problem for problem in found), found
 
 
-def test_what_was_built_as_a_release_is_hardened(build_dir, problems):
+def test_programs_of_a_release_are_hardened(build_dir, problems):
     if "CMAKE_BUILD_TYPE:STRING=Release" not in (build_dir / "CMakeCache.txt").read_text():
         pytest.skip("not a release; the image's build checks the one that ships")
     assert problems(*(build_dir / target for _, target in PROGRAMS.values())) == []

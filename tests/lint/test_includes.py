@@ -35,7 +35,7 @@ def test_a_missing_include_is_found(rule, code, header):
     assert not rule("ingress/sample.cpp", f"#include <{header}>\n{code}\n")
 
 
-def test_what_a_header_of_ours_includes_counts():
+def test_includes_of_our_own_headers_count():
     text = '#include "relay/refusal.hpp"\nstd::string f();\n'
     assert not standard_includes("ingress/sample.cpp", text)
 

@@ -204,7 +204,7 @@ def test_shim_includes_only_headers_that_need_no_source():
     check(links_nothing, files(*CXX, under=("shim/",)))
 
 
-def test_what_computes_reads_no_clock():
+def test_pure_code_reads_no_clock():
     check(reads_no_clock, files(*CXX, under=("core/", "relay/", "tests/simulation/")))
 
 

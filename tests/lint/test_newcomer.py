@@ -51,7 +51,7 @@ def test_there_are_ten_questions_at_least():
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q["asks"])
-def test_the_answer_is_two_clicks_away_and_says_it(question, near):
+def test_the_answer_is_two_clicks_away_and_complete(question, near):
     page, _, anchor = question["page"].partition("#")
     assert page in near, f"README does not lead to {page} in two clicks"
     text = section(page, anchor)

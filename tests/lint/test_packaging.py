@@ -104,7 +104,7 @@ def test_a_locked_version_is_pinned_below_a_security_update(install):
     assert "Package: *\nPin: release l=Debian-Security\nPin-Priority: 991" in done.pins
 
 
-def test_a_version_that_the_mirror_has_dropped_fails_no_build_and_is_told(install):
+def test_a_version_that_the_mirror_has_dropped_fails_no_build_and_is_reported(install):
     done = install("locked", "libone 1.0\nlibtwo 2.1\n")
     assert done.returncode == 0
     assert "not the version of packages.lock:\nlibtwo 2.1\n" in done.stdout
@@ -165,9 +165,9 @@ def image_programs(tmp_path):
             env=environment, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         calls = tmp_path / "calls"
-        told = calls.read_text().splitlines() if calls.exists() else []
+        called = calls.read_text().splitlines() if calls.exists() else []
         calls.unlink(missing_ok=True)
-        return done, told
+        return done, called
 
     return run
 

@@ -68,35 +68,35 @@ def test_the_document_of_a_program_is_valid(made, name):
     assert spdx_problems(document_of(made[name])) == []
 
 
-def test_each_library_that_the_supervisor_loads_is_told(made, build_dir):
+def test_each_library_that_the_supervisor_loads_is_listed(made, build_dir):
     document = document_of(made["lastcall"])
-    told = subprocess.run(["ldd", build_dir / PROGRAMS["lastcall"]], capture_output=True, text=True)
-    loaded = packages_of(re.findall(r"=> (/\S+)", told.stdout))
+    ldd = subprocess.run(["ldd", build_dir / PROGRAMS["lastcall"]], capture_output=True, text=True)
+    loaded = packages_of(re.findall(r"=> (/\S+)", ldd.stdout))
     assert {"libssl3", "libyaml-cpp0.7", "libc6"} <= loaded
     linked = related(document, "DYNAMIC_LINK")
     assert loaded == linked | related(document, "DEPENDS_ON", comment=True)
     assert "libssl3" in linked and "libbrotli1" not in linked
 
 
-def test_libraries_that_are_headers_alone_are_told(made):
+def test_libraries_that_are_headers_alone_are_listed(made):
     headers = related(document_of(made["lastcall"]), "STATIC_LINK", comment=True)
     assert {"libboost1.81-dev", "nlohmann-json3-dev", "libcli11-dev"} <= headers
 
 
-def test_what_is_inside_of_the_static_shim_is_told(made):
+def test_libraries_inside_the_static_shim_are_listed(made):
     document = document_of(made["lastcall-shim"])
     assert {"libc6-dev", "libgcc-12-dev"} <= related(document, "STATIC_LINK")
     assert not related(document, "DYNAMIC_LINK")
 
 
-def test_the_compiler_is_told(made):
+def test_the_compiler_is_listed(made):
     document = document_of(made["lastcall"])
     tools = {each["spdxElementId"] for each in document["relationships"]
              if each["relationshipType"] == "BUILD_TOOL_OF"}  # fmt: skip
     assert any(tool.startswith("SPDXRef-Debian-clang-16-") for tool in tools)
 
 
-def test_versions_are_those_that_dpkg_says(made):
+def test_versions_are_those_of_dpkg(made):
     [libssl] = [p for p in document_of(made["lastcall"])["packages"] if p["name"] == "libssl3"]
     said = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl3"],
                           capture_output=True, text=True).stdout  # fmt: skip
@@ -124,8 +124,8 @@ Version: 1.5.4+dfsg2-5
 
 def test_the_document_of_an_image_holds_base_copied_libraries_and_programs(made, tmp_path):
     (tmp_path / "status").write_text(STATUS)
-    told = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
-    library = re.findall(r"=> (/\S+)", told)[0]
+    output = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
+    library = re.findall(r"=> (/\S+)", output)[0]
     out = tmp_path / "image.json"
     run(SBOM, "image", "lastcall", out, "--status", tmp_path / "status", "--library", library,
         "--program", made["lastcall"], "--program", made["lastcall-shim"])  # fmt: skip
@@ -145,8 +145,8 @@ def test_the_same_build_gives_the_same_document(made, build_dir, tmp_path, monke
 
 
 def test_a_copied_library_leaves_the_record_of_its_package(tmp_path):
-    told = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
-    library = re.findall(r"=> (/\S+)", told)[0]
+    output = subprocess.run(["ldd", sys.executable], capture_output=True, text=True).stdout
+    library = re.findall(r"=> (/\S+)", output)[0]
     name = package_of(library)
     run(RECORDS, tmp_path, library)
     record = (tmp_path / "var/lib/dpkg/status.d" / name).read_text()

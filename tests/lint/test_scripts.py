@@ -92,7 +92,7 @@ def test_summary_of_nothing_is_a_failure(summarise, tmp_path):
     assert summarise(tmp_path)[1] == 1
 
 
-def test_summary_of_a_long_run_tells_what_was_not_shown(summarise, tmp_path):
+def test_summary_of_a_long_run_lists_what_was_not_shown(summarise, tmp_path):
     skipped = '<testcase name="{}"><skipped type="pytest.skip" message="{}">x</skipped></testcase>'
     (tmp_path / "dev-a.xml").write_text(
         "<testsuite><testcase name='fine'/>" + skipped.format("first", "no namespaces here")

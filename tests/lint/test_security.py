@@ -19,7 +19,7 @@ def code_of(suffix):
     return "\n".join(read(path) for path in files(suffix, under="tests/"))
 
 
-def test_every_place_of_an_attacker_says_what_holds_him_and_what_shows_it():
+def test_every_place_of_an_attacker_names_its_defence_and_its_proof():
     silent = [title for title, text in places() if not re.search("Shown by .*`", text, re.DOTALL)]
     assert len(places()) == 8 and silent == []
 
@@ -32,7 +32,7 @@ def test_every_place_of_an_attacker_says_what_holds_him_and_what_shows_it():
         (r"`([A-Z]\w+\.[A-Z]\w+)`", ".cpp", r"^TEST(?:_F|_P)?\({}\)"),
     ],
 )
-def test_what_it_names_as_a_proof_is_there(name, suffix, definition, page):
+def test_each_proof_that_it_names_exists(name, suffix, definition, page):
     code = code_of(suffix)
     named = set(re.findall(name, read(page)))
     missing = [each for each in named

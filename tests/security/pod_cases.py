@@ -24,7 +24,7 @@ from prestop_world import ENGINE_HOOK, SUPERVISOR_HOOK, PrestopWorld  # noqa: E4
 from serve_peer import PATIENCE, PeerError, wait_until  # noqa: E402
 from serve_usage import anonymous  # noqa: E402
 from serve_world import LASTCALL, lastcall  # noqa: E402
-from stage import Proxy, hear  # noqa: E402
+from stage import Proxy, receive  # noqa: E402
 from wire_cases import request  # noqa: E402
 
 CASES = []
@@ -196,7 +196,7 @@ def strict_refuses_open_thresholds(stage):
 
 
 @case("3", "the query of a registry's URL: probe port, metrics, status, log")
-def a_query_is_said_nowhere(stage):
+def a_query_is_shown_nowhere(stage):
     dead = f"http://127.0.0.1:{free_port()}/workers?key=hush"
     one = stage.world(discovery=[{"http": {"url": dead}}],
                       identity={"advertise": "http://10.0.0.7:8000"})
@@ -241,8 +241,8 @@ def secrets_reach_nobody(stage):
 @case("3", "the same secrets in a cleanup hook's environment")
 def secrets_reach_no_hook(stage):
     one = stage.world()
-    told = one.path("hook")
-    hook = {"name": "look", "command": ["/bin/sh", "-c", f"env > {told}"], "timeout": "2s"}
+    hook_output = one.path("hook")
+    hook = {"name": "look", "command": ["/bin/sh", "-c", f"env > {hook_output}"], "timeout": "2s"}
     one.config["cleanup"] = {"hooks": [hook]}
     one.config["health"]["checks"] = []
     names = ("LASTCALL_ETCD_PASSWORD", "LASTCALL_NATS_PASSWORD", "LASTCALL_LIFECYCLE_TOKEN")
@@ -250,7 +250,7 @@ def secrets_reach_no_hook(stage):
     one.wait_for_log('"phase begun","phase":"serving"')
     run.terminate()
     assert run.wait(PATIENCE) == 0
-    with open(told) as file:
+    with open(hook_output) as file:
         text = file.read()
     assert "PATH=" in text and "hush" not in text
     return "absent"
@@ -454,7 +454,7 @@ def tls_answer(proxy, context):
     try:
         with context.wrap_socket(proxy.connect(), server_hostname="127.0.0.1") as secure:
             secure.sendall(request())
-            return str(hear(secure, 1.0))
+            return str(receive(secure, 1.0))
     except ssl.SSLError as error:
         return (error.reason or "refused").lower().replace("_", " ")
     except OSError:

@@ -148,7 +148,7 @@ class Answer:
         return words + (" closed" if self.is_closed else "")
 
 
-def hear(connection, quiet=QUIET):
+def receive(connection, quiet=QUIET):
     """Everything until it is closed, or quiet for so long."""
     raw, end = b"", time.monotonic() + LONGEST
     while time.monotonic() < end:
@@ -180,7 +180,7 @@ class Proxy:
         with self.connect() as connection:
             with contextlib.suppress(OSError):  # it may be refused before all of it is there
                 connection.sendall(data)
-            answer = hear(connection, quiet)
+            answer = receive(connection, quiet)
         return answer, self.engine.take()
 
     def descriptors(self):

@@ -90,7 +90,7 @@ def test_an_answer_behind_what_could_not_be_read_is_found():
     assert "behind a refusal" in case.breaks(Said(400, 200), requests)
 
 
-def test_what_is_no_request_at_the_engine_is_found():
+def test_an_invalid_request_at_the_engine_is_found():
     case = wire_cases.Case("9", "", wire_cases.request(), wire_cases.any_answer)
     [whole] = framing.sent(case.data)
     bare = framing.read(io.BytesIO(case.data.replace(b"\r\n", b"\n")))

@@ -137,7 +137,7 @@ std::string Checker::check_order(StepView const& step) {
     }
   }
   if (phase_ != step.after.phase) {
-    return "the phase changed and nobody was told";
+    return "the phase changed and no peer was notified";
   }
   return check_remembered(step);
 }
@@ -149,7 +149,7 @@ std::string Checker::check_action(StepView const& step, Action const& action) {
   if (std::holds_alternative<StopBegun>(action)) {
     phase_at_stop_ = phase_;
   } else if (auto const* announced = std::get_if<AnnouncePhase>(&action)) {
-    return announced->phase == phase_ ? "" : "peers are told another phase than the log";
+    return announced->phase == phase_ ? "" : "peers receive another phase than the log";
   }
   if (std::holds_alternative<Register>(action)) {
     if (stop_) {

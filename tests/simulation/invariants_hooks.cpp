@@ -87,7 +87,7 @@ std::string Checker::check_hook_action(StepView const& step, Action const& actio
       return "a replacement is waited for twice";
     }
     if (shim_known_ || (!await->condemned && deletion_seen_)) {
-      return "a replacement is waited for that cannot come, or that a shim would tell of";
+      return "a replacement is waited for that cannot come, or that a shim would report";
     }
     awaiting_since_ = step.now;
     condemned_ = await->condemned;

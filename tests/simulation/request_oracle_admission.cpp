@@ -91,7 +91,7 @@ std::string RequestOracle::check_arrival(StepView const& step, RequestBegun cons
     return "'" + begun.id + "' was refused though there was room";
   }
   if (rejected->limit && *rejected->count < *rejected->limit && !is_silent) {
-    return "'" + begun.id + "' was refused below the limit it was told";
+    return "'" + begun.id + "' was refused below the limit that it received";
   }
   return {};
 }

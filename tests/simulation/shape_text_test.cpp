@@ -131,7 +131,7 @@ TEST(ShapeText, No_two_events_begin_with_the_same_word) {
   EXPECT_EQ(std::set<std::string>(verbs.begin(), verbs.end()).size(), verbs.size());
 }
 
-TEST(ShapeText, What_is_as_by_default_is_left_out) {
+TEST(ShapeText, Defaults_are_left_out) {
   EXPECT_EQ(text_of(Settings{}), "settings");
   EXPECT_EQ(text_of(Event(ShimHello{.boot = "a"}), kNow), "shim boot=a");
   EXPECT_EQ(text_of(Event(StopSignalHeld{.name = "TERM", .at = kNow}), kNow), "signal TERM");
@@ -145,7 +145,7 @@ TEST(ShapeText, A_part_is_one_word_in_a_list) {
   EXPECT_EQ(parse_settings("settings checks=check0").health.checks.at(0).failure_threshold, 2U);
 }
 
-TEST(ShapeText, What_does_not_fit_is_refused) {
+TEST(ShapeText, Values_that_do_not_fit_are_refused) {
   for (char const* const line :
        {"begin 1", "begin one r1", "begin 1 r1 priority=256", "begin 1 r1 model=a model=b",
         "end 1 r1 maybe", "endpoint 1 generate gracefully", "end 1 r1 completed twice",

@@ -1,4 +1,4 @@
-{{/* Who runs as whom, and who has the API's token. */}}
+{{/* The users that containers run as, and the pods that have the API's token. */}}
 
 {{/*
 What holds for a container's process: its own security context's word, else the pod's; nothing

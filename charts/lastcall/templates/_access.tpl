@@ -10,7 +10,7 @@
 {{- uniq $found | toJson -}}
 {{- end -}}
 
-{{/* Whether the chart makes the account: as it is told, else where it makes the rights. */}}
+{{/* Whether the chart makes the account: as the values set it, else where it makes the rights. */}}
 {{- define "lastcall.makesAccount" -}}
 {{- $create := (.Values.serviceAccount | default dict).create -}}
 {{- if kindIs "invalid" $create -}}

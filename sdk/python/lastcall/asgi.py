@@ -329,7 +329,7 @@ def _doubt(client: Client, cleared: Callable[[], object]) -> Optional[Callable[[
 def _retrieve(reporting: asyncio.Future[None]) -> None:
     """A client that left meanwhile cannot be notified any more."""
     if not reporting.cancelled() and reporting.exception() is not None:
-        _log.debug("cannot tell the client of a cancel: %r", reporting.exception())
+        _log.debug("cannot notify the client of a cancel: %r", reporting.exception())
 
 
 def _kill(context: Optional[Context]) -> None:

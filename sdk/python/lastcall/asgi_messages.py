@@ -35,7 +35,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 # Asks whether the engine is dead: calls what it is given when nothing has to wait for that any
-# more. The result ends the question; None: there is no such doubt, or nobody who could tell.
+# more. The result ends the question; None: there is no such doubt, or nobody who could decide.
 Doubt = Callable[[Callable[[], object]], Optional[Callable[[], None]]]
 
 PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up

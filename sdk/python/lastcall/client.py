@@ -286,7 +286,7 @@ class Client(Hooks, Failures):
     # --- the engine's state
 
     def doubt(self, cleared: Callable[[], object]) -> Callable[[], None]:
-        """For an answer that is held back because it may tell of the engine's death.
+        """For an answer that is held back because it may show the engine's death.
 
         The supervisor checks the engine at once. `cleared` is called, on the connection's thread,
         when the answer may go on; where the engine is dead its request is cancelled instead, with

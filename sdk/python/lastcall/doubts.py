@@ -1,7 +1,7 @@
 """Doubts: answers that are held back, because an error in them may be the engine's death.
 
 Rules
-  1. The supervisor is told of each at once, and again by the greeting of the next connection.
+  1. The supervisor is notified of each at once, and again by the greeting of the next connection.
   2. `cleared` of a doubt is called once at most, on the link's thread and with no lock held. It is
      not called where the engine is dead: then the request is cancelled.
 

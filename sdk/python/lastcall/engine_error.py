@@ -12,13 +12,13 @@ from typing import Any, Mapping, Optional
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # What a server cannot do shows nothing about its engine.
-_SAYS_ALL = frozenset((501, 505))
+_COMPLETE_STATUS = frozenset((501, 505))
 _SERVER_ERROR = 500
 
 
 class EngineError(enum.Enum):
     NONE = "none"  # no error
-    TOLD = "told"  # of this request alone, or it states itself whether to come again
+    COMPLETE = "complete"  # of this request alone, or it states itself whether to come again
     SUSPECT = "suspect"  # the engine may be dead
 
 
@@ -44,18 +44,19 @@ def error_of_answer(status: int, headers: Mapping[bytes, bytes]) -> EngineError:
     if status < _SERVER_ERROR:
         return EngineError.NONE
     is_refusal = b"retry-after" in headers or b"x-lastcall-reason" in headers
-    return EngineError.TOLD if is_refusal or status in _SAYS_ALL else EngineError.SUSPECT
+    return EngineError.COMPLETE if is_refusal or status in _COMPLETE_STATUS else EngineError.SUSPECT
 
 
 def _of_object(error: Mapping[str, Any]) -> EngineError:
     if "retryable" in error:
-        return EngineError.TOLD
+        return EngineError.COMPLETE
     code = error.get("code")
     if code is None:
-        return EngineError.TOLD if _blames_the_request(error.get("type")) else EngineError.SUSPECT
+        is_requests = _blames_the_request(error.get("type"))
+        return EngineError.COMPLETE if is_requests else EngineError.SUSPECT
     number = _number(code)
     is_server = number is not None and number >= _SERVER_ERROR
-    return EngineError.SUSPECT if is_server else EngineError.TOLD
+    return EngineError.SUSPECT if is_server else EngineError.COMPLETE
 
 
 def _number(code: object) -> Optional[int]:

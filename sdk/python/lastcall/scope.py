@@ -95,7 +95,7 @@ class RequestScope:
         if self._admit and self._ledger.is_received_here():
             raise RuntimeError(
                 "cannot wait for admission in a callback on the client's own thread, which would "
-                "have to hear the answer; begin the request on a thread of the program"
+                "have to receive the answer; begin the request on a thread of the program"
             )
         parent = self._parent if self._parent is not None else current.parent()
         root, parent_id = self._root, None if isinstance(parent, Context) else parent

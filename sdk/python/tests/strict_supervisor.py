@@ -195,8 +195,8 @@ class FakeSupervisor:
             peer.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
 
         if message["op"] == "hello" and self.welcome:
-            told = {**WELCOME, **({"probe": self.probe} if self.probe else {})}
-            peer.sendall(json.dumps(told).encode() + b"\n")
+            welcome = {**WELCOME, **({"probe": self.probe} if self.probe else {})}
+            peer.sendall(json.dumps(welcome).encode() + b"\n")
         if self.acks and "seq" in message and message["op"] not in ("ack", "error"):
             say("ack", seq=message["seq"])
         if message["op"] == "request.begin" and message.get("admit") and self.admit:

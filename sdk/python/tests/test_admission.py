@@ -25,7 +25,7 @@ def test_admission_waits_for_admitted(supervisor, client):
     assert supervisor.wait("request.end", id="q")["outcome"] == "completed"
 
 
-def test_the_priority_is_told_and_told_again(supervisor, client):
+def test_the_priority_is_sent_and_sent_again_after_a_reconnect(supervisor, client):
     eventually(lambda: client.connected)
     urgent = client.begin("urgent", admit=True, priority=0)
     assert supervisor.wait("request.begin", id="urgent")["priority"] == 0
@@ -109,7 +109,7 @@ def test_a_cancel_beats_the_wait_for_admission(supervisor, client):
     assert client.in_flight == 0
 
 
-def test_who_waits_asks_the_next_supervisor_again(supervisor, client):
+def test_a_waiting_request_asks_the_next_supervisor_again(supervisor, client):
     eventually(lambda: client.connected)
     supervisor.admit = False
     begun = []
@@ -137,7 +137,7 @@ def patient(monkeypatch):
     monkeypatch.setattr("lastcall.ledger.UNADMITTED_AFTER", 3600.0)
 
 
-def test_without_a_supervisor_who_does_not_ask_does_not_wait(patient, client):
+def test_without_a_supervisor_a_request_that_does_not_ask_does_not_wait(patient, client):
     with client.begin("thread"):
         pass
 
@@ -212,7 +212,7 @@ def test_an_error_to_the_question_starts_it_unadmitted(supervisor, client):
     assert begun
 
 
-def test_a_close_starts_who_waits_unadmitted(supervisor, client):
+def test_a_close_starts_a_waiting_request_unadmitted(supervisor, client):
     eventually(lambda: client.connected)
     supervisor.admit = False
     begun = []
@@ -240,7 +240,7 @@ def test_after_a_close_nobody_waits_for_admission(patient, path, make_client, wh
     context.end()
 
 
-def test_a_close_by_the_clients_own_thread_starts_who_waits_unadmitted(supervisor, client):
+def test_a_close_by_the_clients_own_thread_starts_waiting_requests(supervisor, client):
     eventually(lambda: client.connected)
     supervisor.admit = False
     _, admission = client.request("q", admit=True)._start()

@@ -11,7 +11,7 @@ import lastcall
 from lastcall.asgi_messages import MAX_SPARE
 
 
-def test_a_request_is_told_with_its_endpoint_and_model(supervisor, client):
+def test_a_request_is_reported_with_its_endpoint_and_model(supervisor, client):
     async def main():
         server = Server(wrap(echo, client), body={"model": "Qwen", "n": 1}, x_request_id="r1")
         assert await server.start().ends() is None
@@ -27,7 +27,7 @@ def test_a_request_is_told_with_its_endpoint_and_model(supervisor, client):
     assert supervisor.all("cancel.done") == []
 
 
-def test_the_application_is_told_what_is_known_of_its_request(client):
+def test_the_application_receives_what_is_known_of_its_request(client):
     seen = []
 
     async def look(scope, receive, send):
@@ -129,7 +129,7 @@ def test_a_client_with_a_long_body_that_leaves_while_it_waits_is_noticed(supervi
     leaves_while_it_waits(supervisor, client, lambda: upload(client, echo, "r", size))
 
 
-def test_what_waiting_requests_hold_is_bounded_and_given_back(supervisor, client):
+def test_memory_of_waiting_requests_is_bounded_and_given_back(supervisor, client):
     async def passes(count):
         for _ in range(count):
             await asyncio.sleep(0)
@@ -147,7 +147,7 @@ def test_what_waiting_requests_hold_is_bounded_and_given_back(supervisor, client
         await asyncio.to_thread(supervisor.wait, "request.begin", id="second")
         second.leave()
         await passes(100)
-        assert client.find("second") is not None, "nothing can tell that its client has left"
+        assert client.find("second") is not None, "nothing shows that its client has left"
 
         supervisor.send("admitted", id="first")
         assert await first.ends() is None

@@ -71,7 +71,7 @@ def test_an_error_before_done_stays_one_when_its_client_leaves(supervisor, clien
     assert leaves_behind(supervisor, client, error, b"data: [DONE]\n\n") == "error"
 
 
-def test_what_still_works_behind_done_is_killed_when_its_client_leaves(supervisor, client):
+def test_work_that_goes_on_after_done_is_killed_when_its_client_leaves(supervisor, client):
     """Its request has completed, and is in flight no longer; nobody wants the rest."""
 
     async def goes_on(scope, receive, send):
@@ -121,7 +121,7 @@ def test_the_head_of_a_stream_is_no_progress(supervisor, client):
     run(main)
 
 
-def test_a_task_that_is_cancelled_while_it_tells_of_a_cancel_ends_the_request(supervisor, client):
+def test_a_task_cancelled_while_it_reports_a_cancel_ends_the_request(supervisor, client):
     async def main():
         server = Stuck(wrap(stream_until_left, client), x_request_id="r").start()
         await server.sends(b"one")

@@ -9,7 +9,7 @@ from asgi_server import Server, answer, run, wrap
 from strict_supervisor import eventually
 
 DIED = b'data: {"error":{"message":"EngineCore died","code":500}}\n\n'
-TOLD = b'data: {"error":{"message":"too long","code":400}}\n\n'
+COMPLETE = b'data: {"error":{"message":"too long","code":400}}\n\n'
 DONE = b"data: [DONE]\n\n"
 SSE = b"text/event-stream"
 
@@ -37,7 +37,7 @@ def outcome(supervisor):
     return supervisor.wait("request.end", id="r")["outcome"]
 
 
-@pytest.mark.parametrize("event", [DIED, TOLD])
+@pytest.mark.parametrize("event", [DIED, COMPLETE])
 def test_a_stream_with_an_error_in_it_has_not_completed(supervisor, client, event):
     async def fails(scope, receive, send):
         await answer(send, b"data: 1\n\n", event, DONE, kind=SSE)
@@ -53,7 +53,7 @@ def test_a_stream_with_an_error_in_it_has_not_completed(supervisor, client, even
 
 
 @pytest.mark.parametrize("app", [fails_in_stream, fails_at_once])
-def test_an_error_of_an_engine_that_died_is_told_as_its_death(supervisor, client, vllm, app):
+def test_an_error_of_an_engine_that_died_is_reported_as_its_death(supervisor, client, vllm, app):
     async def main():
         fails = asyncio.Event()
 
@@ -106,9 +106,7 @@ def for_ever(monkeypatch):
 
 
 @pytest.mark.parametrize("app", [fails_in_stream, fails_at_once])
-def test_an_error_goes_on_once_the_engine_is_known_to_live(
-    supervisor, client, vllm, for_ever, app
-):
+def test_an_error_goes_on_once_the_engine_is_known_to_live(supervisor, client, vllm, for_ever, app):
     async def main():
         server = Server(wrap(app, client), x_request_id="r").start()
         await asyncio.to_thread(supervisor.wait, "health.doubt")
@@ -126,7 +124,7 @@ def test_an_error_goes_on_once_the_engine_is_known_to_live(
     assert len(supervisor.all("health.doubt")) == 1
 
 
-def test_the_next_supervisor_is_told_of_the_doubt_too(supervisor, client, vllm, for_ever):
+def test_the_next_supervisor_is_notified_of_the_doubt_too(supervisor, client, vllm, for_ever):
     async def main():
         server = Server(wrap(fails_at_once, client), x_request_id="r").start()
         await asyncio.to_thread(supervisor.wait, "health.doubt")

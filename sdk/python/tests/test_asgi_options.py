@@ -94,7 +94,7 @@ def connected_by(monkeypatch, path):
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
-def test_its_process_is_critical_if_the_environment_says_so(supervisor, connected_by, value):
+def test_its_process_is_critical_if_the_environment_sets_it(supervisor, connected_by, value):
     connected_by(LASTCALL_ASGI_CRITICAL=value)
     lifespan = Middleware(quiet)({"type": "lifespan"}, None, None)
     run(lambda: lifespan)
@@ -146,7 +146,7 @@ async def quiet(scope, receive, send):
     {"type": "lifespan"},
     {"type": "http", "method": "GET", "path": "/metrics"},
 ])  # fmt: skip
-def test_what_is_not_tracked_passes_untouched(supervisor, client, scope):
+def test_untracked_calls_pass_untouched(supervisor, client, scope):
     seen = []
 
     async def app(*arguments):

@@ -22,11 +22,11 @@ def test_the_field_is_read_as_the_ingress_does(case):
     assert (3 if found is None else found) == case["priority"]
 
 
-@pytest.mark.parametrize(("said", "told"), [({"priority": "u=1, i"}, 1), ({}, None)])
-def test_the_supervisor_hears_how_urgent_a_request_is(supervisor, client, said, told):
+@pytest.mark.parametrize(("given", "sent"), [({"priority": "u=1, i"}, 1), ({}, None)])
+def test_the_supervisor_receives_how_urgent_a_request_is(supervisor, client, given, sent):
     async def main():
-        await Server(wrap(echo, client), x_request_id="r", **said).start().ends()
+        await Server(wrap(echo, client), x_request_id="r", **given).start().ends()
 
     eventually(lambda: client.connected)
     run(main)
-    assert supervisor.wait("request.begin", id="r").get("priority") == told
+    assert supervisor.wait("request.begin", id="r").get("priority") == sent

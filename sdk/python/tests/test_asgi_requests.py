@@ -61,7 +61,7 @@ def test_the_supervisors_own_request_is_known_by_its_mark_wherever_it_comes_from
     assert begun_by(supervisor, make_client(), said) == ["guessed", "empty"]
 
 
-def test_a_supervisor_that_tells_no_mark_is_one_on_the_same_host(supervisor, client):
+def test_a_supervisor_that_sends_no_mark_is_one_on_the_same_host(supervisor, client):
     said = [("1", ("127.0.0.1", 1), "own"), ("1", ("10.0.0.7", 1), "another"), ("1", None, "none")]
     assert begun_by(supervisor, client, said) == ["another", "none"]
 
@@ -72,7 +72,7 @@ def test_a_client_that_leaves_while_it_waits_gives_its_place_back(supervisor, cl
     )
 
 
-def test_a_refusal_for_lack_of_capacity_tells_limit_and_count(supervisor, client):
+def test_a_refusal_for_lack_of_capacity_has_limit_and_count(supervisor, client):
     async def main():
         server = Server(wrap(echo, client, overload_status=529), x_request_id="r").start()
         await asyncio.to_thread(supervisor.wait, "request.begin")
@@ -205,9 +205,9 @@ def test_a_task_that_the_server_cancels_ends_its_request(supervisor, client):
 
 
 @pytest.mark.parametrize(
-    ("header", "told"), [(None, "0"), ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("NO WAY", "0")]
+    ("header", "expected"), [(None, "0"), ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("NO WAY", "0")]
 )
-def test_the_way_that_a_request_came_is_told(supervisor, client, header, told):
+def test_the_way_that_a_request_came_is_reported(supervisor, client, header, expected):
     headers = {"x_lastcall_way": header} if header else {}
 
     async def main():
@@ -215,4 +215,4 @@ def test_the_way_that_a_request_came_is_told(supervisor, client, header, told):
 
     eventually(lambda: client.connected)
     run(main)
-    assert supervisor.wait("request.begin", id="r")["way"] == told
+    assert supervisor.wait("request.begin", id="r")["way"] == expected

@@ -88,7 +88,7 @@ def test_a_deregister_callback_is_announced_now_and_in_each_greeting(supervisor,
     assert supervisor.ops(2) == ["hello", "registered", "endpoint.register"]
 
 
-def test_phases_are_told_in_order_and_the_deadline_is_kept(supervisor, client):
+def test_phases_are_reported_in_order_and_the_deadline_is_kept(supervisor, client):
     phases = []
     client.on_phase(phases.append)
     eventually(lambda: client.connected)

@@ -23,7 +23,7 @@ def test_without_a_socket_everything_works_and_nothing_happens(monkeypatch):
     client.close()
 
 
-def test_hello_comes_first_and_says_who_it_is(supervisor, make_client):
+def test_hello_comes_first_and_identifies_the_client(supervisor, make_client):
     client = make_client("decode-0", critical=True)
     hello = supervisor.wait("hello")
     assert hello == {
@@ -51,7 +51,7 @@ def test_a_request_is_begun_moves_and_ends(supervisor, client):
     assert supervisor.all("cancel.done") == []
 
 
-def test_progress_of_many_tokens_is_told_once_an_interval(supervisor, client):
+def test_progress_of_many_tokens_is_reported_once_an_interval(supervisor, client):
     eventually(lambda: client.connected)
     with client.begin("r"):
         for _ in range(100_000):
@@ -93,7 +93,7 @@ def test_a_cancel_from_the_supervisor_raises_the_state_and_is_confirmed(supervis
     assert supervisor.all("cancel") == []  # it knows already
 
 
-def test_a_local_cancel_is_told_with_all_that_it_reaches(supervisor, client):
+def test_a_local_cancel_is_reported_with_all_that_it_reaches(supervisor, client):
     eventually(lambda: client.connected)
     parent = client.begin("p", root="u")
     child = client.begin("c", parent=parent)
@@ -111,7 +111,7 @@ def test_a_local_cancel_is_told_with_all_that_it_reaches(supervisor, client):
     assert len(supervisor.all("cancel")) == 2
 
 
-def test_the_cause_is_found_whichever_of_parent_and_child_is_told_first(supervisor, client):
+def test_the_cause_is_found_whether_parent_or_child_is_notified_first(supervisor, client):
     eventually(lambda: client.connected)
     parent = client.begin("p")
     child = client.begin("c", parent=parent)

@@ -8,7 +8,7 @@ import pytest
 from lastcall import Context
 
 
-def test_state_only_rises_and_each_call_says_whether_it_was_the_first():
+def test_state_only_rises_and_each_call_returns_whether_it_was_the_first():
     context = Context("a")
     assert not context.is_stopped() and not context.is_killed()
     assert context.stop_generating() is True
@@ -40,7 +40,7 @@ def test_an_id_that_cannot_go_on_the_wire_is_refused(bad):
         Context(bad)
 
 
-def test_children_hear_of_it_first_and_in_link_order():
+def test_children_are_notified_first_and_in_link_order():
     order = []
     top, first, second, grandchild = Context("t"), Context("1"), Context("2"), Context("g")
     for each in (top, first, second, grandchild):
@@ -157,25 +157,25 @@ def test_an_exception_decides_the_outcome_of_a_live_context(error, outcome):
     assert context.outcome == outcome
 
 
-def test_a_failing_callback_keeps_nobody_from_hearing():
-    heard = []
+def test_a_failing_callback_does_not_keep_others_from_being_called():
+    received = []
     context = Context()
     context.on_stop(lambda _: 1 / 0)
-    context.on_stop(heard.append)
+    context.on_stop(received.append)
     assert context.stop() is True
-    assert heard == [context]
+    assert received == [context]
 
 
 def test_a_late_callback_runs_at_once_and_a_removed_one_never():
-    heard = []
+    received = []
     context = Context()
-    context.on_stop(lambda _: heard.append("removed"))()
-    context.on_kill(lambda _: heard.append("kill"))
+    context.on_stop(lambda _: received.append("removed"))()
+    context.on_kill(lambda _: received.append("kill"))
     context.stop()
-    context.on_stop(lambda _: heard.append("late"))
-    assert heard == ["late"]
+    context.on_stop(lambda _: received.append("late"))
+    assert received == ["late"]
     context.kill()
-    assert heard == ["late", "kill"]
+    assert received == ["late", "kill"]
 
 
 def test_a_callback_may_cancel_link_and_end():

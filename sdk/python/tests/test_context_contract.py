@@ -22,7 +22,7 @@ class Case:
 
     def __init__(self):
         self.contexts = {}
-        self.heard = []
+        self.notified = []
         self.waits = {}
         self.fans = {}
         self.chains = {}
@@ -80,12 +80,12 @@ class Case:
 
     def do_watch(self, step):
         name = step["on"]
-        self.contexts[name].on_stop(lambda _: self.heard.append(f"{name} stopped"))
-        self.contexts[name].on_kill(lambda _: self.heard.append(f"{name} killed"))
+        self.contexts[name].on_stop(lambda _: self.notified.append(f"{name} stopped"))
+        self.contexts[name].on_kill(lambda _: self.notified.append(f"{name} killed"))
 
-    def do_heard(self, _):
-        heard, self.heard = self.heard, []
-        return heard
+    def do_notified(self, _):
+        notified, self.notified = self.notified, []
+        return notified
 
     def do_react(self, step):
         subscribe = getattr(self.contexts[step["on"]], "on_" + step["to"])
@@ -103,16 +103,16 @@ class Case:
         return ["taken"]
 
     def do_fan(self, step):
-        told = []
+        notified = []
         fan = [Context(f"{step['below']}/{number}") for number in range(step["count"])]
         for child in fan:
-            child.on_stop(told.append)
+            child.on_stop(notified.append)
             assert self.contexts[step["below"]].link_child(child) is True
-        self.fans[step["below"]] = fan, told
+        self.fans[step["below"]] = fan, notified
 
-    def do_fan_heard(self, step):
-        fan, told = self.fans[step["below"]]
-        assert told == fan
+    def do_fan_notified(self, step):
+        fan, notified = self.fans[step["below"]]
+        assert notified == fan
 
     def do_fan_end(self, step):
         assert all(child.end() for child in self.fans[step["below"]][0])
@@ -199,7 +199,7 @@ def test_the_table_has_every_method_of_the_context():
     [
         {"do": "is_stopped", "on": "a", "is": True},
         {"do": "stop", "on": "a", "is": False},
-        {"do": "heard", "is": ["a stopped"]},
+        {"do": "notified", "is": ["a stopped"]},
         {"do": "link_child", "on": "a", "child": "b", "refused": "cycle"},
         {"do": "race", "times": 1, "before": [], "threads": [[{"do": "stop", "on": "a"}]],
          "after": [], "trues": 0},

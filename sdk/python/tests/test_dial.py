@@ -18,7 +18,7 @@ def complaints(caplog):
     return [each.getMessage() for each in caplog.records if "cannot connect" in each.getMessage()]
 
 
-def test_an_absence_that_lasts_is_told_once_with_its_cause(
+def test_an_absence_that_lasts_is_reported_once_with_its_cause(
     impatient, path, make_client, caplog, monkeypatch
 ):
     attempts = []
@@ -33,8 +33,8 @@ def test_an_absence_that_lasts_is_told_once_with_its_cause(
     with caplog.at_level(logging.WARNING, "lastcall"):
         client = make_client()
         eventually(lambda: len(attempts) >= 5)
-        told = f"cannot connect to the lastcall supervisor at {path}: Connection refused; trying on"
-        assert complaints(caplog) == [told]
+        line = f"cannot connect to the lastcall supervisor at {path}: Connection refused; trying on"
+        assert complaints(caplog) == [line]
         os.rmdir(path)
         eventually(lambda: len(complaints(caplog)) == 2)  # another cause is news
         assert "No such file or directory" in complaints(caplog)[1]
@@ -42,7 +42,7 @@ def test_an_absence_that_lasts_is_told_once_with_its_cause(
             eventually(lambda: client.connected)
 
 
-def test_a_supervisor_that_is_late_is_nothing_to_tell_of(path, make_client, caplog):
+def test_a_supervisor_that_is_late_is_not_reported(path, make_client, caplog):
     client = make_client()
     with FakeSupervisor(path):
         eventually(lambda: client.connected)

@@ -19,8 +19,9 @@ def test_an_event_is_read_as_the_proxy_reads_it(case):
 
 
 @pytest.mark.parametrize("status, name, kind", [
-    (500, b"x", "suspect"), (502, b"x", "suspect"), (503, b"x", "suspect"), (501, b"x", "told"),
-    (505, b"x", "told"), (503, b"retry-after", "told"), (503, b"x-lastcall-reason", "told"),
+    (500, b"x", "suspect"), (502, b"x", "suspect"), (503, b"x", "suspect"), (501, b"x", "complete"),
+    (505, b"x", "complete"), (503, b"retry-after", "complete"),
+    (503, b"x-lastcall-reason", "complete"),
     (429, b"x", "none"), (200, b"x", "none"),
 ])  # fmt: skip
 def test_an_answer_is_read_as_the_proxy_reads_it(status, name, kind):

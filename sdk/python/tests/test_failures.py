@@ -125,9 +125,7 @@ def test_a_future_of_a_thread_is_watched(supervisor, client):
         ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
     ],
 )
-def test_a_child_that_dies_is_fatal_and_still_its_starters_to_reap(
-    supervisor, client, code, words
-):
+def test_a_child_that_dies_is_fatal_and_still_its_starters_to_reap(supervisor, client, code, words):
     child = subprocess.Popen(exits(code))
     client.watch(child, "engine core")
     assert words in supervisor.wait("fatal", reason="engine core died")["detail"]
@@ -198,9 +196,7 @@ def test_forgetting_a_child_that_ended_forgets_no_other(supervisor, client):
     supervisor.wait("fatal", reason="other died")
 
 
-def test_a_child_is_not_taken_for_the_one_that_had_its_descriptor(
-    supervisor, client, monkeypatch
-):
+def test_a_child_is_not_taken_for_the_one_that_had_its_descriptor(supervisor, client, monkeypatch):
     sleep = [sys.executable, "-c", "import time; time.sleep(3600)"]
     seen, go = threading.Event(), threading.Event()
 
@@ -236,7 +232,7 @@ def test_a_child_is_not_taken_for_the_one_that_had_its_descriptor(
         each.wait(20)
 
 
-def test_what_ends_while_the_supervisor_cleans_up_is_expected(supervisor, client):
+def test_an_end_while_the_supervisor_cleans_up_is_expected(supervisor, client):
     eventually(lambda: client.connected)
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     client.watch(child, "engine core")

@@ -9,7 +9,7 @@ from strict_supervisor import eventually
 import lastcall
 
 
-class Told(Exception):
+class Thrown(Exception):
     pass
 
 
@@ -20,8 +20,8 @@ def of_threads(item, seen):
                 raise OSError("gone")
             try:
                 item = yield item
-            except Told:
-                item = "told"
+            except Thrown:
+                item = "thrown"
         return "the end"
     except GeneratorExit:
         seen.append("exit")
@@ -38,8 +38,8 @@ async def of_asyncio(item, seen):
                 raise OSError("gone")
             try:
                 item = yield item
-            except Told:
-                item = "told"
+            except Thrown:
+                item = "thrown"
     except GeneratorExit:
         seen.append("exit")
         raise
@@ -82,9 +82,7 @@ def test_a_guarded_asynchronous_generator_reports_what_leaves_it(supervisor, cli
 
 
 @pytest.mark.parametrize("function", [of_threads, of_asyncio])
-def test_what_is_thrown_into_a_guarded_generator_and_leaves_it_is_reported(
-    supervisor, client, function
-):
+def test_an_exception_thrown_into_a_guarded_generator_is_reported(supervisor, client, function):
     error = ValueError("thrown in")
 
     async def main():
@@ -104,7 +102,7 @@ def test_what_is_thrown_into_a_guarded_generator_and_leaves_it_is_reported(
 def test_a_guarded_generator_takes_what_is_sent_and_thrown(supervisor, client):
     seen = []
     items = client.guard("loop")(of_threads)(1, seen)
-    assert [next(items), items.send(2), items.throw(Told), next(items)] == [1, 2, "told", None]
+    assert [next(items), items.send(2), items.throw(Thrown), next(items)] == [1, 2, "thrown", None]
     with pytest.raises(StopIteration) as end:
         items.send("enough")
     assert end.value.value == "the end" and seen == ["closed"]
@@ -117,7 +115,7 @@ def test_a_guarded_asynchronous_generator_takes_what_is_sent_and_thrown(supervis
     async def main():
         items = client.guard("loop")(of_asyncio)(1, seen)
         assert await items.__anext__() == 1 and await items.asend(2) == 2
-        assert await items.athrow(Told()) == "told" and await items.__anext__() is None
+        assert await items.athrow(Thrown()) == "thrown" and await items.__anext__() is None
         with pytest.raises(StopAsyncIteration):
             await items.asend("enough")
 

@@ -277,7 +277,7 @@ def test_the_current_context_is_the_handlers_and_stays_out_of_its_consumer(clien
     assert asyncio.run(asyncio.wait_for(main(), 20)) == ["r", "r", "r"]
 
 
-def test_the_error_object_says_who_may_retry():
+def test_the_error_object_shows_whether_a_client_may_retry():
     body = lastcall.error_body("migrated", "r1", events_sent=3, bytes_sent=99)["error"]
     assert list(body) == [
         "type", "code", "message", "request_id", "events_sent", "bytes_sent", "retryable",

@@ -46,8 +46,8 @@ def test_a_caller_that_leaves_is_a_client_that_left(supervisor, client, how):
     context, child = log
     assert (context.reason, context.outcome) == ("client_disconnect", "cancelled")
     assert (child.reason, child.cause) == ("parent", "client_disconnect")
-    told = supervisor.wait("cancel", reason="client_disconnect")
-    assert (told["ids"], told["mode"]) == (["r"], "kill")
+    cancel = supervisor.wait("cancel", reason="client_disconnect")
+    assert (cancel["ids"], cancel["mode"]) == (["r"], "kill")
     assert supervisor.wait("request.end", id="r")["outcome"] == "cancelled"
 
 

@@ -29,70 +29,70 @@ def turns(loop):
 
 
 def test_a_thread_calls_at_once_unless_it_holds():
-    loop, heard = asyncio.new_event_loop(), []
-    on_a_thread(lambda: loops.soon(loop, lambda: heard.append("called")))
+    loop, received = asyncio.new_event_loop(), []
+    on_a_thread(lambda: loops.soon(loop, lambda: received.append("called")))
     turns(loop)
-    assert heard == ["called"]
+    assert received == ["called"]
     loop.close()
 
 
-def test_what_is_held_is_called_in_its_order_at_the_release():
-    loop, heard = asyncio.new_event_loop(), []
+def test_held_calls_run_in_order_at_the_release():
+    loop, received = asyncio.new_event_loop(), []
 
     def work():
         with loops.Holder() as held:
             for number in range(3):
-                loops.soon(loop, lambda number=number: heard.append(number))
+                loops.soon(loop, lambda number=number: received.append(number))
             turns(loop)
-            assert heard == []
+            assert received == []
             held.release()
             turns(loop)
-            assert heard == [0, 1, 2]
+            assert received == [0, 1, 2]
 
     on_a_thread(work)
     loop.close()
 
 
 def test_many_do_not_wait_for_the_last_of_them():
-    loop, heard = asyncio.new_event_loop(), []
+    loop, received = asyncio.new_event_loop(), []
 
     def work():
         with loops.Holder():
             for number in range(loops.MOST_HELD + 1):
-                loops.soon(loop, lambda number=number: heard.append(number))
+                loops.soon(loop, lambda number=number: received.append(number))
             turns(loop)
-            assert heard == list(range(loops.MOST_HELD))
+            assert received == list(range(loops.MOST_HELD))
 
     on_a_thread(work)
     loop.close()
 
 
 def test_the_end_of_holding_releases_and_holds_no_longer():
-    loop, heard = asyncio.new_event_loop(), []
+    loop, received = asyncio.new_event_loop(), []
 
     def work():
         with loops.Holder():
-            loops.soon(loop, lambda: heard.append("held"))
+            loops.soon(loop, lambda: received.append("held"))
         turns(loop)
-        assert heard == ["held"]
-        loops.soon(loop, lambda: heard.append("at once"))
+        assert received == ["held"]
+        loops.soon(loop, lambda: received.append("at once"))
         turns(loop)
-        assert heard == ["held", "at once"]
+        assert received == ["held", "at once"]
 
     on_a_thread(work)
     loop.close()
 
 
 def test_a_closed_loop_keeps_no_other_from_being_called():
-    closed, loop, heard = asyncio.new_event_loop(), asyncio.new_event_loop(), []
+    closed, loop, received = asyncio.new_event_loop(), asyncio.new_event_loop(), []
     closed.close()
 
     def work():
         with loops.Holder():
-            loops.soon(closed, lambda: heard.append("closed"))
-            loops.soon(loop, lambda: heard.append("open"))
+            loops.soon(closed, lambda: received.append("closed"))
+            loops.soon(loop, lambda: received.append("open"))
 
     on_a_thread(work)
     turns(loop)
-    assert heard == ["open"]
+    assert received == ["open"]
     loop.close()

@@ -16,7 +16,7 @@ def connected(**options):
 """
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="multiprocessing tells nobody any more")
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="multiprocessing reports it no more")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_an_exception_in_a_child_of_multiprocessing_reaches_the_supervisor(
     supervisor, path, tmp_path, method
@@ -49,7 +49,7 @@ child.start(); child.join()
     assert "boom" in supervisor.wait("fatal", reason="engine core failed: ValueError")["detail"]
 
 
-def test_a_forked_child_of_multiprocessing_says_its_last_words(supervisor, path):
+def test_a_forked_child_of_multiprocessing_sends_its_last_messages(supervisor, path):
     done = run_python(PREAMBLE + """
 def work():
     client = connected(name="child")

@@ -158,7 +158,7 @@ def test_a_call_of_a_stopped_request_is_not_made(http, tier, call):
 
 
 @every_call
-def test_what_fails_by_itself_fails_as_always(http, tier, call):
+def test_a_call_that_fails_by_itself_fails_as_always(http, tier, call):
     import httpx
 
     other = tier(STREAM[:-20])
@@ -168,7 +168,7 @@ def test_what_fails_by_itself_fails_as_always(http, tier, call):
 
 
 @every_call
-def test_the_ids_go_along_and_a_trace_of_ones_own_is_told(http, tier, call):
+def test_the_ids_go_along_and_a_trace_of_the_callers_own_is_called(http, tier, call):
     other, context, seen = tier(WHOLE, WHOLE, WHOLE), lastcall.Context("r/1", root="r"), []
     assert list(call(http, other.url, context=context)) == [b"token 1"]
     trace = {"trace": lambda event, info: seen.append(event)}

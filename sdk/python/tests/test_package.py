@@ -151,7 +151,7 @@ def test_it_works_on_every_python_that_is_here(supervisor, path, tmp_path, minor
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_what_is_built_installs_in_a_fresh_environment_and_works(
+def test_a_built_package_installs_in_a_fresh_environment_and_works(
     supervisor, path, sources, tmp_path, kind
 ):
     built = build(sources, tmp_path / kind, kind)

@@ -30,7 +30,7 @@ def test_connect_gives_one_client_a_process(supervisor, path):
     assert len(supervisor.all("hello")) == 1
 
 
-def test_what_was_said_last_arrives_before_the_process_ends(supervisor, path):
+def test_the_last_message_arrives_before_the_process_ends(supervisor, path):
     done = run_python(
         "import lastcall, time\n"
         "client = lastcall.connect()\n"

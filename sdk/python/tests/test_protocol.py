@@ -88,9 +88,9 @@ def check_state(supervisor, context, becomes):
     assert supervisor.connections == 1
     state = "killed" if context.is_killed() else "stopped" if context.is_stopped() else "live"
     assert (state, context.reason) == (becomes["state"], becomes.get("reason"))
-    if "told" in becomes:
+    if "announced" in becomes:
         supervisor.hang_up()
-        assert supervisor.wait("cancel", connection=2)["reason"] == becomes["told"]
+        assert supervisor.wait("cancel", connection=2)["reason"] == becomes["announced"]
     context.end()
 
 

@@ -11,7 +11,7 @@ from strict_supervisor import WELCOME, FakeSupervisor, eventually
 from test_process import run_python
 
 
-def test_a_supervisor_that_comes_back_is_told_everything(supervisor, client):
+def test_a_supervisor_that_comes_back_receives_everything(supervisor, client):
     eventually(lambda: client.connected)
     client.register_endpoint("generate")
     client.register_endpoint("gone")
@@ -152,7 +152,7 @@ def test_it_connects_once_there_are_descriptors_again(supervisor, path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_failure_inside_is_told_once_and_ends_nothing(path, client, caplog):
+def test_a_failure_inside_is_reported_once_and_ends_nothing(path, client, caplog):
     session, failed = client._session, threading.Semaphore(0)
     tick = session.tick
 
@@ -175,7 +175,7 @@ def errors_of(log):
     return [each.getMessage().rpartition(": ")[2] for each in log.records if each.levelno >= 40]
 
 
-def test_a_refused_client_says_so_once_until_it_changes(path, make_client, caplog):
+def test_a_refused_client_reports_it_once_until_it_changes(path, make_client, caplog):
     with FakeSupervisor(path, welcome=False) as fake:
         client = make_client()
         hellos = 0
@@ -204,7 +204,7 @@ def test_a_refused_client_says_so_once_until_it_changes(path, make_client, caplo
         assert fake.violations == []
 
 
-def test_who_talks_something_else_is_told_of_once(path, make_client, caplog):
+def test_a_server_of_another_protocol_is_reported_once(path, make_client, caplog):
     with FakeSupervisor(path, welcome=False) as fake:
         make_client()
         for number in range(1, 4):

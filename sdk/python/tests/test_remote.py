@@ -226,7 +226,7 @@ def test_a_kill_and_a_caller_that_leaves_are_a_kill_in_the_tier_below(supervisor
     run(main)
 
 
-def test_a_stop_closes_the_call_of_a_tier_that_cannot_be_told():
+def test_a_stop_closes_the_call_of_a_tier_that_cannot_be_notified():
     left = []
 
     async def knows_nothing(scope, receive, send):
@@ -282,6 +282,6 @@ def test_a_parent_that_was_stopped_before_calls_nobody():
 @pytest.mark.parametrize("name, given", [
     ("generate", {"urls": []}), (NAME, {}), (NAME, {"urls": [], "files": "/x"}),
 ])  # fmt: skip
-def test_what_cannot_be_an_endpoint_is_refused(name, given):
+def test_an_invalid_endpoint_is_refused(name, given):
     with pytest.raises(ValueError):
         Endpoint(name, **given)

@@ -38,7 +38,7 @@ def forked(path, before, after, unconnected="pass", options=""):
     return done
 
 
-def told_by_the_child(supervisor, *left_out):
+def ops_of_the_child(supervisor, *left_out):
     supervisor.wait("hello", 2)
     eventually(lambda: supervisor.ops(2)[-1:] not in ([], ["hello"]))
     return [each for each in supervisor.ops(2) if each not in ("hello", *left_out)]
@@ -49,10 +49,10 @@ def test_a_handler_of_before_the_fork_is_tracked_once_the_child_has_connected(su
         path,
         "@client.endpoint('generate', graceful_shutdown=False)\ndef generate(): yield 1",
         "list(generate(request_id='r'))",
-        unconnected="list(generate(request_id='unheard'))",
+        unconnected="list(generate(request_id='unconnected'))",
     )
     supervisor.wait("request.end", id="r", connection=2)
-    assert told_by_the_child(supervisor, "request.progress") == [
+    assert ops_of_the_child(supervisor, "request.progress") == [
         "endpoint.register", "request.begin", "request.end",
     ]  # fmt: skip
     assert supervisor.all("endpoint.register", 2)[0]["graceful_shutdown"] is False
@@ -71,7 +71,7 @@ def test_requests_and_endpoints_of_a_client_of_before_the_fork_are_the_childs(su
         "    client.register_endpoint('encode')",
     )
     supervisor.wait("endpoint.register", endpoint="encode", connection=2)
-    assert told_by_the_child(supervisor) == [
+    assert ops_of_the_child(supervisor) == [
         "endpoint.register", "request.begin", "request.end", "endpoint.unregister",
         "request.begin", "request.end", "endpoint.register",
     ]  # fmt: skip
@@ -180,7 +180,7 @@ def test_requests_of_a_closed_client_of_ones_own_stay_with_it(supervisor, path, 
     assert supervisor.all("request.begin") == []
 
 
-def test_nothing_is_said_of_a_closed_client_without_a_socket(caplog, monkeypatch):
+def test_nothing_is_logged_of_a_closed_client_without_a_socket(caplog, monkeypatch):
     monkeypatch.delenv("LASTCALL_SOCKET", raising=False)
     client = lastcall.Client()
     client.close()

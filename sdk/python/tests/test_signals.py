@@ -132,7 +132,7 @@ def test_a_thread_opens_to_signals_only_for_a_callback(supervisor, client, monke
     assert sorted(opened) == ["lastcall-cleanup", "lastcall-deregister", "lastcall-health"]
 
 
-def test_what_a_callback_starts_can_be_terminated(supervisor, client):
+def test_a_process_that_a_callback_starts_can_be_terminated(supervisor, client):
     eventually(lambda: client.connected)
     ends = []
 

@@ -25,7 +25,7 @@ def stopped_by_supervisor(supervisor, client):
 
 
 def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_supervisor):
-    told = []
+    raised = []
 
     def begin(_):
         for wait in (
@@ -35,19 +35,19 @@ def test_a_callback_cannot_wait_for_an_admission(supervisor, client, stopped_by_
             try:
                 wait()
             except Exception as error:
-                told.append(error)
+                raised.append(error)
 
     stopped_by_supervisor(begin)
-    eventually(lambda: len(told) == 2)
-    assert {type(each) for each in told} == {RuntimeError}
-    assert "on the client's own thread" in str(told[0])
+    eventually(lambda: len(raised) == 2)
+    assert {type(each) for each in raised} == {RuntimeError}
+    assert "on the client's own thread" in str(raised[0])
     client.end("r")
     supervisor.wait("request.end", id="r")
     assert client.in_flight == 0
     assert len(supervisor.all("request.begin")) == 1
 
 
-def test_a_callback_that_hangs_is_told_of_once_with_its_place(
+def test_a_callback_that_hangs_is_reported_once_with_its_place(
     supervisor, client, stopped_by_supervisor, caplog, monkeypatch
 ):
     hangs, is_over = threading.Event(), threading.Event()
@@ -63,13 +63,13 @@ def test_a_callback_that_hangs_is_told_of_once_with_its_place(
         for _ in range(3):
             client.begin().end()
         is_over.set()
-    [told] = [each.getMessage() for each in caplog.records]
-    assert "never_returns" in told and "nothing reaches the supervisor" in told
+    [message] = [each.getMessage() for each in caplog.records]
+    assert "never_returns" in message and "nothing reaches the supervisor" in message
     client.end("r")
     supervisor.wait("request.end", id="r")
 
 
-def test_a_callback_that_speaks_itself_is_not_told_of(caplog, monkeypatch):
+def test_a_callback_that_reports_by_itself_is_not_reported(caplog, monkeypatch):
     monkeypatch.setattr(stall, "PATIENCE", 0.0)
     watch = stall.Stall()
     watch.call(lambda _: watch.report(), None)

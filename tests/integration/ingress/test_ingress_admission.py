@@ -46,7 +46,7 @@ def error_of(answer):
     return head, json.loads(body)["error"]
 
 
-def test_what_is_above_n_waits_and_what_is_above_q_is_told_so(proxy, engine):
+def test_requests_above_n_wait_and_those_above_q_are_refused(proxy, engine):
     one = proxy(admission=limits(1, 1, overload_status=529))
     first = ask(one)
     running = at_engine(engine)
@@ -105,11 +105,11 @@ def test_invented_models_of_refused_requests_do_not_hide_those_that_are_served(p
 
     for model in [f"junk{i}" for i in range(70)] + ["invented", "configured", "served"]:
         refused(model)
-    told = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
+    reported = {model: metric(one, "dynamo_frontend_model_rejection_total", model=model)
             for model in ("configured", "served", "invented", "other")}  # fmt: skip
     # The engine's 404 has given "invented" one of the 64 places for models that no engine serves;
     # those that are served have places of their own.
-    assert told == {"configured": 1, "served": 1, "invented": 1, "other": 7}
+    assert reported == {"configured": 1, "served": 1, "invented": 1, "other": 7}
 
 
 def test_a_wait_that_is_too_long_has_a_reason_of_its_own(proxy, engine):
@@ -165,7 +165,7 @@ def test_the_head_is_the_first_byte_of_an_answer_that_is_no_stream(proxy, engine
 
 
 @pytest.mark.parametrize("heeded", [True, False])
-def test_the_priority_field_orders_who_waits_where_that_is_wanted(proxy, engine, heeded):
+def test_the_priority_field_orders_waiting_requests_where_configured(proxy, engine, heeded):
     one = proxy(admission=limits(1, 5, priorities=heeded))
     users = [ask(one)]  # a client that goes hangs up
     running = at_engine(engine)
@@ -221,8 +221,8 @@ def test_refusals_of_a_drain_do_not_all_come_back_at_once(proxy, engine):
     one.process.send_signal(signal.SIGTERM)
     one.wait_for_phase("draining")
     answers = [error_of(ask(one).until(b"}}\n"))[0] for _ in range(8)]
-    told = [int(re.search(rb"retry-after-ms: (\d+)", head)[1]) for head in answers]
-    assert min(told) >= 1000 and max(told) < 2000 and len(set(told)) == 8, told
+    reported = [int(re.search(rb"retry-after-ms: (\d+)", head)[1]) for head in answers]
+    assert min(reported) >= 1000 and max(reported) < 2000 and len(set(reported)) == 8, reported
     running.send(ok())
     first.until(b"hello")
     assert one.process.wait(timeout=PATIENCE) == 0

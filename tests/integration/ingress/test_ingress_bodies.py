@@ -149,11 +149,11 @@ def test_a_large_body_that_trickles_loses_its_place(proxy, engine):
     slow.send(start_of(1_000_000) + BEGIN)
     wire, _ = engine.request()
 
-    def is_told():
+    def is_answered():
         slow.send(b"x")
         return select.select([slow.socket], [], [], 0.3)[0]
 
-    wait_until(is_told, "it is too slow")
+    wait_until(is_answered, "it is too slow")
     assert slow.until(b"\r\n").startswith(b"HTTP/1.1 408 ")
     assert wire.rest().startswith(BEGIN)
     quick = client(one)
@@ -161,7 +161,7 @@ def test_a_large_body_that_trickles_loses_its_place(proxy, engine):
     at_engine(engine)  # at once, or when the thread that served the slow one has given its place
 
 
-def send_until_told(user):
+def send_until_answered(user):
     """More than the way to an engine that takes nothing can hold, until an answer is there."""
     user.socket.setblocking(False)
     while not select.select([user.socket], [], [], 0.001)[0]:
@@ -175,7 +175,7 @@ def test_an_engine_that_takes_no_body_is_not_the_clients_fault(proxy, engine):
     one = proxy(ingress={"timeouts": {"client": "300ms", "first_byte": "1500ms"}})
     user = client(one)
     user.send(start_of(1_000_000_000) + BEGIN)
-    send_until_told(user)
+    send_until_answered(user)
     assert user.rest().startswith(b"HTTP/1.1 504 ")
     assert metric(one, "dynamo_frontend_model_cancellation_total") == 0
 
@@ -224,7 +224,7 @@ def test_an_upload_that_the_end_of_a_drain_cuts_reads_why(proxy, engine):
     user.send(start_of(100_000_000) + BEGIN)
     engine.request()
     one.process.terminate()
-    send_until_told(user)
+    send_until_answered(user)
     answer = user.rest()
     assert answer.startswith(b"HTTP/1.1 503 ") and not answer.endswith(b"<reset>")
 

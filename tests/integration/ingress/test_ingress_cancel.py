@@ -49,7 +49,7 @@ def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_sile
     assert one.status()["in_flight"]["requests"] == 0
 
 
-def test_what_a_tier_above_relays_is_not_in_the_frontends_cancels(proxy, engine):
+def test_requests_that_a_tier_above_relays_are_not_in_the_frontends_cancels(proxy, engine):
     one = proxy()
     for line, is_users in (("X-Lastcall-Parent: user-1", 0), ("X-Other: user-1", 1)):
         user = client(one)
@@ -190,7 +190,7 @@ def test_an_operators_cancel_before_the_first_byte_is_an_answer(proxy, engine):
     engine.request()
 
 
-def test_an_sdk_request_of_the_same_id_is_a_child_and_hears_that_the_client_left(proxy, engine):
+def test_an_sdk_request_of_the_same_id_is_a_child_and_is_cancelled_with_the_client(proxy, engine):
     one = proxy()
     user = client(one)
     user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
@@ -201,11 +201,11 @@ def test_an_sdk_request_of_the_same_id_is_a_child_and_hears_that_the_client_left
     sdk.ask("request.begin", id="sub", root="r1", endpoint="generate")
     assert one.status()["in_flight"]["requests"] == 1
     user.close()
-    heard = set()
-    while heard != {"r1", "sub"}:
+    received = set()
+    while received != {"r1", "sub"}:
         line = sdk.expect("cancel", mode="kill")
         assert line["reason"] == "parent"
-        heard |= set(line["ids"])
+        received |= set(line["ids"])
     sdk.ask("request.end", id="r1", outcome="cancelled")
     sdk.ask("request.end", id="sub", outcome="cancelled")
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "all have ended")
@@ -333,7 +333,7 @@ def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
 
 
-def test_what_the_engine_has_begun_to_answer_or_not_wholly_received_is_broken_off(proxy, engine):
+def test_requests_with_a_begun_answer_or_an_incomplete_body_are_broken_off(proxy, engine):
     one = deferring(proxy)
     begun = client(one)
     begun.send(post(body=BODY))

@@ -90,7 +90,7 @@ def test_a_certificate_of_others_an_expired_one_and_a_servers_are_refused(
     assert engine.connections() == 0
 
 
-def test_a_certificate_is_optional_where_that_is_said(secure, authority, engine):
+def test_a_certificate_is_optional_where_configured(secure, authority, engine):
     one = secure(client_ca_file=authority.certificate, client_certificates="optional")
     assert answer(one, authority.client_context(), get(), engine) == "HTTP/1.1 200 OK"
 
@@ -260,7 +260,7 @@ def test_an_error_names_the_file_and_the_cause(world, authority, engine, key, ho
     assert "ingress.tls: " + CASES[key][how].format(path) in one.log()
 
 
-def test_an_expired_certificate_is_told_and_used(secure, authority, proxy):
+def test_an_expired_certificate_is_reported_and_used(secure, authority, proxy):
     certificate, key = authority.sign("old", days=-1)
     one = proxy(ingress={"tls": {"cert_file": certificate, "key_file": key}})
     assert f"the certificate in {certificate} has expired" in one.log()

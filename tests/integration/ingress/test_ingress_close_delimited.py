@@ -64,7 +64,7 @@ def test_a_stream_whose_engine_is_killed_does_not_look_finished(killed, more):
     assert not got.endswith(b"0\r\n\r\n") and b"par" not in got
 
 
-def test_a_client_of_http_1_0_is_told_too(killed):
+def test_a_client_of_http_1_0_is_notified_too(killed):
     assert b'"type":"engine_dead"' in killed(HEAD + b"data: 1\n\ndata: par", b"1.0")
 
 
@@ -79,7 +79,7 @@ def ended(proxy, engine, said):
     return one, user
 
 
-def test_a_stream_that_has_said_so_is_done_at_once(proxy, engine):
+def test_a_stream_that_has_sent_done_is_done_at_once(proxy, engine):
     one, user = ended(proxy, engine, HEAD + b"data: 1\n\n" + DONE)
     assert user.until(b"0\r\n\r\n").endswith(DONE + b"\r\n0\r\n\r\n")
     user.close()
@@ -88,7 +88,7 @@ def test_a_stream_that_has_said_so_is_done_at_once(proxy, engine):
 
 
 @pytest.mark.parametrize("last", [b"data: 2\n\n", b"data: 2\n"], ids=["whole", "no empty line"])
-def test_a_stream_of_an_engine_that_lives_ends_as_it_says(proxy, engine, last):
+def test_a_stream_that_a_living_engine_ends_is_complete(proxy, engine, last):
     one, user = ended(proxy, engine, HEAD + b"data: 1\n\n" + last)
     assert user.until(b"0\r\n\r\n").count(b"data: 2\n") == 1
     user.close()
@@ -111,7 +111,7 @@ def test_anything_else_is_done_at_once(proxy, engine):
     user.until(b"hello")
 
 
-def test_a_shim_that_ends_before_its_engine_has_said_nothing_of_it_yet(world, engine):
+def test_a_shim_that_ends_before_its_engine_has_not_reported_its_end_yet(world, engine):
     """As where its container is killed: the connections of PID 1 are the first to go."""
 
     def attempt():

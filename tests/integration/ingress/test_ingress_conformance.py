@@ -84,13 +84,13 @@ def answer(port, sent, engine, said):
 
 
 @pytest.mark.parametrize("case", RELAYED)
-def test_what_nginx_relays_is_relayed_alike(both, engine, case):
+def test_bytes_that_nginx_relays_are_relayed_alike(both, engine, case):
     sent, said = RELAYED[case]
     assert answer(both["ingress"], sent, engine, said) == answer(both["nginx"], sent, engine, said)
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_nginx_refuses_is_refused_alike(both, engine, case):
+def test_bytes_that_nginx_refuses_are_refused_alike(both, engine, case):
     ours, nginx = (answer(both[name], REFUSED[case], engine, None)[0]
                    for name in ("ingress", "nginx"))  # fmt: skip
     assert ours == nginx

@@ -104,7 +104,7 @@ def test_the_body_of_a_refused_request_is_no_request(proxy, engine):
     assert engine.connections() == 0
 
 
-def test_what_only_tells_is_relayed_as_it_came(proxy, engine):
+def test_paths_that_only_report_are_relayed_as_they_came(proxy, engine):
     one = proxy()
     for target in ("/metrics", "/load?a=b", "/health", "/%6detrics", "//metrics/"):
         head = relayed(client(one), engine, get(target))
@@ -128,7 +128,7 @@ def test_an_operator_controls_the_engine_and_the_engine_does_not_see_how(proxy, 
     assert metric(one, "dynamo_component_requests_total") == 0  # it is not work
 
 
-def test_calls_that_put_an_engine_to_rest_and_end_that_are_told(proxy, engine):
+def test_calls_that_put_an_engine_to_rest_and_wake_it_are_logged(proxy, engine):
     one = proxy(engine={"kind": "sglang"}, ingress={"control_paths": {"token": "opensesame"}})
     answered(client(one), post("/release_memory_occupation", b"{}"))
     assert "the engine is told to" not in one.log()  # it was refused

@@ -91,7 +91,7 @@ def test_a_drained_ingress_has_no_idle_connections(proxy, engine):
     assert idle.ended()
 
 
-def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, engine):
+def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(proxy, engine):
     one = proxy(**SHORT)
     user, wire = stream(one, engine)
     early = client(one)
@@ -110,12 +110,12 @@ def test_what_does_not_fit_into_the_grace_is_cut_and_told_where_to_go_on(proxy, 
     assert wire.ended() and silent.ended()
     assert one.process.wait(timeout=PATIENCE) == 0
     assert one.report()["requests"]["migrated"] == 2
-    told = [record for record in one.records() if record["msg"] == "request handed off"]
-    assert [(r["endpoint"], r["model"], r["reason"]) for r in told] == [
+    reported = [record for record in one.records() if record["msg"] == "request handed off"]
+    assert [(r["endpoint"], r["model"], r["reason"]) for r in reported] == [
         ("chat_completions", "m", "grace_timeout")
     ] * 2
-    assert sorted((r["events_sent"], r["bytes_sent"]) for r in told) == [(0, 0), (1, 9)]
-    assert error["request_id"] in {r["id"] for r in told}
+    assert sorted((r["events_sent"], r["bytes_sent"]) for r in reported) == [(0, 0), (1, 9)]
+    assert error["request_id"] in {r["id"] for r in reported}
 
 
 def test_a_client_that_reads_slowly_gets_the_error_event_as_long_as_there_is_time(proxy, engine):
@@ -182,7 +182,7 @@ def test_an_idle_ingress_that_has_relayed_before_ends_a_drain_at_once(proxy, eng
     in_time(took, 500)
 
 
-def test_a_dead_engine_is_told_to_its_streams(proxy, engine):
+def test_the_death_of_an_engine_is_reported_to_its_streams(proxy, engine):
     one = proxy()
     user, wire = stream(one, engine)
     early = client(one)
@@ -208,7 +208,7 @@ def test_an_engine_that_dies_in_a_drain_with_work_in_flight_is_a_failure(proxy, 
     assert one.process.wait(timeout=PATIENCE) == 1
 
 
-def test_progress_of_streams_is_told_to_the_core(proxy, engine):
+def test_progress_of_streams_is_reported_to_the_core(proxy, engine):
     one = proxy(log={"level": "debug"})
     user, _ = stream(one, engine)
     wait_until(lambda: '"type":"request_progressed"' in one.log(), "progress")

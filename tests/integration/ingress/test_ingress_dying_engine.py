@@ -79,7 +79,7 @@ class Dying:
             return sum(json.loads(line)["event"] == event for line in file)
 
 
-def test_errors_of_an_engine_whose_core_died_are_told_as_its_death(world):
+def test_errors_of_an_engine_whose_core_died_are_reported_as_its_death(world):
     dying = Dying(world)
     streams = [dying.user(10_000, stream=True) for _ in range(3)]
     for user in streams:
@@ -113,7 +113,7 @@ def test_events_sent_are_those_before_the_error_that_was_held(world):
     assert dying.world.process.wait(timeout=PATIENCE) == 1
 
 
-def test_errors_that_come_before_the_checks_see_the_death_are_told_as_its_death(world):
+def test_errors_that_come_before_the_checks_see_the_death_are_reported_as_it(world):
     """As vLLM's: its /health passes for up to 2 s after its core has died."""
     dying = Dying(world, "--core-death-unseen", "1", shim=False)
     users = [dying.user(10_000, stream=True), dying.user(10_000)]
@@ -234,7 +234,7 @@ def test_an_error_event_of_a_live_engine_goes_on_unchanged_with_what_came_behind
     wait_until(lambda: failing.status()["in_flight"]["requests"] == 0, "it has ended")
 
 
-def test_what_nobody_confirms_or_refutes_is_held_no_longer_than_two_seconds(proxy, engine):
+def test_an_error_that_no_check_confirms_or_refutes_is_held_at_most_two_seconds(proxy, engine):
     one = proxy()  # without a check; the shim alone could report that the engine is dead
     user, wire = stream(one, engine)
     other = client(one)
@@ -252,7 +252,7 @@ def test_what_nobody_confirms_or_refutes_is_held_no_longer_than_two_seconds(prox
     b'data: {"error":{"message":"no","type":"invalid_request_error","code":null}}\n\n',
     b'data: {"error":{"type":"migrated","code":503,"retryable":true}}\n\n',
 ], ids=["code", "type", "lastcall"])  # fmt: skip
-def test_an_error_that_says_all_is_not_held(proxy, engine, event):
+def test_an_error_that_is_complete_is_not_held(proxy, engine, event):
     def took():
         one = proxy()
         user, wire = stream(one, engine)
@@ -284,7 +284,7 @@ def test_a_refusal_of_the_engine_is_not_held(proxy, engine):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_held_error_is_told_as_the_engines_death_when_its_process_ends(proxy, engine, threads):
+def test_a_held_error_becomes_the_engines_death_when_its_process_ends(proxy, engine, threads):
     one = proxy(ingress={"threads": threads})
     user, wire = stream(one, engine)
     early = client(one)
@@ -321,8 +321,8 @@ def test_time_in_which_the_supervisor_stood_still_is_no_time_of_the_hold(proxy, 
 def test_an_error_that_was_relayed_a_moment_before_the_death_is_in_the_report(proxy, engine):
     one = proxy()
     user, wire = stream(one, engine)
-    told = b'data: {"error":{"message":"the engine died","code":400}}\n\n'  # so it is not held
-    wire.send(chunk(told) + LAST)
+    complete = b'data: {"error":{"message":"the engine died","code":400}}\n\n'  # so it is not held
+    wire.send(chunk(complete) + LAST)
     user.until(b"0\r\n\r\n")
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
     os.kill(one.status()["engine"]["pid"], signal.SIGKILL)

@@ -23,14 +23,14 @@ def head_of(one, engine, *lines, source="127.0.0.1", host="127.0.0.1"):
     return head.decode().split("\r\n")
 
 
-def told(lines):
+def proxy_fields(lines):
     names = ("forwarded:", "x-forwarded", "x-real-ip")
     return [line for line in lines if line.lower().startswith(names)]
 
 
 def test_a_trusted_proxy_is_believed_and_added(proxy, engine):
     one = proxy(ingress={"trusted_proxies": ["127.0.0.2"]})
-    assert told(head_of(one, engine, *SAID, source="127.0.0.2")) == [
+    assert proxy_fields(head_of(one, engine, *SAID, source="127.0.0.2")) == [
         "X-Forwarded-Host: shop.example", "X-Forwarded-Proto: https", "X-Forwarded-User: u",
         "X-Real-IP: 198.51.100.7", "Forwarded: for=198.51.100.7",
         "X-Forwarded-For: 198.51.100.7, 127.0.0.2", 'Forwarded: for=127.0.0.2;host="h";proto=http',
@@ -38,14 +38,14 @@ def test_a_trusted_proxy_is_believed_and_added(proxy, engine):
 
 
 @pytest.mark.parametrize("trusted", [["127.0.0.2", "::1"], []], ids=["others", "nobody"])
-def test_what_anybody_else_says_is_replaced(proxy, engine, trusted):
+def test_fields_of_untrusted_peers_are_replaced(proxy, engine, trusted):
     one = proxy(ingress={"trusted_proxies": trusted})
     expected = [
         "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: h", "X-Forwarded-Proto: http",
         'Forwarded: for=127.0.0.1;host="h";proto=http',
     ]  # fmt: skip
-    assert told(head_of(one, engine, *SAID)) == expected
-    assert told(head_of(one, engine)) == expected
+    assert proxy_fields(head_of(one, engine, *SAID)) == expected
+    assert proxy_fields(head_of(one, engine)) == expected
 
 
 def test_private_addresses_are_trusted_where_nothing_is_configured(proxy, engine):

@@ -29,7 +29,7 @@ def draining(proxy, engine):
     return ask, drain
 
 
-def test_a_stream_without_a_word_is_told_at_once(draining):
+def test_a_stream_without_a_word_receives_the_hint_at_once(draining):
     ask, drain = draining
     user, wire = ask(ROUTERS, "X-Request-Id: r1")
     wire.send(SSE_HEAD)
@@ -40,7 +40,7 @@ def test_a_stream_without_a_word_is_told_at_once(draining):
     assert b"handoff" not in user.until(b"0\r\n\r\n")
 
 
-def test_a_stream_that_begins_during_the_drain_is_told_then(draining):
+def test_a_stream_that_begins_during_the_drain_receives_the_hint_then(draining):
     ask, drain = draining
     user, wire = ask(ROUTERS)
     other, others = ask()

@@ -47,7 +47,7 @@ def wait_for_waiters(one, count):
     wait_until(lambda: metric(one, "dynamo_request_queue") == count, f"{count} wait")
 
 
-def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(proxy, engine):
+def test_a_place_granted_to_a_client_that_left_is_not_anothers_of_the_same_id(proxy, engine):
     one = proxy(admission=LIMITS)
     first, again = client(one), client(one)
     first.send(named("first"))
@@ -77,7 +77,7 @@ def test_a_place_that_was_given_to_one_who_left_is_not_anothers_of_the_same_id(p
     assert again.until(b"done").startswith(b"HTTP/1.1 200 ")
 
 
-def test_an_id_that_every_client_says_costs_the_last_as_little_as_the_first(proxy, engine):
+def test_an_id_that_every_client_sends_costs_the_last_as_little_as_the_first(proxy, engine):
     """Those that are live are not counted through: after a few the suffix is drawn."""
     one = proxy()
     users, seen = [], []

@@ -62,7 +62,7 @@ def test_a_refusal_is_sent_again_twice_and_then_raised(proxy, engine, user):
     wire.close()
 
 
-def test_what_may_not_be_sent_again_is_not(proxy, engine, user):
+def test_requests_that_may_not_be_sent_again_are_not(proxy, engine, user):
     one = proxy()
     process = user(one)
     wire, _ = engine.request()

@@ -67,7 +67,7 @@ def test_it_drains_its_ingress_and_leaves_the_engine_alone(beside, engine):
     one.wait_for_phase("serving")
 
 
-def test_what_does_not_end_in_time_is_told_to_go_on_elsewhere(beside, engine):
+def test_streams_that_do_not_end_in_time_are_sent_elsewhere(beside, engine):
     one = beside(grace_period="5s", cleanup_reserve="1s")
     user, wire = stream(one, engine)
     one.process.send_signal(signal.SIGTERM)

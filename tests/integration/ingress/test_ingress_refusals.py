@@ -39,7 +39,7 @@ HOST = b"Host: h\r\n"
          + b"x" * 1001),
     ],
 )  # fmt: skip
-def test_what_cannot_be_trusted_is_refused_and_its_connection_closed(proxy, engine, status, sent):
+def test_untrusted_requests_are_refused_and_their_connections_closed(proxy, engine, status, sent):
     one = proxy(ingress={"max_header_size": 2048, "max_body_size": 1000})
     user = client(one)
     user.send(sent)
@@ -66,7 +66,7 @@ def test_nothing_after_a_bad_request_is_served(proxy, engine):
     assert engine.connections() == 0
 
 
-def test_who_is_refused_in_a_slow_upload_hears_of_it_after_its_last_byte(proxy, engine):
+def test_a_client_refused_in_a_slow_upload_receives_it_after_its_last_byte(proxy, engine):
     one = proxy(ingress={"max_body_size": 1000})
     user, pace = client(one), threading.Event()
     user.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 5000\r\n\r\n")
@@ -180,7 +180,7 @@ def test_slow_clients_are_not_waited_for(proxy, engine):
     assert engine.connections() == 1
 
 
-def test_one_client_too_many_is_told_so(proxy, engine):
+def test_one_client_too_many_is_refused_with_the_reason(proxy, engine):
     one = proxy(ingress={"max_connections": 2})
     first, second = client(one), client(one)
     first.send(get())

@@ -160,7 +160,7 @@ def test_answers_without_a_body_end_with_their_head(proxy, engine, request_bytes
     assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-def test_interim_answers_pass_and_100_is_said_by_the_proxy_alone(proxy, engine):
+def test_interim_answers_pass_and_100_is_sent_by_the_proxy_alone(proxy, engine):
     one = proxy()
     user = client(one)
     user.send(
@@ -198,7 +198,7 @@ def test_an_upgrade_goes_through_and_counts_as_a_request(proxy, engine):
     wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "the tunnel has ended")
 
 
-def test_an_engine_that_answers_early_is_heard(proxy, engine):
+def test_an_early_answer_of_the_engine_is_relayed(proxy, engine):
     one = proxy()
     user = client(one)
     user.send(
@@ -284,7 +284,7 @@ def test_an_endpoint_with_a_stream_in_flight_is_ready_while_the_whole_is(proxy, 
     def health():
         return json.loads(one.get("/health")[1])
 
-    wait_until(lambda: health()["endpoints"], "the stream's endpoint is told")
+    wait_until(lambda: health()["endpoints"], "the stream's endpoint is shown")
     said = health()
     assert said["status"] == "ready" and set(said["endpoints"].values()) == {"ready"}, said
     wire.close()

@@ -8,7 +8,7 @@ from serve_world import LASTCALL
 THREADS = (1, 3)
 
 
-def test_requests_tell_who_asked_and_what_he_has(proxy, engine):
+def test_requests_show_their_client_and_what_it_has_received(proxy, engine):
     one = proxy()
     user, _ = stream(one, engine)
     waits = client(one)
@@ -26,7 +26,7 @@ def test_requests_tell_who_asked_and_what_he_has(proxy, engine):
     user.close()
 
 
-def test_tokens_are_those_that_the_engine_tells(proxy, engine):
+def test_tokens_are_those_that_the_engine_reports(proxy, engine):
     one = proxy()
     user, answering = stream(one, engine)
     usage = b'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":41}}\n\n'

@@ -112,7 +112,7 @@ def let_in(one, engine):
 
 # A sanitizer looks at memory through a pipe, and takes what it cannot look at for broken.
 @pytest.mark.plain_build
-def test_who_comes_when_no_descriptor_is_left_is_told_so(proxy, engine):
+def test_a_client_that_comes_when_no_descriptor_is_left_is_refused(proxy, engine):
     one = proxy()
     held = let_in(one, engine)
     numbers = {int(name) for name in os.listdir(f"/proc/{supervisor(one)}/fd")}
@@ -132,7 +132,7 @@ def test_who_comes_when_no_descriptor_is_left_is_told_so(proxy, engine):
 
 
 @pytest.mark.plain_build
-def test_who_cannot_even_be_refused_waits_for_a_descriptor(proxy, engine):
+def test_a_client_that_cannot_even_be_refused_waits_for_a_descriptor(proxy, engine):
     one = proxy()
     held = let_in(one, engine)
     lower(one, 3)

@@ -41,7 +41,7 @@ def test_a_stop_while_starting_drains_a_stream_that_is_in_flight(world, engine):
 
 
 @pytest.mark.parametrize("reserve", ["0s", "100ms"])
-def test_streams_are_told_before_their_engine_ends_however_short_the_reserve(world, reserve):
+def test_streams_are_notified_before_their_engine_ends_however_short_the_reserve(world, reserve):
     engine, listen = free_port(), free_port()
     one = world(ingress={"listen": f"127.0.0.1:{listen}", "upstream": f"127.0.0.1:{engine}"},
                 shutdown={"grace_period": "6s", "cleanup_reserve": reserve})  # fmt: skip

@@ -149,7 +149,7 @@ def test_max_connections_is_one_limit_over_all_threads(proxy, engine):
         wait_until(lambda: metric(one, "lastcall_ingress_connections", side="client") == 4, "full")
 
 
-def test_what_all_threads_relayed_and_cut_is_in_the_report(proxy, engine):
+def test_requests_that_all_threads_relayed_and_cut_are_in_the_report(proxy, engine):
     # The engine has its TERM after 3.5 s, and 2.5 s to end.
     one = proxy(shutdown={"grace_period": "7s", "cleanup_reserve": "3500ms"})
     done = [stream(one, engine) for _ in range(7)]
@@ -166,11 +166,11 @@ def test_what_all_threads_relayed_and_cut_is_in_the_report(proxy, engine):
     assert one.process.wait(timeout=PATIENCE) == 0
     requests = one.report()["requests"]
     assert (requests["completed"], requests["migrated"]) == (7, 9)
-    told = [record for record in one.records() if record["msg"] == "request handed off"]
-    assert len(told) == len({record["id"] for record in told}) == 9
+    reported = [record for record in one.records() if record["msg"] == "request handed off"]
+    assert len(reported) == len({record["id"] for record in reported}) == 9
 
 
-def test_an_engine_that_dies_is_told_as_dead_by_every_thread(proxy, engine):
+def test_an_engine_that_dies_is_reported_as_dead_by_every_thread(proxy, engine):
     one = proxy(shutdown={"grace_period": "8s"})
     users = [stream(one, engine) for _ in range(6)]
     os.kill(one.status()["engine"]["pid"], signal.SIGKILL)

@@ -77,7 +77,7 @@ def secure(tmp_path, proxy):
     return Secure(str(tmp_path), proxy)
 
 
-def test_requests_and_streams_pass_and_the_engine_hears_of_https(secure, engine):
+def test_requests_and_streams_pass_and_the_engine_is_notified_of_https(secure, engine):
     secure.start()
     user = secure.client()
     assert user.socket.version() in ("TLSv1.2", "TLSv1.3")
@@ -241,21 +241,21 @@ def test_a_switched_volume_is_read_anew_and_old_connections_stay(secure, engine)
     before.until(b"hello")
 
 
-def test_a_pair_that_cannot_be_used_is_told_once_and_the_old_one_stays(secure):
+def test_a_pair_that_cannot_be_used_is_reported_once_and_the_old_one_stays(secure):
     one = secure.start()
     certificate, _ = secure.authority.sign("second")
     _, key = secure.authority.sign("third")
     switch((certificate, key), secure.directory, 2)
-    told = "the ingress keeps the certificate that it has"
+    expected = "the ingress keeps the certificate that it has"
 
-    def is_told():
+    def is_reported():
         assert secure.subject() == "first"
-        return told in one.log()
+        return expected in one.log()
 
-    wait_until(is_told, "the error")
+    wait_until(is_reported, "the error")
     switch(secure.authority.sign("fourth"), secure.directory, 3)
     wait_until(lambda: secure.subject() == "fourth", "the next good one")
-    assert one.log().count(told) == 1
+    assert one.log().count(expected) == 1
 
 
 def test_a_pair_that_cannot_be_used_at_the_start_ends_it(secure, world, engine):

@@ -47,7 +47,7 @@ def test_a_tunnel_on_a_pooled_connection_holds_nothing_of_what_went_through(prox
     assert anonymous(one.supervisor_pid()) < before + 20_000
 
 
-def test_what_a_client_says_before_the_switch_is_not_kept_until_it_speaks_again(proxy, engine):
+def test_bytes_sent_before_the_switch_are_not_kept_until_the_client_sends_more(proxy, engine):
     one = proxy()
     user = client(one)
     user.send(UPGRADE + b"EARLY")
@@ -163,7 +163,7 @@ def test_an_offer_of_http2_is_not_taken_and_the_request_is_as_any_other(proxy, e
     assert looking.until(b"hello").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-def test_last_words_are_not_lost_with_what_the_engine_has_said_and_nobody_reads(proxy, engine):
+def test_the_last_bytes_are_not_lost_when_what_the_engine_sent_is_unread(proxy, engine):
     """A connection that is closed while something in it is unread is reset, tcp(7)."""
     one = proxy()
     user, wire = tunnel(one, engine)

@@ -45,7 +45,7 @@ def test_a_request_waits_for_room_in_the_queue_of_a_unix_socket(full):
         user.until(b"hello")
 
 
-def test_who_finds_no_room_in_time_is_told_that_the_engine_is_not_there(full):
+def test_a_client_that_finds_no_room_in_time_is_refused_as_engine_unavailable(full):
     one, _ = full(connect="300ms")
     user = client(one)
     user.send(get())

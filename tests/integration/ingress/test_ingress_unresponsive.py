@@ -42,7 +42,7 @@ def is_ready(one):
     return one.get("/readyz")[0] == 200
 
 
-def test_new_requests_are_refused_and_those_that_run_are_served_when_it_is_heard(served):
+def test_new_requests_are_refused_and_those_that_run_are_served_when_it_answers(served):
     one = served
     wait_until(lambda: is_ready(one), "ready")
     assert ask(one)[0] == 200

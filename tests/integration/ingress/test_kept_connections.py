@@ -102,7 +102,7 @@ def test_a_rolling_restart_loses_no_request_on_a_kept_connection(world, service)
     assert all(user.served for user in everybody)
 
 
-def test_who_connects_while_the_listener_closes_is_answered(proxy, engine):
+def test_a_client_that_connects_while_the_listener_closes_is_answered(proxy, engine):
     """What waits in the kernel's queue when phase 2 ends is not reset."""
     one = proxy()
     user, wire = stream(one, engine)

@@ -70,7 +70,7 @@ def test_every_alert_has_fired_in_a_real_run():
     }
 
 
-def test_every_alert_says_what_it_is_and_what_to_do():
+def test_every_alert_explains_itself_and_what_to_do():
     page = (ROOT / "docs/alerts.md").read_text()
     for rule in rules():
         assert {"summary", "description", "runbook"} == rule["annotations"].keys()

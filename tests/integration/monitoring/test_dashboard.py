@@ -124,7 +124,7 @@ def test_no_query_names_a_family_that_is_not_there():
     assert names and all(f'"{name}"' in table for name in names)
 
 
-def test_every_panel_says_what_it_shows():
+def test_every_panel_explains_what_it_shows():
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(ids) == len(set(ids))
     for panel in PANELS:

@@ -148,7 +148,7 @@ def test_a_webhook_that_nobody_scrapes_raises_one(tmp_path):
     assert firing(tmp_path, other) == ["LastcallWebhookDown"]
 
 
-def test_the_rules_are_well_formed_and_each_is_told_of():
+def test_the_rules_are_well_formed_and_each_is_documented():
     command = ["promtool", "check", "rules", str(ALERTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert f"{len(rules())} rules found" in done.stdout

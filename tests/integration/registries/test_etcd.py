@@ -70,12 +70,12 @@ def test_the_key_is_gone_before_the_drain_ends_and_before_any_signal_reaches_the
     world, etcd
 ):
     one = etcd_world(world, etcd)
-    told = one.path("told")
+    ended_at = one.path("ended")
     # Its trap prints when a signal arrived; CLOCK_MONOTONIC is the watcher's clock too.
     engine = (
         "import signal, sys, time\n"
         "def stop(*_):\n"
-        f"    open({told!r}, 'w').write(str(time.monotonic())); sys.exit(0)\n"
+        f"    open({ended_at!r}, 'w').write(str(time.monotonic())); sys.exit(0)\n"
         "signal.signal(signal.SIGTERM, stop)\n"
         "while True: signal.pause()\n"
     )
@@ -89,11 +89,11 @@ def test_the_key_is_gone_before_the_drain_ends_and_before_any_signal_reaches_the
     _, key, gone_at = watcher.wait_for("DELETE")
     assert key.startswith("v1/instances/")
     peer.expect("phase", phase="draining")
-    assert not os.path.exists(told)
+    assert not os.path.exists(ended_at)
     peer.ask("request.end", id="r1", outcome="completed")
     assert process.wait(timeout=PATIENCE) == 0
     watcher.close()
-    with open(told) as file:
+    with open(ended_at) as file:
         assert gone_at < float(file.read())
 
 

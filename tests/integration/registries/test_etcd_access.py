@@ -90,7 +90,7 @@ def test_a_user_with_a_password_file_and_a_token_that_was_ended(world, etcds, tm
     assert root.keys() == {}
 
 
-def test_a_wrong_password_is_said_without_showing_it_anywhere(world, etcd):
+def test_a_wrong_password_is_reported_without_showing_it_anywhere(world, etcd):
     guard(etcd)
     one = etcd_world(world, etcd, etcd={"username": "worker"})
     one.run(*SLEEPER, LASTCALL_ETCD_PASSWORD="wrong-horse-1234")

@@ -115,7 +115,7 @@ def test_a_key_that_somebody_took_away_is_entered_again(world, etcd, how):
     assert etcd.keys() == {}
 
 
-def test_an_outage_longer_than_the_lease_is_said_and_then_over(world, etcd):
+def test_an_outage_longer_than_the_lease_is_reported_and_then_over(world, etcd):
     one = etcd_world(world, etcd, etcd={"lease_ttl": "2s"})
     keys = registered(one, etcd)
     etcd.signal(signal.SIGSTOP)

@@ -80,7 +80,7 @@ def test_body_headers_token_and_another_url_to_leave_by(world, services, tmp_pat
     assert "-token" not in one.log()
 
 
-def test_what_is_not_2xx_is_tried_again(world, services):
+def test_calls_not_answered_with_2xx_are_tried_again(world, services):
     service = services()
     service.statuses = [500, 302]
     one = start(world, {"url": service.url})
@@ -90,7 +90,7 @@ def test_what_is_not_2xx_is_tried_again(world, services):
     assert stop(one) == [{"name": "http", "state": "confirmed"}]
 
 
-def test_a_query_is_said_nowhere_and_the_probe_port_names_no_service(world, services):
+def test_a_query_is_shown_nowhere_and_the_probe_port_names_no_service(world, services):
     service = services()
     service.statuses = [503] * 99
     one = start(world, {"url": service.url + "/workers?key=hush"},
@@ -137,7 +137,7 @@ def test_a_slow_service_is_asked_once_and_not_waited_for_where_no_time_is_given(
 
 
 @pytest.mark.parametrize("ends_by", ["signal", "engine"])
-def test_what_did_not_confirm_gets_a_last_try_in_phase_3(world, services, ends_by):
+def test_a_registry_that_did_not_confirm_gets_a_last_try_in_phase_3(world, services, ends_by):
     service = services()
     one = start(
         world, {"url": service.url},
@@ -154,9 +154,7 @@ def test_what_did_not_confirm_gets_a_last_try_in_phase_3(world, services, ends_b
     assert len(service.requests) == 3
 
 
-def test_a_service_that_is_slower_than_2_s_is_waited_for_as_long_as_its_timeout_says(
-    world, services
-):
+def test_a_service_slower_than_2_s_is_waited_for_until_its_timeout(world, services):
     service = services()
     service.hang.clear()
     one = start(world, {"url": service.url, "timeout": "1m"})

@@ -58,7 +58,7 @@ def test_slices_that_are_too_long_for_a_page_are_asked_for_in_smaller_ones(world
     assert "limit=6" in lists(cluster)[-1]
 
 
-def test_an_answer_that_is_too_long_is_told_and_not_asked_for_in_a_hurry(world, clusters):
+def test_an_answer_that_is_too_long_is_reported_and_not_asked_for_in_a_hurry(world, clusters):
     cluster = clusters(pages=False)
     for number in range(150):
         cluster.api.put_slice(large_slice(f"a{number}"))

@@ -105,7 +105,7 @@ def test_the_readiness_gate_and_the_label_follow_the_registration(world, cluster
     assert cluster.api.condition(GATE)["status"] == "False"
 
 
-def test_the_gate_waits_for_every_other_registry_where_it_is_told_to(world, clusters, tmp_path):
+def test_the_gate_waits_for_every_other_registry_where_configured(world, clusters, tmp_path):
     cluster = clusters()
     folder = tmp_path / "instances"
     folder.write_text("in the way")
@@ -156,7 +156,7 @@ def test_a_cost_that_nobody_knows_is_not_written_nor_without_being_asked_for(wor
         assert cost(cluster) is None
 
 
-def test_a_cost_that_cannot_be_written_is_told_once(world, clusters):
+def test_a_cost_that_cannot_be_written_is_reported_once(world, clusters):
     cluster = clusters()
     cluster.api.refusal = 'pods "qwen-0" is forbidden'
     one = cluster.start(world, {"deletion_cost": "1s"})
@@ -244,7 +244,7 @@ def test_an_engine_that_serves_without_a_shim_is_an_event_of_its_pod(world, clus
 
 
 @pytest.mark.parametrize("deleted", [True, False])
-def test_a_pod_that_is_being_deleted_stays_ready_for_those_who_come_late(world, clusters, deleted):
+def test_a_pod_that_is_being_deleted_stays_ready_for_late_clients(world, clusters, deleted):
     cluster = clusters()
     cluster.api.put_slice(slice_of("a", ready=True))
     one = cluster.start(world)
@@ -275,7 +275,7 @@ def test_a_grace_that_is_shorter_than_the_configured_one_bounds_the_stop(world, 
     assert one.process.wait(timeout=2 * PATIENCE) == 0
 
 
-def test_an_api_server_that_is_not_trusted_is_told_nothing(world, clusters, tmp_path):
+def test_an_api_server_that_is_not_trusted_receives_nothing(world, clusters, tmp_path):
     cluster = clusters()
     (tmp_path / "other").mkdir()
     cluster.registry["ca_file"] = Authority(tmp_path / "other").certificate

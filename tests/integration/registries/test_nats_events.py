@@ -44,7 +44,7 @@ def stop(one):
     return one.report()
 
 
-def test_a_stop_is_told_phase_by_phase_and_the_disconnect_is_in_the_report(world, natses):
+def test_a_stop_is_published_by_phase_and_the_disconnect_is_in_the_report(world, natses):
     server = natses()
     subscriber = natses.subscribe(server)
     identity = {"namespace": "ns", "component": "c", "model": "m"}
@@ -70,7 +70,7 @@ def test_a_stop_is_told_phase_by_phase_and_the_disconnect_is_in_the_report(world
     assert one.report()["cleanup"]["events"]["outcome"] == "completed"
 
 
-def test_a_server_that_comes_later_hears_the_next_event(world, natses):
+def test_a_server_that_comes_later_receives_the_next_event(world, natses):
     server = natses()
     server.kill()
     one = start(world, server.url)
@@ -82,10 +82,10 @@ def test_a_server_that_comes_later_hears_the_next_event(world, natses):
     wait_until(lambda: _drains_and_resumes(one, operator, subscriber), "an event after a while")
 
     # What waited is sent when the connection stands; with the first event after that it is logged.
-    def is_told():
+    def is_logged():
         return _drains_and_resumes(one, operator, subscriber) and "are published" in one.log()
 
-    wait_until(is_told, "the log tells that events are published")
+    wait_until(is_logged, "the log reports that events are published")
 
 
 def _drains_and_resumes(one, operator, subscriber):
@@ -129,7 +129,7 @@ def guarded_by(password):
     return f'authorization {{ user: worker, password: "{password}" }}\n'
 
 
-def hears_an_event(one, operator, subscriber):
+def receives_an_event(one, operator, subscriber):
     before = len(subscriber.messages)
     operator.ask("drain")
     one.wait_for_phase("drained")
@@ -170,12 +170,12 @@ def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
         secret.write_text(password + "\n")
         subscriber = natses.subscribe(server, **{"user": "worker", "pass": password})
         wait_until(
-            lambda heard=subscriber: hears_an_event(one, operator, heard), "an event", pause=0.5
+            lambda s=subscriber: receives_an_event(one, operator, s), "an event", pause=0.5
         )
 
 
 @pytest.mark.parametrize("wrong", ["authority", "host", "plain"])
-def test_a_server_that_is_not_trusted_is_told_nothing(world, natses, tmp_path, wrong):
+def test_a_server_that_is_not_trusted_receives_nothing(world, natses, tmp_path, wrong):
     authority = Authority(tmp_path)
     subject = "DNS:elsewhere.example" if wrong == "host" else "IP:127.0.0.1"
     certificate, key = authority.sign("server", subject)
@@ -223,13 +223,13 @@ def test_a_file_that_cannot_be_used_is_named_with_the_cause(world, natses, tmp_p
     subscriber = natses.subscribe(server)
     one = start(world, server.url, {name: paths.get(file, file) for name, file in files.items()})
     one.wait_for_log("events cannot be published")
-    told = next(record["error"] for record in one.records()
+    logged = next(record["error"] for record in one.records()
                 if record["msg"] == "events cannot be published")
-    assert told.endswith(said.format(**paths)), told
-    assert told.startswith(server.url + ": ")
+    assert logged.endswith(said.format(**paths)), logged
+    assert logged.startswith(server.url + ": ")
     item = stop(one)["cleanup"]["events"]
     assert item["outcome"] in ("failed", "timed_out")  # a busy machine may lack time to try again
-    assert told.endswith(item.get("detail", "").removeprefix("[...] "))
+    assert logged.endswith(item.get("detail", "").removeprefix("[...] "))
     assert subscriber.messages == []
 
 
@@ -240,7 +240,7 @@ def engine():
 
 
 @pytest.mark.parametrize("end", ["grace", "engine"])
-def test_requests_that_are_cut_are_told_with_what_it_takes_to_go_on(world, natses, engine, end):
+def test_requests_that_are_cut_are_published_with_all_to_go_on(world, natses, engine, end):
     server = natses()
     subscriber = natses.subscribe(server)
     config = {
@@ -262,17 +262,17 @@ def test_requests_that_are_cut_are_told_with_what_it_takes_to_go_on(world, natse
         one.process.send_signal(signal.SIGTERM)
     else:
         os.kill(one.status()["engine"]["pid"], signal.SIGKILL)
-    told = subscriber.wait_for("migrated")
-    assert told["reason"] == ("grace_timeout" if end == "grace" else "engine_dead")
-    assert told["request"] == {
+    event = subscriber.wait_for("migrated")
+    assert event["reason"] == ("grace_timeout" if end == "grace" else "engine_dead")
+    assert event["request"] == {
         "id": "r1", "endpoint": "chat_completions", "model": "x",
         "events_sent": 1, "bytes_sent": 9,
     }  # fmt: skip
-    assert told["endpoint"] == "generate", "of the instance"
+    assert event["endpoint"] == "generate", "of the instance"
     assert one.process.wait(timeout=PATIENCE) == (0 if end == "grace" else 1)
 
 
-def test_being_busy_is_told_when_admission_begins_to_refuse(world, natses):
+def test_being_busy_is_published_when_admission_begins_to_refuse(world, natses):
     server = natses()
     subscriber = natses.subscribe(server)
     one = start(world, server.url,

@@ -28,7 +28,7 @@ def serve(user, engines):
 
 
 @pytest.mark.parametrize("affinity", ["prefix", "header"])
-def test_what_belongs_together_goes_to_one_worker(router, engines, affinity):
+def test_requests_that_belong_together_go_to_one_worker(router, engines, affinity):
     one = router(
         *(each.address for each in engines),
         choosing={"affinity": affinity, "affinity_header": "X-Session"},

@@ -34,7 +34,7 @@ def options(*words):
     return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text.split("Options:", 1)[1]))
 
 
-def test_bash_completes_what_help_tells(tmp_path):
+def test_bash_completes_what_help_lists(tmp_path):
     assert completed("") == options() | {"check"}
     assert completed("check", "") == options("check")
     assert completed("--co") == {"--config"}

@@ -51,7 +51,7 @@ def test_a_seam_is_seen():
         assert not client_with(whole, **wrong).verdict()[0]
 
 
-def test_what_is_not_shown_is_not_claimed(capsys):
+def test_the_demo_claims_no_more_than_it_shows(capsys):
     whole = client_with(words(0, migration.WORDS))
     assert migration.conclude([whole], [0, 1], {"eof": 1}) == 0
     assert migration.conclude([whole], [0, 0], {"eof": 1}) == 1

@@ -54,7 +54,7 @@ def test_new_requests_are_served_until_nobody_is_accepted(router, engines):
     user.until(b"hello")
 
 
-def test_what_is_longer_than_the_grace_is_cut_with_a_word(router, engines):
+def test_a_stream_longer_than_the_grace_is_cut_with_an_error(router, engines):
     one = router(engines[0].address, shutdown={"late_accept": "0ms", "grace_period": "300ms"})
     user, wire = begin(one, engines[0])
     one.process.send_signal(signal.SIGTERM)

@@ -95,7 +95,7 @@ def test_a_component_may_be_chosen(router, engines, etcd, gateway):
     asks(one, engines[1])
 
 
-def test_a_worker_with_a_path_is_told_and_skipped(router, engines, etcd, gateway):
+def test_a_worker_with_a_path_is_reported_and_skipped(router, engines, etcd, gateway):
     gateway.put(key(1), value(engines[0].address))
     gateway.put(key(2), value(engines[1].address + "/prefix"))
     one = router(source(etcd))
@@ -194,7 +194,7 @@ class _Meddling(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_what_was_compacted_is_listed_again(router, engines, etcd, gateway):
+def test_workers_are_listed_again_after_a_compaction(router, engines, etcd, gateway):
     revision = gateway.put(key(1), value(engines[0].address))["header"]["revision"]
     gateway.ask("kv/compaction", revision=revision, physical=True)
     meddler = Meddler(etcd.port)

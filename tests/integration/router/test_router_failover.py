@@ -187,7 +187,7 @@ KEPT = "/v1/responses"
     ids=["media_draining", "media_begun", "media_503", "media_500", "media_broken", "kept_draining",
          "kept_broken"],
 )  # fmt: skip
-def test_what_may_have_an_effect_is_not_sent_twice(router, engines, path, how, is_repeated):
+def test_requests_with_an_effect_are_not_sent_twice(router, engines, path, how, is_repeated):
     one = router(*(each.address for each in engines))
     user = one.client()
     body = b'{"model":"m","input":"x"}'

@@ -165,7 +165,7 @@ def dies(leg):
 
 
 @pytest.mark.parametrize("then", [of_another_model, slowly, with_hints])
-def test_what_another_worker_says_of_itself_never_shows(router, workers, then):
+def test_details_of_another_worker_never_show(router, workers, then):
     fleet = workers(begins(2), then)
     answer = Answer(behind(router, fleet).port).ended()
     assert answer.is_whole()
@@ -195,7 +195,7 @@ def test_an_answer_that_starts_over_never_reaches_the_client(router, workers):
     assert answer.text_before_error().rstrip() == text(2).rstrip()
 
 
-def test_both_workers_die_and_the_client_is_told(router, workers):
+def test_both_workers_die_and_the_client_receives_the_error(router, workers):
     fleet = workers(begins(1), dies)
     answer = Answer(behind(router, fleet).port).ended()
     assert answer.error()["reason"] == "engine_died_twice"

@@ -15,7 +15,7 @@ from serve_peer import wait_until
 @pytest.mark.parametrize(
     "path", ["/metrics", "/health", "/sleep", "/flush_cache", "/v1/files", "/lastcall/calls", "/"]
 )
-def test_what_operates_an_engine_is_not_there(router, engines, path):
+def test_paths_that_operate_an_engine_are_not_there(router, engines, path):
     one = router(engines[0].address)
     for method in ("GET", "POST"):
         status, _, body = one.ask(method, path, {} if method == "POST" else None)
@@ -50,7 +50,7 @@ def test_a_request_goes_to_a_worker_of_its_model(router, engines, model):
     assert not engines["ba".index(model)].has_arrived()
 
 
-def test_a_worker_is_told_the_id_and_the_parent_and_the_length(router, engines):
+def test_a_worker_receives_the_id_and_the_parent_and_the_length(router, engines):
     one = router(engines[0].address)
     user = one.client()
     user.send(
@@ -174,7 +174,7 @@ def test_an_earlier_response_is_known_to_one_worker_alone(router, engines):
     assert (status, json.loads(answer)["error"]["param"]) == (400, "previous_response_id")
 
 
-def test_probes_say_whether_there_are_workers(router, tmp_path):
+def test_probes_report_whether_there_are_workers(router, tmp_path):
     one = router({"file": {"directory": str(tmp_path / "none")}})
     assert one.operator("/livez")[0] == 200
     assert one.operator("/readyz") == (503, "no worker is known\n")
@@ -183,7 +183,7 @@ def test_probes_say_whether_there_are_workers(router, tmp_path):
     assert headers["Retry-After"] == "1"
 
 
-def test_every_problem_of_a_configuration_is_told_at_once(tmp_path):
+def test_every_problem_of_a_configuration_is_reported_at_once(tmp_path):
     path = tmp_path / "router.yaml"
     path.write_text("lisen: 127.0.0.1:1\nworkers: []\nchoosing: {attempts: 0}\n")
     done = command("check", "--config", str(path))

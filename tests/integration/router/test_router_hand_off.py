@@ -132,7 +132,7 @@ def warmed(wire, other, warming):
     return other.request()
 
 
-def test_what_the_old_leg_says_is_let_through_where_the_new_one_fails(hinted):
+def test_output_of_the_old_leg_is_let_through_where_the_new_one_fails(hinted):
     one, user, wire, other, warming = hinted
     wire.send(chunk(piece(1)))
     user.until(b"t1")
@@ -146,7 +146,7 @@ def test_what_the_old_leg_says_is_let_through_where_the_new_one_fails(hinted):
     assert one.metric("lastcall_router_migrations_total") == 0
 
 
-def test_what_the_old_leg_says_behind_the_cut_is_dropped(hinted):
+def test_output_of_the_old_leg_behind_the_cut_is_dropped(hinted):
     one, user, wire, other, warming = hinted
     following, _ = warmed(wire, other, warming)
     wire.send(chunk(piece(1).replace(b"t1", b"never seen")))
@@ -238,7 +238,7 @@ def test_a_stream_that_turns_out_not_to_fit_is_moved_late(router, engines):
 
 
 @pytest.mark.parametrize("hinted", [4000], indirect=True)
-def test_what_is_held_is_let_through_when_the_worker_has_no_more_time(hinted):
+def test_held_output_is_let_through_when_the_worker_has_no_more_time(hinted):
     one, user, wire, other, warming = hinted
     following, _ = warmed(wire, other, warming)  # and it never sends a word
     wire.send(chunk(piece(1, made=2)))
@@ -267,7 +267,7 @@ def test_a_cache_that_is_not_warm_in_time_is_not_waited_for(hinted):
 
 
 @pytest.mark.parametrize("deadline_ms", [0, 2**64 - 1])
-def test_any_time_is_taken_as_it_is_told(router, engines, deadline_ms):
+def test_any_time_is_taken_as_it_is_given(router, engines, deadline_ms):
     one = router(*(each.address for each in engines))
     user, wire, other = asked(one, engines, limited(3))
     wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(deadline_ms)) + chunk(piece(1, made=2)))
@@ -357,7 +357,7 @@ def test_hand_offs_are_paced_the_smallest_first(alone):
     assert b"X-Request-Id: small-w\r\n" in coming.request()[1]
 
 
-def test_what_is_asked_about_an_answer_is_asked_of_who_goes_on_with_it(router):
+def test_questions_about_an_answer_go_to_the_worker_that_goes_on_with_it(router):
     fleet = [RawEngine() for _ in range(4)]
     ids = b'"token_ids":[10,11],'
     told = piece(0).replace(b'"index":0,', b'"index":0,' + ids)

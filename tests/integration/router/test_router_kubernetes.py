@@ -57,7 +57,7 @@ def test_a_port_may_be_a_number(router, engines, cluster):
     asks(one, engines[0])
 
 
-def test_a_watch_goes_on_where_a_bookmark_says(router, engines, cluster):
+def test_a_watch_goes_on_from_a_bookmark(router, engines, cluster):
     one = router(source(cluster, port="http"))
     wait_until(cluster.watched, "it is watched")
     cluster.api.bookmark()

@@ -54,7 +54,7 @@ def test_an_answer_that_kills_its_engine_on_the_way_ends_behind_the_second(route
         left(fleet, 2)
 
 
-def test_what_runs_beside_a_killer_is_answered(router):
+def test_requests_beside_a_killer_are_answered(router):
     with sims(3, "--dies-of", POISON, "--prefill", "0.3") as fleet:
         one = router(of(fleet), log={"level": "debug"})
         others = [User(one.port, f"user {number}", tokens=5) for number in range(12)]

@@ -93,7 +93,7 @@ def reload_with(one, *addresses):
     assert one.counts("lastcall_router_workers", len(addresses))
 
 
-def test_answers_that_come_whole_leave_an_engine_that_tells_its_load_no_more(router, sims):
+def test_answers_that_come_whole_leave_an_engine_that_stops_reporting_its_load(router, sims):
     first, second = (f"127.0.0.1:{port}" for port, _ in sims)
     one = router(static(first, model="sim"), migration={"stall": "1s"},
                  load={"interval": "50ms", "max_age": "1s"})  # fmt: skip
@@ -143,7 +143,7 @@ class Blocking:
         self.server.server_close()
 
 
-def test_a_server_that_tells_nothing_while_it_works_keeps_its_answer(router):
+def test_a_server_that_reports_nothing_while_it_works_keeps_its_answer(router):
     with contextlib.ExitStack() as opened:
         fleet = [opened.enter_context(contextlib.closing(Blocking(3))) for _ in range(2)]
         one = router(*(each.address for each in fleet), migration={"stall": "200ms"},
@@ -170,7 +170,7 @@ def test_usage_is_that_of_one_request(router, sims):
      ({"headers": {"X-Lastcall-Migration": "never"}}, "forbidden")],
     ids=["n", "guided", "forbidden"],
 )  # fmt: skip
-def test_what_cannot_be_continued_ends_with_the_reason(router, sims, asked, word):
+def test_answers_that_cannot_be_continued_end_with_the_reason(router, sims, asked, word):
     one = router(static(f"127.0.0.1:{sims[0][0]}", model="sim"))
     reader = User(one.port, **asked)
     begun([reader])
@@ -353,7 +353,7 @@ def merged(router, engines):
     return user, other, question
 
 
-def test_ids_that_were_told_together_are_proven_by_their_text(merged):
+def test_ids_that_were_sent_together_are_proven_by_their_text(merged):
     user, _, question = merged
     answer = b'{"prompt":"bc"}'
     question.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))

@@ -111,7 +111,7 @@ def test_an_answer_passes_over_a_worker_that_cannot_take_it_up(router, engine):
     assert not any("continue_final_message" in body for body in silent.bodies)
 
 
-def test_where_nobody_can_take_it_up_the_client_is_told_at_once(router, engine, tmp_path):
+def test_where_no_worker_can_go_on_the_client_receives_the_error_at_once(router, engine, tmp_path):
     def write(name, worker):
         text = json.dumps({"advertise": f"http://{worker.address}", "model": "m"})
         (tmp_path / name).write_text(text)

@@ -145,7 +145,7 @@ def test_only_where_every_worker_is_busy_is_a_request_refused(fleet):
     one.counts(REJECTIONS, 1)
 
 
-def test_load_is_told_by_worker_and_rank_while_the_worker_is_there(fleet):
+def test_load_is_shown_by_worker_and_rank_while_the_worker_is_there(fleet):
     one, engines, tellers = fleet()
     tellers[0].tell({0: (30, 120, 7), 3: (60, 120, 0)})
     worker = engines[0].address
@@ -161,7 +161,7 @@ def test_load_is_told_by_worker_and_rank_while_the_worker_is_there(fleet):
     assert f'worker_id="{worker}"' not in one.operator("/metrics")[1]
 
 
-def test_what_a_worker_said_long_ago_does_not_hold(fleet):
+def test_a_report_of_a_worker_from_long_ago_does_not_hold(fleet):
     one, engines, tellers = fleet(rejection=FULL, load={"max_age": "300ms"})
     for each in tellers:
         each.tell({0: (90, 100, 0)})

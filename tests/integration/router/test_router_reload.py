@@ -29,7 +29,7 @@ def test_workers_change_while_it_runs(router, engines):
     assert one.stop() == 0
 
 
-def test_what_may_not_change_live_is_refused_by_name(router, engines):
+def test_keys_that_may_not_change_live_are_refused_by_name(router, engines):
     one = router(engines[0].address)
     reload(one, log={"level": "debug"}, limits={"max_body_size": 2048})
     wait_until(lambda: "configuration reloaded" in one.log(), "it was read")

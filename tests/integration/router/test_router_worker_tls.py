@@ -88,7 +88,7 @@ def test_a_worker_is_asked_what_it_can_over_tls(router, authority, engine):
     wait_until(lambda: line in one.operator("/readyz?verbose")[1], "it is known")
 
 
-def test_a_worker_of_another_authority_gets_nothing_and_the_cause_is_told(
+def test_a_worker_of_another_authority_gets_nothing_and_the_cause_is_logged(
     router, authority, engine, tmp_path
 ):
     (tmp_path / "other").mkdir()
@@ -131,7 +131,7 @@ def test_a_worker_that_asks_for_a_certificate_gets_it(router, authority, engine)
     assert user(router(at(worker), worker_tls=files)).is_whole()
 
 
-def test_without_a_certificate_such_a_worker_is_given_up_and_that_is_told(
+def test_without_a_certificate_such_a_worker_is_given_up_and_that_is_logged(
     router, authority, engine
 ):
     worker = engine(asks_for_certificates(authority))
@@ -140,7 +140,7 @@ def test_without_a_certificate_such_a_worker_is_given_up_and_that_is_told(
     assert "certificate required" in one.log()
 
 
-def test_a_worker_without_tls_behind_https_is_told(router, authority, engine):
+def test_a_worker_without_tls_behind_https_is_reported(router, authority, engine):
     worker = engine(None)
     one = router(at(worker), worker_tls={"ca_file": authority.certificate})
     assert one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x"})[0] == 503

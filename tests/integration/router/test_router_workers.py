@@ -41,7 +41,7 @@ def test_workers_follow_their_files(router, engines, tmp_path):
     assert not engines[0].has_arrived()
 
 
-def test_what_runs_on_a_worker_that_leaves_goes_on(router, engines, tmp_path):
+def test_requests_on_a_worker_that_leaves_go_on(router, engines, tmp_path):
     write(tmp_path, "1a.json", engines[0])
     one = router({"file": {"directory": str(tmp_path)}})
     user = one.client()
@@ -56,7 +56,7 @@ def test_what_runs_on_a_worker_that_leaves_goes_on(router, engines, tmp_path):
     assert wire.ended()  # not kept for a next request
 
 
-def test_a_file_that_names_no_worker_is_told_and_skipped(router, engines, tmp_path):
+def test_a_file_that_names_no_worker_is_reported_and_skipped(router, engines, tmp_path):
     write(tmp_path, "1a.json", engines[0])
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "worse.json").write_text('{"advertise": "nats://h:1"}')
@@ -118,7 +118,7 @@ def test_a_directory_in_place_of_another_is_followed(router, engines, tmp_path):
     wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
 
 
-def test_a_model_whose_last_worker_left_is_told_to_come_again(router, engines, tmp_path):
+def test_a_model_whose_last_worker_left_asks_clients_to_come_again(router, engines, tmp_path):
     write(tmp_path, "1a.json", engines[0])
     write(tmp_path, "2b.json", engines[1], model="n")
     one = router({"file": {"directory": str(tmp_path)}})

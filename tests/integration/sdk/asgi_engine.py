@@ -106,7 +106,7 @@ async def fail(request: Request):
 
 
 @app.get("/seen")
-def tell():
+def report_seen():
     return seen
 
 

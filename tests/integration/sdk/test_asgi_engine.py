@@ -124,9 +124,9 @@ def cored(world):
 def test_an_error_of_an_engine_that_lives_is_let_go_by_its_checks(cored, stream):
     call = Call(cored.engine_port, "r", path="/fail", stream=stream, dead=False)
     answer = call.answer()
-    told = answer.read()
-    assert b"the core says nothing" in told and b"engine_dead" not in told
-    assert told.endswith(b"data: [DONE]\n\n") if stream else answer.status == 500
+    shown = answer.read()
+    assert b"the core says nothing" in shown and b"engine_dead" not in shown
+    assert shown.endswith(b"data: [DONE]\n\n") if stream else answer.status == 500
     settled(cored, error=1)
 
 
@@ -134,13 +134,13 @@ def test_an_error_of_an_engine_that_lives_is_let_go_by_its_checks(cored, stream)
 def test_an_error_of_an_engine_that_its_check_finds_dead_is_its_death(cored, stream):
     call = Call(cored.engine_port, "r", path="/fail", stream=stream, dead=True)
     if stream:
-        told, broken = call.first_token().rest()
+        shown, broken = call.first_token().rest()
         assert broken
     else:
         answer = call.answer()
-        told = answer.read()
+        shown = answer.read()
         assert answer.status == 503 and answer.getheader("Retry-After")
-    assert b'"engine_dead"' in told and b"core says" not in told and b"[DONE]" not in told
+    assert b'"engine_dead"' in shown and b"core says" not in shown and b"[DONE]" not in shown
     assert cored.process.wait(timeout=PATIENCE) == 1
     assert cored.report()["requests"]["engine_dead"] == 1
 
@@ -169,7 +169,7 @@ def test_a_stop_hands_off_what_it_may_waits_for_the_rest_and_refuses_what_is_new
     assert report["requests"]["completed"] == report["requests"]["migrated"] == 1
 
 
-def test_a_supervisor_that_was_killed_is_told_again_and_can_cancel(world):
+def test_a_restarted_supervisor_receives_the_requests_again_and_can_cancel(world):
     one = world()
     start(one)
     stream = Call(one.engine_port, "s", tokens=100_000).first_token()

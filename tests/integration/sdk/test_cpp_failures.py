@@ -63,9 +63,9 @@ def program(prefix, tmp_path_factory):
     ("throw", "uncaught std::runtime_error", "no blocks left"),
     ("lose a worker", "worker 3 died", "was ended by SIGKILL"),
 ])  # fmt: skip
-def test_a_failure_is_told_with_its_detail_and_ends_the_engine(world, program, how, reason, detail):
+def test_a_failure_is_reported_in_detail_and_ends_the_engine(world, program, how, reason, detail):
     one = world()
     process = one.run(program, how)
     assert process.wait(PATIENCE) == 1
-    told = [line for line in one.log().splitlines() if '"level":"CRITICAL"' in line]
-    assert reason in told[0] and any(detail in line for line in told), told
+    reported = [line for line in one.log().splitlines() if '"level":"CRITICAL"' in line]
+    assert reason in reported[0] and any(detail in line for line in reported), reported

@@ -115,7 +115,7 @@ def test_a_configuration_of_the_readme_gives_no_warning(tmp_path, number):
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
-def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
+def test_the_steps_of_the_readme_alone_get_an_engine_supervised(world):
     pytest.importorskip("uvicorn")
     pytest.importorskip("fastapi")
     reader = Reader(world(), "sdk/python/README.md")
@@ -124,7 +124,7 @@ def test_who_only_reads_the_readme_gets_an_engine_supervised(world):
     assert b'"retryable":true' in rest
 
 
-def test_who_only_reads_the_readme_gets_an_engine_in_cpp_supervised(world, tmp_path, monkeypatch):
+def test_the_steps_of_the_readme_alone_get_a_cpp_engine_supervised(world, tmp_path, monkeypatch):
     """The commands that build are the reader's too; only the first, which builds all, is done."""
     prefix, built = str(tmp_path / "prefix"), str(tmp_path / "built")
     call = [["cmake", "--install", os.path.join(BUILD, "sdk/cpp"), "--prefix", prefix]]

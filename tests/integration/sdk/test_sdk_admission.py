@@ -31,7 +31,7 @@ def test_the_more_urgent_of_two_waiters_goes_first(world):
     assert order == ["urgent", "background"]
 
 
-def test_what_an_admitted_request_begins_counts_with_it_and_waits_for_no_place(world):
+def test_parts_of_an_admitted_request_count_with_it_and_wait_for_no_place(world):
     one = world(admission={"engine_request_limit": 1, "queue_limit": 1})
     one.process = one.run(*SLEEPER)
     one.wait_for_log('"phase begun","phase":"serving"')

@@ -5,7 +5,7 @@ usage: held_engine.py DIRECTORY [request] [term]
 request   one request is in flight until DIRECTORY/finish exists
 term      TERM is obeyed only once DIRECTORY/go exists
 Registered by itself, it confirms that it has left once DIRECTORY/left exists. `up`, `asked` and
-`told` are written when it runs, is asked to deregister, and is asked to end.
+`ended` are written when it runs, is asked to deregister, and is asked to end.
 """
 
 import os
@@ -33,7 +33,7 @@ def mark(name):
 
 
 def terminated(_number, _frame):
-    mark("told")
+    mark("ended")
     if "term" in sys.argv[2:]:
         wait_until("go")
     os._exit(0)

@@ -84,7 +84,7 @@ class Held:
         if self.phase.is_in_stop:
             self.term()
         one.wait_for_phase(self.phase.name)
-        for name in {"deregistering": ["asked"], "cleaning_up": ["told"]}.get(self.phase.name, []):
+        for name in {"deregistering": ["asked"], "cleaning_up": ["ended"]}.get(self.phase.name, []):
             wait_until(lambda: os.path.exists(one.path(name)), name)
         if self.phase.goes_on_with == ("finish",):
             wait_until(lambda: self.status()["in_flight"]["requests"] == 1, "the request")

@@ -44,7 +44,7 @@ def test_limits_and_thresholds_change_at_once_and_the_rest_stays(world):
     assert admission(one)["queue_timeout_ms"] == 30_000
 
 
-def test_people_see_who_waits_and_that_the_engine_is_busy(world):
+def test_people_see_which_requests_wait_and_that_the_engine_is_busy(world):
     one = serving(world, **limited(1, 4))
     peer = one.peer()
     peer.ask("request.begin", id="a", admit=True)
@@ -76,7 +76,7 @@ def admission_rows(one):
         ("--active-prefill-tokens-threshold", ""),
     ],
 )
-def test_a_bad_value_is_told_and_nothing_is_changed(world, flag, value):
+def test_a_bad_value_is_reported_and_nothing_is_changed(world, flag, value):
     one = serving(world, **limited(3, 4))
     before = admission(one)
     done = command(one, "--queue-limit=9" if flag != "--queue-limit" else "-otext",

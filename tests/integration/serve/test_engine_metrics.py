@@ -118,7 +118,7 @@ def test_openmetrics_has_one_end(scraped, exporter):
         (200, TEXT, "<html>", "no Prometheus text"),
     ],
 )
-def test_what_cannot_be_merged_leaves_ours(scraped, exporter, status, kind, body, said):
+def test_metrics_that_cannot_be_merged_leave_ours(scraped, exporter, status, kind, body, said):
     one = scraped(merge_engine_metrics=True)
     exporter.status, exporter.type, exporter.body = status, kind, body
     answered, _, text = scrape(one, "/metrics")
@@ -127,7 +127,7 @@ def test_what_cannot_be_merged_leaves_ours(scraped, exporter, status, kind, body
     assert exporter.url not in text
 
 
-def test_an_engine_that_says_nothing_costs_ours_only_its_bound(scraped, exporter):
+def test_an_engine_that_does_not_answer_costs_ours_only_its_bound(scraped, exporter):
     one = scraped(merge_engine_metrics=True, engine_metrics_timeout="200ms")
     exporter.hold.clear()
     status, _, text = scrape(one, "/metrics")
@@ -176,7 +176,7 @@ def test_an_engine_without_metrics_has_none(served):
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/engine"])
-def test_a_url_that_leads_back_to_us_is_told_so(world, path):
+def test_a_url_that_leads_back_to_us_is_reported(world, path):
     # A name that only the running program can distinguish from the engine's.
     port = free_port()
     one = world(

@@ -28,11 +28,11 @@ OPERATOR = {
 
 @pytest.fixture
 def served(served):
-    served.tell = lambda word, *rest: lastcall(word, "--admin-socket", served.admin_socket, *rest)
+    served.cli = lambda word, *rest: lastcall(word, "--admin-socket", served.admin_socket, *rest)
     return served
 
 
-def told(why, *words):
+def run_in_time(why, *words):
     """A command that may wait only for so long that a busy machine may not have answered it."""
 
     def late(done):
@@ -56,7 +56,7 @@ def test_without_a_supervisor_it_is_one_clear_error_and_1(tmp_path, word):
 
 @pytest.mark.parametrize("word", OPERATOR)
 def test_on_the_engines_socket_it_is_one_clear_error_and_1(served, word):
-    done = told("admin socket", word, "--admin-socket", served.socket, *OPERATOR[word])
+    done = run_in_time("admin socket", word, "--admin-socket", served.socket, *OPERATOR[word])
     assert done.returncode == 1
     assert done.stdout == ""
     assert "admin socket" in done.stderr and done.stderr.count("\n") == 1
@@ -85,7 +85,7 @@ def test_a_path_that_is_too_long_is_one_clear_error(word):
     ("nonsense",),
     (),
 ], ids=lambda words: " ".join(words)[:24])  # fmt: skip
-def test_bad_usage_is_2_and_says_so_on_stderr(words):
+def test_bad_usage_is_2_and_reported_on_stderr(words):
     done = lastcall(*words)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -105,7 +105,7 @@ def test_a_configuration_that_is_wrong_is_2_and_names_the_place(tmp_path, word):
 
 
 def test_status_as_json_is_one_object(served):
-    done = served.tell("status", "--output", "json")
+    done = served.cli("status", "--output", "json")
     assert done.returncode == 0 and done.stderr == ""
     status = json.loads(done.stdout)
     assert status["phase"] == "serving" and status["ready"] is True
@@ -116,32 +116,32 @@ def test_requests_lists_what_is_in_flight(served):
     peer = served.peer(name="vllm")
     peer.ask("request.begin", id="r1", endpoint="generate", model="m")
     rows = [json.loads(line) for line in
-            served.tell("requests", "--output", "json").stdout.splitlines()]  # fmt: skip
+            served.cli("requests", "--output", "json").stdout.splitlines()]  # fmt: skip
     assert [(row["id"], row["endpoint"], row["model"], row["peer"]) for row in rows] == [
         ("r1", "generate", "m", "vllm")
     ]
-    done = served.tell("requests")
+    done = served.cli("requests")
     assert done.returncode == 0 and "r1" in done.stdout
 
 
-def test_what_a_terminal_would_obey_is_shown_to_people_and_not_sent(served):
+def test_terminal_control_characters_are_shown_and_not_sent(served):
     peer = served.peer()
     peer.ask("endpoint.register", endpoint="gen\x1b[2J")
     peer.ask("request.begin", id="r1", endpoint="gen\x1b[2J", model="m\x1b]0;owned\x07\r\x9b31m")
-    row = served.tell("requests").stdout.splitlines()[1]
+    row = served.cli("requests").stdout.splitlines()[1]
     assert "m\\u001b]0;owned\\u0007\\u000d\\u009b31m" in row and row.isprintable()
-    status = served.tell("status").stdout
+    status = served.cli("status").stdout
     assert "gen\\u001b[2J: 1" in status
     assert all(line.isprintable() for line in status.splitlines())
 
 
-def test_drain_and_resume_say_whether_they_changed_anything(served):
+def test_drain_and_resume_report_whether_they_changed_anything(served):
     served.peer().ask("endpoint.register", endpoint="generate")
-    assert served.tell("resume").stdout == "nothing to resume\n"
-    assert json.loads(served.tell("drain", "--output", "json").stdout)["changed"] is True
+    assert served.cli("resume").stdout == "nothing to resume\n"
+    assert json.loads(served.cli("drain", "--output", "json").stdout)["changed"] is True
     served.wait_for_phase("drained")
-    assert served.tell("drain").stdout == "already under way\n"
-    done = served.tell("resume", "--output", "json")
+    assert served.cli("drain").stdout == "already under way\n"
+    done = served.cli("resume", "--output", "json")
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"changed": True, "phase": "serving"}
 
@@ -164,9 +164,9 @@ def test_drain_and_wait_ends_when_the_last_request_did(served):
 def test_resume_in_a_stop_is_refused_with_1(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
-    assert served.tell("drain", "--exit").stdout == "stopping\n"
+    assert served.cli("drain", "--exit").stdout == "stopping\n"
     peer.expect("phase", phase="draining")
-    done = served.tell("resume")
+    done = served.cli("resume")
     assert done.returncode == 1 and done.stdout == ""
     assert "stop" in done.stderr and done.stderr.count("\n") == 1
     peer.ask("request.end", id="r", outcome="completed")
@@ -177,10 +177,10 @@ def test_cancel_reaches_the_request_by_id_and_by_root(served):
     peer = served.peer()
     peer.ask("request.begin", id="a", endpoint="generate")
     peer.ask("request.begin", id="b", root="user", endpoint="generate")
-    done = served.tell("cancel", "a")
+    done = served.cli("cancel", "a")
     assert (done.returncode, done.stdout) == (0, "asked to stop\n")
     peer.expect("cancel", mode="stop", reason="operator", ids=["a"])
-    done = served.tell("cancel", "--kill", "--root", "user")
+    done = served.cli("cancel", "--kill", "--root", "user")
     assert (done.returncode, done.stdout) == (0, "told to cut off\n")
     peer.expect("cancel", mode="kill", reason="operator", ids=["b"])
 
@@ -191,19 +191,19 @@ def test_more_requests_than_one_line_holds_are_cancelled_with_one_answer(served)
     for each in live:
         peer.ask("request.begin", id=each, endpoint="generate")
     ids = [live[0], *(f"{i:040}" for i in range(4000)), "x" * 256, *live[1:]]
-    done = served.tell("cancel", "-o", "json", *ids)
+    done = served.cli("cancel", "-o", "json", *ids)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"changed": True, "phase": "serving"}
     cancelled = set()
     while cancelled != set(live):
         cancelled |= set(peer.expect("cancel", mode="stop", reason="operator")["ids"])
-    assert served.tell("cancel", *ids[1:-2]).returncode == 1
+    assert served.cli("cancel", *ids[1:-2]).returncode == 1
 
 
-def test_the_help_of_cancel_tells_what_it_needs_and_how_it_ends():
-    told = " ".join(lastcall("cancel", "--help").stdout.split())
-    assert "Either IDs or --root is required" in told
-    assert all(code in told for code in ("0 asked for", "1 nothing to cancel", "2 bad usage"))
+def test_the_help_of_cancel_explains_what_it_needs_and_how_it_ends():
+    help_text = " ".join(lastcall("cancel", "--help").stdout.split())
+    assert "Either IDs or --root is required" in help_text
+    assert all(code in help_text for code in ("0 asked for", "1 nothing to cancel", "2 bad usage"))
 
 
 def test_wait_ready_returns_once_requests_should_come(world):
@@ -219,7 +219,7 @@ def test_wait_ready_returns_once_requests_should_come(world):
     one.run(*SLEEPER)
     one.wait_for_phase("starting")
     words = ("wait-ready", "--timeout", "300ms", "--admin-socket", one.admin_socket)
-    early = told("starting", *words)
+    early = run_in_time("starting", *words)
     assert early.returncode == 1 and "starting" in early.stderr
     assert waiting.poll() is None
     open(gate, "w").close()
@@ -249,7 +249,7 @@ def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
     try:
         shows(b"\033[J")  # the end of the first screen
         assert b"serving" in seen and b"[...." not in seen  # there is nothing to wait for
-        served.tell("drain")
+        served.cli("drain")
         shows(b"draining")
         peer.ask("request.end", id="a", outcome="completed")
         shows(b"[############............] 1 in flight")
@@ -287,7 +287,7 @@ def test_status_fits_the_terminal(served, columns):
     plain = COLORS.sub("", text)
     long = [row for row in plain.split("\n") if len(row) > columns and " " in row[12:].strip()]
     assert not long
-    assert plain.split() == served.tell("status").stdout.split() or "for" in plain  # time passes
+    assert plain.split() == served.cli("status").stdout.split() or "for" in plain  # time passes
 
 
 def test_endpoints_with_nothing_in_flight_share_a_row(served):
@@ -295,17 +295,17 @@ def test_endpoints_with_nothing_in_flight_share_a_row(served):
     for name, drains in (("chat", True), ("decode", False), ("embed", True)):
         peer.ask("endpoint.register", endpoint=name, graceful_shutdown=drains)
     peer.ask("request.begin", id="a", endpoint="chat")
-    text = served.tell("status").stdout
+    text = served.cli("status").stdout
     assert "chat: 1, drains" in text
     assert "idle: decode (migrates), embed" in text and "embed: 0" not in text
 
 
-def test_what_is_part_of_a_request_stands_below_it(served):
+def test_parts_of_a_request_stand_below_it(served):
     peer, other = served.peer(), served.peer()
     for name, parent in (("a", None), ("b", None), ("b/1", "b"), ("a/1", "a"), ("a/1/x", "a/1")):
         peer.ask("request.begin", id=name, **({"parent": parent} if parent else {}))
     other.ask("request.begin", id="c")
-    rows = served.tell("requests").stdout.splitlines()[1:]
+    rows = served.cli("requests").stdout.splitlines()[1:]
     assert [row.rstrip().split("  ")[0] or row[: len(row) - len(row.lstrip())] + row.split()[0]
             for row in rows] == ["a", "  a/1", "    a/1/x", "b", "  b/1", "c"]  # fmt: skip
 
@@ -326,9 +326,9 @@ def test_requests_fit_the_terminal(served, columns):
 
 def test_a_stop_shows_its_plan_and_where_it_stands(served):
     served.peer().ask("request.begin", id="a", endpoint="generate")
-    served.tell("drain", "--exit")
+    served.cli("drain", "--exit")
     served.wait_for_phase("draining")
-    plan = json.loads(served.tell("status", "-o", "json").stdout)["plan"]
+    plan = json.loads(served.cli("status", "-o", "json").stdout)["plan"]
     assert plan["under_way"] and [part["name"] for part in plan["parts"]][-1] == "cleaning_up"
     for columns in (40, 80, 140):
         text = on_terminal("status", "--admin-socket", served.admin_socket, COLUMNS=str(columns))
@@ -344,13 +344,13 @@ def test_a_terminal_that_wants_no_colour_gets_none(served, environment):
     assert "\x1b" not in text and "serving" in text
 
 
-def test_a_drain_that_time_bounds_tells_when_requests_are_cut(served):
+def test_a_drain_that_time_bounds_shows_when_requests_are_cut(served):
     served.peer().ask("request.begin", id="a", endpoint="generate")
-    served.tell("drain", "--timeout", "50s")
+    served.cli("drain", "--timeout", "50s")
     served.wait_for_phase("draining")
-    left = json.loads(served.tell("status", "-o", "json").stdout)["cut_left_ms"]
+    left = json.loads(served.cli("status", "-o", "json").stdout)["cut_left_ms"]
     assert 0 < left <= 50_000
-    assert re.search(r"requests +are cut in \d+\.\d s", served.tell("status").stdout)
+    assert re.search(r"requests +are cut in \d+\.\d s", served.cli("status").stdout)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_a_stop_is_followed_to_its_last_phase_however_fast_it_is(served):
     assert served.process.wait(timeout=PATIENCE) == 0
 
 
-def test_a_cancel_that_breaks_off_in_the_middle_says_how_many_ids_were_taken(tmp_path):
+def test_a_cancel_that_breaks_off_in_the_middle_reports_how_many_ids_were_taken(tmp_path):
     """A supervisor that answers one line of them and is gone."""
     path = str(tmp_path / "admin.sock")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -143,7 +143,7 @@ def test_a_drain_that_became_a_stop_ends_with_the_stop(sidecar):
 # --- standard descriptors that are closed or full
 
 
-def test_what_is_printed_to_a_closed_output_reaches_no_socket(served):
+def test_output_to_a_closed_descriptor_reaches_no_socket(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     words = ("drain", "--exit", "--wait", "--admin-socket", served.admin_socket)
@@ -166,7 +166,7 @@ def test_a_supervisor_that_is_started_with_closed_descriptors_uses_their_numbers
     assert [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)] == ["/dev/null"] * 3
 
 
-def test_an_answer_that_cannot_be_written_is_1_and_said(served):
+def test_an_answer_that_cannot_be_written_is_1_and_reported(served):
     for words in (("version",), ("status", "--admin-socket", served.admin_socket)):
         code, _, err = lastcall(*words, redirect="> /dev/full")
         assert code == 1, words

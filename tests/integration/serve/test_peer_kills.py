@@ -37,14 +37,14 @@ def counted(one, outcomes):
     }
 
 
-class Told:
+class Facts:
     """What is wrong when it does not come to the right sums."""
 
     def __init__(self, one, seed, expected):
-        self.told = one, seed, expected
+        self.facts = one, seed, expected
 
     def __str__(self):
-        one, seed, expected = self.told
+        one, seed, expected = self.facts
         return f"seed {seed}: {counted(one, expected['outcomes'])} is {expected}"
 
 
@@ -64,7 +64,7 @@ def test_peers_that_are_killed_at_random_points_leave_the_right_sums(world, seed
 
     wait_until(is_over, f"nothing in flight after seed {seed}", patience=PATIENCE)
     wait_until(lambda: counted(one, expected["outcomes"]) == expected,
-               Told(one, seed, expected), patience=PATIENCE)  # fmt: skip
+               Facts(one, seed, expected), patience=PATIENCE)  # fmt: skip
     assert sum_of(figures(one), "lastcall_ipc_errors_total") == 0
     assert one.operator().ask("requests")["requests"] == []
     assert sum_of(figures(one), "lastcall_cancels_unconfirmed") == 0

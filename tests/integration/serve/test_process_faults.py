@@ -213,7 +213,7 @@ def test_the_engine_inherits_no_descriptor_of_ours(world):
 
 
 @pytest.mark.parametrize("tty", [False, True])
-def test_on_a_terminal_it_says_what_ctrl_c_does(world, tty):
+def test_on_a_terminal_it_explains_what_ctrl_c_does(world, tty):
     one = world(log={"format": "json"})  # as it is where there is no terminal
     words = [LASTCALL, "run", "--config", one.write_config(), *(["--tty"] if tty else []), "--"]
     # `script` gives it a controlling terminal.

@@ -41,8 +41,8 @@ def run(tmp_path):
 def test_the_engine_gets_its_arguments_as_they_were_typed(run, words):
     done = run("--", *words)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told[told.index("--") + 1 :] == list(words)
+    reported = json.loads(done.stdout)
+    assert reported[reported.index("--") + 1 :] == list(words)
 
 
 def test_a_command_without_dashes_before_it_is_refused(run):

@@ -87,7 +87,7 @@ def holds_stops(pid):
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
-def test_what_the_shim_passes_on_does_not_end_run_before_it_is_the_shim(started, number):
+def test_forwarded_signals_do_not_end_run_before_it_is_the_shim(started, number):
     os.kill(started.run_pid, number)
     open(started.path("open"), "w").close()
     wait_until(lambda: os.path.exists(started.path("ran")), "the command runs")
@@ -117,7 +117,7 @@ def started_as(world, mode):
 
 @pytest.mark.parametrize("after", [step / 2 for step in range(13)])
 @pytest.mark.parametrize("mode", ["pid1", "child"])
-def test_a_stop_in_the_first_milliseconds_is_heard(world, pid_namespaces, mode, after):
+def test_a_stop_in_the_first_milliseconds_is_received(world, pid_namespaces, mode, after):
     """All but one that comes before the first instructions, whose number the next test measures: no
     process can receive that one, and it is distinguished here by the mask at that time."""
     one, pid = started_as(world, mode)
@@ -163,7 +163,7 @@ def test_run_holds_the_stops_within_its_first_hundred_instructions(world):
         run.wait()
 
 
-def test_the_command_sees_nothing_of_what_the_launcher_tells(world):
+def test_the_command_sees_no_variable_of_the_launcher(world):
     one = world()
     run = one.run("/bin/sh", "-c", f"env > {one.path('env')}", LASTCALL_HELD_SIGNALS="WINCH",
                   LASTCALL_LAUNCHER="/no/such/file")  # fmt: skip
@@ -288,12 +288,12 @@ def test_the_supervisors_secrets_are_hidden_from_a_command_of_the_same_user():
              "/bin/sh", "-c", f"env > {directory}/env; cat {look} > {directory}/proc"],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
             check=False,
-            env={**WITHOUT_CONFIG, **SECRETS, "XDG_RUNTIME_DIR": directory, "PLAIN": "told"},
+            env={**WITHOUT_CONFIG, **SECRETS, "XDG_RUNTIME_DIR": directory, "PLAIN": "kept"},
         )  # fmt: skip
         with open(f"{directory}/env") as file:
             environment = file.read()
         with open(f"{directory}/proc") as file:
             of_others = file.read()
-    assert "PLAIN=told\n" in environment and "LASTCALL_SOCKET=" in environment
+    assert "PLAIN=kept\n" in environment and "LASTCALL_SOCKET=" in environment
     assert "hush" not in environment + of_others
     assert done.stderr.count("Permission denied") == 2, done.stderr

@@ -32,7 +32,7 @@ def finish(one, *peers):
     return one.report()
 
 
-def test_who_said_registered_is_asked_without_any_configuration(world):
+def test_a_peer_that_sent_registered_is_asked_without_any_configuration(world):
     one = serving(world)
     quiet, peer = one.peer(name="quiet"), one.peer(name="own")
     assert rows(one) == []
@@ -50,7 +50,7 @@ def test_who_said_registered_is_asked_without_any_configuration(world):
     assert not [line for line in quiet.lines if line["op"] == "deregister"]
 
 
-def test_one_that_does_not_answer_costs_the_budget_and_is_told(world):
+def test_a_peer_that_does_not_answer_costs_the_budget_and_is_reported(world):
     one = serving(world)
     peer = one.peer(name="mute")
     peer.ask("registered")
@@ -61,7 +61,7 @@ def test_one_that_does_not_answer_costs_the_budget_and_is_told(world):
     assert "not confirmed in time" in report["registries"][0]["detail"]
 
 
-def test_nothing_is_told_of_a_registry_that_nobody_uses(world):
+def test_nothing_is_reported_of_a_registry_that_nobody_uses(world):
     one = serving(world)
     peer = one.peer()
     one.process.send_signal(signal.SIGTERM)
@@ -88,7 +88,7 @@ def test_it_stands_beside_those_of_the_configuration(world):
 
 
 @pytest.mark.parametrize("phase", ["deregistering", "draining"])
-def test_who_says_it_in_a_stop_is_asked_at_once(world, phase):
+def test_a_peer_that_sends_registered_in_a_stop_is_asked_at_once(world, phase):
     one = serving(world)
     peer, late = one.peer(name="own"), one.peer(name="late")
     peer.ask("request.begin", id="r", endpoint="generate")

@@ -14,7 +14,7 @@ def serving(one):
     one.wait_for_log('"phase begun","phase":"serving"')
 
 
-def test_status_tells_phase_engine_requests_and_health(served):
+def test_status_has_phase_engine_requests_and_health(served):
     peer = served.peer(name="vllm", sdk="python")
     peer.ask("endpoint.register", endpoint="generate", graceful_shutdown=True)
     peer.ask("request.begin", id="r", endpoint="generate", model="m")
@@ -64,7 +64,7 @@ def test_requests_come_in_pages_without_loss(served):
 
 
 @pytest.mark.parametrize("after", ["vllm-0/req-7", "y2", ":y2", "2:", "-2:y2", "2x:y2", " 2:y2"])
-def test_what_is_no_cursor_is_an_error_and_not_the_first_page(served, after):
+def test_an_invalid_cursor_is_an_error_and_not_the_first_page(served, after):
     peer = served.peer()
     peer.ask("request.begin", id="y2", endpoint="generate")
     with pytest.raises(PeerError, match="bad_field.*after"):
@@ -109,7 +109,7 @@ def orders(served):
     return [r for r in served.records() if r["msg"] == "operator's order"]
 
 
-def test_the_log_tells_which_requests_an_operator_has_cancelled(served):
+def test_the_log_names_the_requests_that_an_operator_has_cancelled(served):
     served.operator().ask("cancel", ids=[f"r{i}" for i in range(10)], mode="kill")
     served.wait_for_log("operator's order")
     [said] = orders(served)
@@ -118,7 +118,7 @@ def test_the_log_tells_which_requests_an_operator_has_cancelled(served):
     assert said["effect"] == "nothing to do"
 
 
-def test_every_order_is_recorded_with_who_gave_it_and_what_came_of_it(served):
+def test_every_order_is_recorded_with_its_operator_and_its_effect(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     operator = served.operator()
@@ -142,7 +142,7 @@ def test_every_order_is_recorded_with_who_gave_it_and_what_came_of_it(served):
     assert said[0]["detail"].startswith("phase ") and said[4]["detail"]
 
 
-def test_what_is_not_there_is_refused_with_a_reason(served):
+def test_an_unknown_operation_is_refused_with_a_reason(served):
     operator = served.operator()
     with pytest.raises(PeerError, match="unknown_op"):
         operator.ask("nonsense")
@@ -163,7 +163,7 @@ def test_a_peer_can_touch_only_its_own_requests(served):
         mine.ask("request.begin", id="r", endpoint="generate")
 
 
-def test_a_watch_hears_of_changes(served):
+def test_a_watch_receives_changes(served):
     operator = served.operator()
     operator.ask("watch")
     assert operator.expect("status")["status"]["in_flight"]["requests"] == 0
@@ -173,7 +173,7 @@ def test_a_watch_hears_of_changes(served):
     )
 
 
-def test_probes_say_what_is_and_why_not(served):
+def test_probes_report_the_state_and_the_reason(served):
     assert served.get("/livez")[0] == 200
     assert served.get("/engine/livez")[0] == 200
     assert served.get("/readyz")[0] == 200
@@ -199,7 +199,7 @@ def test_metrics_count_requests_once(served):
     assert 'lastcall_phase{phase="serving"} 1' in text
 
 
-def test_a_rejected_request_is_told_to_go_elsewhere(served):
+def test_a_request_that_is_rejected_for_a_drain_has_that_reason(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     served.process.send_signal(signal.SIGTERM)

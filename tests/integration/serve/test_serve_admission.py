@@ -55,7 +55,7 @@ def test_a_waiter_that_hangs_up_frees_its_place_at_once(world):
     assert admission(one)["running"] == 1
 
 
-def test_a_cancelled_waiter_is_told_and_never_admitted(world):
+def test_a_cancelled_waiter_is_notified_and_never_admitted(world):
     one = serving(world, **limited(1, 2))
     peer = one.peer()
     for name in "abc":
@@ -241,7 +241,7 @@ def test_new_requests_are_refused_while_all_ranks_are_busy(world):
 
 
 @pytest.mark.parametrize("kind", ["vllm", "sglang", "trtllm"])
-def test_the_engines_own_gauges_tell_its_load_where_no_sdk_does(world, kind):
+def test_the_engines_own_gauges_report_its_load_where_no_sdk_does(world, kind):
     one = world(admission={"active_decode_blocks_threshold": 0.001})
     one.run_engine("--rate", "5", kind=kind)
     assert not admission(one)["busy"]
@@ -286,4 +286,4 @@ def test_a_load_report_without_blocks_leaves_them_to_the_gauges(world):
     assert admission(one)["busy"]
     peer.ask("load", dp_rank=0, active_decode_blocks=0, kv_total_blocks=100)
     assert not admission(one)["busy"]
-    wait_until(lambda: admission(one)["busy"], "gauges, once what the SDK told is too old")
+    wait_until(lambda: admission(one)["busy"], "gauges, once the report of the SDK is too old")

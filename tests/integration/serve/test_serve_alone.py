@@ -82,7 +82,7 @@ def sdk_with_a_request(one):
 
 
 @pytest.mark.parametrize("draining", [False, True], ids=["serving", "draining"])
-def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(world, draining):
+def test_requests_lost_with_the_engine_are_reported_however_late_the_shim_is(world, draining):
     one = world()
     one.serve()
     shim = running_shim(one)
@@ -100,7 +100,7 @@ def test_what_went_down_with_the_engine_is_reported_however_late_the_shim_tells(
     assert one.report()["cause"] == ("signal" if draining else "engine_exited")
 
 
-def test_what_went_down_with_the_engine_while_its_shim_was_away_is_reported(world):
+def test_requests_lost_with_the_engine_while_its_shim_was_away_are_reported(world):
     one = world()
     one.serve()
     shim = running_shim(one)
@@ -120,7 +120,7 @@ def test_what_went_down_with_the_engine_while_its_shim_was_away_is_reported(worl
     assert one.report()["requests"]["lost"] == 1
 
 
-def test_what_a_critical_process_took_with_it_is_reported_though_the_shim_never_tells(world):
+def test_requests_lost_with_a_critical_process_are_reported_without_the_shim(world):
     one = world()
     one.serve()
     shim = running_shim(one)
@@ -280,7 +280,7 @@ def test_cleanup_paths_never_take_the_supervisors_own_files(world):
     assert os.path.isdir(os.path.dirname(one.socket))
 
 
-def test_a_drain_with_exit_and_wait_says_in_the_end_that_it_stopped(world):
+def test_a_drain_with_exit_and_wait_reports_in_the_end_that_it_stopped(world):
     one = world(probes={"listen": f"127.0.0.1:{free_port()}"})
     run = one.run(*SLEEPER)
     serving(one)

@@ -81,8 +81,8 @@ def test_with_a_token_strangers_read_and_only_its_owner_sets(world):
     assert call(one, body=shut, token="s3cret") == (200, {**UNSET, **shut})
     counted = '\nlastcall_http_calls_refused_total{path="/busy_threshold"} 3\n'
     wait_until(lambda: counted in one.get("/metrics")[1], "refused ones are counted")
-    [told] = [line for line in one.records() if "refused for its token" in line["msg"]]
-    assert (told["from"], told["status"], told["path"]) == ("127.0.0.1", 401, "/busy_threshold")
+    [line] = [each for each in one.records() if "refused for its token" in each["msg"]]
+    assert (line["from"], line["status"], line["path"]) == ("127.0.0.1", 401, "/busy_threshold")
     assert "s3cret" not in one.log()
 
 

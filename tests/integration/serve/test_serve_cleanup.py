@@ -52,13 +52,13 @@ def test_all_hooks_together_have_one_budget(world):
 def test_a_hook_gets_the_environment_without_the_supervisors_secrets(world):
     one = world()
     one.config["cleanup"] = {"hooks": [hook("env", f"env > {one.path('env')}")]}
-    one.run(*SLEEPER, PLAIN="told", LASTCALL_NATS_PASSWORD="hush", LASTCALL_ETCD_PASSWORD="hush",
+    one.run(*SLEEPER, PLAIN="kept", LASTCALL_NATS_PASSWORD="hush", LASTCALL_ETCD_PASSWORD="hush",
             LASTCALL_LIFECYCLE_TOKEN="hush", LASTCALL_INGRESS_TOKEN="hush",
             LASTCALL_ADMISSION_TOKEN="hush")  # fmt: skip
     assert stopped(one)["hooks"]["outcome"] == "completed"
     with open(one.path("env")) as file:
         environment = file.read()
-    assert "PLAIN=told\n" in environment and "hush" not in environment
+    assert "PLAIN=kept\n" in environment and "hush" not in environment
 
 
 def test_a_hook_that_cannot_be_started_is_named(world):
@@ -102,7 +102,7 @@ while True:
 """
 
 
-def test_what_workers_write_until_their_end_is_removed_too(world):
+def test_files_that_workers_write_until_their_end_are_removed_too(world):
     one = world()
     scratch = one.path("scratch")
     os.mkdir(scratch)

@@ -90,7 +90,7 @@ def test_a_step_of_the_wall_clock_moves_no_deadline_and_no_timer(world, when, ho
 
 
 @pytest.mark.plain_build
-def test_an_engine_that_loads_for_long_has_the_log_say_what_is_awaited(world):
+def test_while_an_engine_loads_for_long_the_log_reports_what_is_awaited(world):
     one = world(health={"interval": "100ms"})
     script = f"echo >> {one.path('checked')}; echo loading; exit 1"
     one.config["health"]["checks"] = [

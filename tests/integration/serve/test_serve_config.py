@@ -55,7 +55,7 @@ def test_a_bad_file_is_exit_2_with_every_place(name, tmp_path):
         assert done.stdout == ""
 
 
-def test_what_is_no_file_is_exit_2(tmp_path):
+def test_a_configuration_that_is_not_a_file_is_exit_2(tmp_path):
     for path, why in (
         (tmp_path, "a directory, expected a file"),
         (tmp_path / "none.yaml", "cannot open: No such file or directory"),
@@ -86,7 +86,7 @@ def test_a_flag_that_is_wrong_is_named_as_the_place(command):
     assert lines[2].startswith("--set cleanup.paths: cleanup.paths[1]: 'x', expected an absolute")
 
 
-def test_of_two_flags_for_one_key_the_last_holds():
+def test_the_last_of_two_flags_for_one_key_holds():
     flags = ("--set", "shutdown.grace_period=20s", "--set", "shutdown={grace_period: 30s}")
     for order, total in ((flags, 30_000), (flags[2:] + flags[:2], 20_000)):
         done = lastcall("plan", "--config", "/dev/null", "-o", "json", *order)
@@ -105,7 +105,7 @@ SMALL_POD = {"LASTCALL_POD_GRACE_SECONDS": "6"}
 CUT = "shutdown.grace_period: 8000ms cut to 4000ms: pod or container grant 6000ms"
 
 
-def test_budgets_over_the_pods_grace_are_cut_and_everyone_says_so(world):
+def test_budgets_over_the_pods_grace_are_cut_and_reported_everywhere(world):
     one = world()
     path = one.write_config()
     plan = lastcall("plan", "--config", path, environment=SMALL_POD)

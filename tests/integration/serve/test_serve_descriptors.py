@@ -30,12 +30,12 @@ def test_the_supervisor_takes_its_hard_limit_and_no_child_does(world):
     one = world()
     one.wrapped = limits(SOFT, RAISED)
 
-    def tell(name):
+    def dump(name):
         return ["/bin/sh", "-c", f"ulimit -Sn >> {one.path(name)}; ulimit -Hn >> {one.path(name)}"]
 
-    one.config["health"]["checks"] = [{"name": "told", "exec": {"command": tell("check")}}]
-    one.config["cleanup"] = {"hooks": [{"name": "told", "command": tell("hook")}]}
-    engine = (*tell("engine")[:2], tell("engine")[2] + "; exec " + " ".join(SLEEPER))
+    one.config["health"]["checks"] = [{"name": "limits", "exec": {"command": dump("check")}}]
+    one.config["cleanup"] = {"hooks": [{"name": "limits", "command": dump("hook")}]}
+    engine = (*dump("engine")[:2], dump("engine")[2] + "; exec " + " ".join(SLEEPER))
     run = one.run(*engine)
     one.wait_for_log('"phase begun","phase":"serving"')
     pid = one.supervisor_pid()
@@ -58,7 +58,7 @@ def test_more_peers_than_the_soft_limit_are_served(world):
     assert len(os.listdir(f"/proc/{one.supervisor_pid()}/fd")) > 64
 
 
-def test_a_hard_limit_that_is_too_low_is_said_with_numbers(world):
+def test_a_hard_limit_that_is_too_low_is_reported_with_numbers(world):
     one = world()
     one.wrapped = limits(256, 512)
     one.serve()

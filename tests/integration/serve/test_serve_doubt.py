@@ -1,4 +1,4 @@
-"""An SDK holds an answer back that may tell of the engine's death, and hears how that is."""
+"""An SDK holds an answer back that may show the engine's death until a check has decided."""
 
 import time
 
@@ -56,16 +56,16 @@ def test_a_doubt_in_a_dead_engine_ends_with_its_death(serving):
     assert not [m for m in doubts.lines if m["op"] == "health.cleared"]
 
 
-def test_nobody_waits_for_what_nobody_could_tell(world):
+def test_a_doubt_that_no_check_can_settle_is_not_waited_for(world):
     one = world(health=SELDOM)
     one.run(*SLEEPER)
     peer = one.peer()
     began = now_ms()
-    peer.ask("health.doubt")  # of an engine that is starting no check tells anything
+    peer.ask("health.doubt")  # no check shows anything about an engine that is starting
     assert peer.expect("health.cleared")["at_ms"] >= began
 
 
-def test_who_is_no_engine_has_no_doubt(world):
+def test_a_peer_that_is_no_engine_has_no_doubt(world):
     one = world(health=SELDOM)
     one.run(*SLEEPER)
     with pytest.raises(Exception, match="not_allowed"):

@@ -32,7 +32,7 @@ def faster(one):
     call(one.engine_port, "POST", "/sim/control", {"rate": 100})
 
 
-def test_streams_in_flight_finish_before_the_engine_is_told_to_end(served):
+def test_streams_in_flight_finish_before_the_engine_gets_its_signal(served):
     one = served("--rate", "4", shutdown={"grace_period": "60s"})
     streams = [Stream(one.engine_port, 40) for _ in range(3)]
     wait_until(lambda: one.status()["in_flight"]["requests"] == 3, "three requests")

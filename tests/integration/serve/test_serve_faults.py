@@ -52,7 +52,7 @@ def test_a_registry_on_a_full_disk_does_not_hold_the_stop(world):
     one.wrapped = in_own_mounts(full_tmpfs(one.path("reg")))
     run = one.run(*SLEEPER)
     serving(one)
-    wait_until(lambda: one.status()["registries"][0].get("error"), "an error is told")
+    wait_until(lambda: one.status()["registries"][0].get("error"), "an error is shown")
     assert one.get("/readyz")[0] == 503
     run.send_signal(signal.SIGTERM)
     assert run.wait(timeout=PATIENCE) == 0

@@ -76,7 +76,7 @@ def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged)
     assert "[DONE]" in stream.finished()
 
 
-def gauges_say(one):
+def gauges_report(one):
     text = call(one.engine_port, "GET", "/metrics")
     lines = [line for line in text.splitlines() if line.startswith("vllm:num_requests")]
     return sum(float(line.split()[-1]) for line in lines)
@@ -86,7 +86,7 @@ def in_first_prefill(one, tokens=20, rank=0):
     """A request whose prefill started from idle: the gauges do not know of it."""
     stream = Stream(one.engine_port, tokens, {"X-data-parallel-rank": rank})
     running(one, 1)
-    assert gauges_say(one) == 0
+    assert gauges_report(one) == 0
     return stream
 
 
@@ -134,8 +134,8 @@ def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauge
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
 
 
-def test_a_step_longer_than_drain_unknown_is_cut_and_never_told_as_idle(gauged):
-    """Nothing of it moves: only a peer that counts requests could tell it from a frozen core."""
+def test_a_step_longer_than_drain_unknown_is_cut_and_never_reported_as_idle(gauged):
+    """Nothing of it moves: only a peer that counts requests can tell it apart from a hang."""
     one = gauged("--late-gauges", "--prefill", "60", "--rate", "40", drain_unknown="2s")
     stream = in_first_prefill(one)
     report = stop(one)
@@ -215,7 +215,7 @@ def test_a_barrier_that_is_not_answered_leaves_the_drain_unknown(gauged):
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
 
 
-def test_a_core_that_froze_while_idle_is_found_though_its_health_says_200(gauged):
+def test_a_core_that_froze_while_idle_is_found_though_its_health_is_200(gauged):
     one = gauged("--late-gauges", health={"unresponsive_after": "2s"})
     call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
     assert call(one.engine_port, "GET", "/health") == ""
@@ -233,7 +233,7 @@ def test_an_idle_engine_answers_its_canary_and_nobody_counts_it(gauged):
     assert one.status()["phase"] == "serving"
 
 
-def test_an_engines_peers_are_told_the_mark_of_the_supervisors_own_requests(gauged):
+def test_an_engines_peers_receive_the_mark_of_the_supervisors_own_requests(gauged):
     one = gauged()
     mark = one.peer().welcome["probe"]
     one.wait_for_log('"request of one token","use":"canary","outcome":"generated"')
@@ -285,13 +285,13 @@ def test_work_that_an_idle_looking_engine_has_is_watched_though_nobody_counts(ga
     call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
     read = lambda: call(one.engine_port, "GET", "/sim/state")["metrics_read"]  # noqa: E731
     wait_until(lambda: read() >= 4, "its counters are read on from the canary's look")
-    told = {"requests": 1, "source": "gauges"}
-    assert told.items() <= one.status()["in_flight"].items()
+    expected = {"requests": 1, "source": "gauges"}
+    assert expected.items() <= one.status()["in_flight"].items()
     call(one.engine_port, "POST", "/sim/control", {"hang": None})
     wait_until(lambda: one.status()["in_flight"]["source"] == "unknown", "it moves again")
 
 
-def test_what_time_cuts_is_told_by_the_last_figure(gauged):
+def test_requests_that_time_cuts_are_reported_by_the_last_figure(gauged):
     one = gauged("--rate", "20", grace_period="6s", cleanup_reserve="2s")
     streams = [Stream(one.engine_port, 10_000) for _ in range(3)]
     running(one, 3)
@@ -369,13 +369,13 @@ def test_gauges_that_stand_still_hold_the_drain_until_its_time_is_up(gauged):
     assert report["in_flight"] == "gauges"
 
 
-def test_status_tells_the_engines_own_figure_during_a_drain(gauged):
+def test_status_has_the_engines_own_figure_during_a_drain(gauged):
     one = gauged("--rate", "20", drain_unknown="20s")
     Stream(one.engine_port, 10_000)
     running(one, 1)
     one.operator().ask("drain", exit=False)
-    told = {"requests": 1, "source": "gauges"}
-    wait_until(lambda: told.items() <= one.status()["in_flight"].items(), "the figure")
+    expected = {"requests": 1, "source": "gauges"}
+    wait_until(lambda: expected.items() <= one.status()["in_flight"].items(), "the figure")
     one.operator().ask("resume")
     assert one.status()["in_flight"]["source"] == "unknown"
 

@@ -106,7 +106,7 @@ def offered_in(directory):
             "identity": {"advertise": "http://10.0.0.7:80"}}  # fmt: skip
 
 
-def test_an_engine_that_answers_nobody_is_not_ready_until_it_is_heard(world, tmp_path):
+def test_an_engine_that_answers_nobody_is_not_ready_until_it_answers(world, tmp_path):
     one = world(**offered_in(tmp_path))
     one.run_engine("--rate", "20", checks=[{"name": "engine"}])
     wait_until(lambda: is_ready(one) and os.listdir(tmp_path), "ready and registered")

@@ -95,8 +95,8 @@ def test_cancel_to_confirmation_is_measured_by_reason(served):
     peer.ask("cancel", ids=["a"], reason="client_disconnect")
     operator.ask("cancel", ids=["b"])
     unconfirmed(2)
-    told = time.monotonic()
-    wait_until(lambda: time.monotonic() >= told + 0.3, "a while, which is measured")
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() >= began + 0.3, "a while, which is measured")
     peer.ask("cancel.done", id="a")
     name, label = "lastcall_cancel_confirm_seconds", '{reason="client_disconnect"}'
     counts(served, f"{name}_count{label}", "the confirmed one")

@@ -60,7 +60,7 @@ def test_a_stop_of_an_engine_that_no_supervisor_ever_saw_is_code_1(world):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a shim of another user")
-def test_a_shim_whose_user_may_not_connect_says_why_and_its_stop_is_code_1(world):
+def test_a_shim_whose_user_may_not_connect_logs_why_and_its_stop_is_code_1(world):
     with tempfile.TemporaryDirectory() as place:  # where another user may look
         os.chmod(place, 0o755)
         one = world(ipc={"socket": f"{place}/l.sock", "mode": "0666"})

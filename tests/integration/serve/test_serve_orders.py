@@ -103,7 +103,7 @@ def test_a_stop_is_not_undone(served):
     [("drain", "POST", None, 401), ("drain", "POST", "a-toke", 403), ("status", "GET", None, 401),
      ("drain", "GET", TOKEN, 405), ("status", "POST", TOKEN, 405), ("resume", "PUT", TOKEN, 405)],
 )  # fmt: skip
-def test_who_may_not_is_refused_and_changes_nothing(served, verb, method, token, code):
+def test_a_caller_without_a_right_changes_nothing(served, verb, method, token, code):
     status_code, answer = call(served, verb, method, token)
     assert status_code == code and answer["error"]["message"]
     assert status(served)["phase"] == "serving"
@@ -130,8 +130,8 @@ def test_wrong_tokens_are_counted_and_few_are_logged(served):
         call(served, "drain", token=token)
     counted = '\nlastcall_http_calls_refused_total{path="/lifecycle/drain"} 3\n'
     wait_until(lambda: counted in served.get("/metrics")[1], "all are counted")
-    [told] = refused(served)
-    assert (told["level"], told["from"], told["status"]) == ("WARNING", "127.0.0.1", 403)
+    [record] = refused(served)
+    assert (record["level"], record["from"], record["status"]) == ("WARNING", "127.0.0.1", 403)
 
 
 def test_a_file_without_a_token_is_named_in_the_log_and_to_no_caller(served):
@@ -139,7 +139,7 @@ def test_a_file_without_a_token_is_named_in_the_log_and_to_no_caller(served):
     code, answer = call(served, "drain")
     assert code == 503 and "token" in answer["error"]["message"]
     assert str(served.token_file) not in json.dumps(answer)
-    wait_until(lambda: refused(served), "it is told")
+    wait_until(lambda: refused(served), "it is logged")
     assert f"{served.token_file}: No such file or directory" in refused(served)[0]["detail"]
 
 
@@ -149,7 +149,7 @@ def test_a_pipe_in_the_place_of_the_token_holds_no_probe_up(served):
     assert call(served, "drain", token=None)[0] == 401
     assert call(served, "drain")[0] == 503
     assert served.get("/livez")[0] == 200
-    wait_until(lambda: refused(served), "it is told")
+    wait_until(lambda: refused(served), "it is logged")
 
 
 def test_a_token_behind_the_links_of_a_mounted_secret_is_read(served, tmp_path):

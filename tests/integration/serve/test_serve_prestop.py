@@ -291,8 +291,8 @@ def test_a_pod_that_outlives_its_prestop_calls_serves_again(prestop):
     world.call().result()
     assert world.status()["phase"] == "drained"
     world.wait_for_phase("serving")  # 4 s and the kubelet's 2 s later
-    [told] = [one for one in world.records() if "outlived its preStop call" in one["msg"]]
-    assert told["level"] == "WARNING" and told["first_call_from"] == "127.0.0.1"
+    [reported] = [one for one in world.records() if "outlived its preStop call" in one["msg"]]
+    assert reported["level"] == "WARNING" and reported["first_call_from"] == "127.0.0.1"
     assert "\nlastcall_prestop_false_total 1\n" in world.get("/metrics")[1]
     assert world.get("/readyz")[0] == 200
     world.call().result()  # a restart of the engine's container alone

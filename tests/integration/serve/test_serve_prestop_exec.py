@@ -74,7 +74,7 @@ def test_a_supervisor_that_is_back_is_called_again(prestop):
     assert end_of(hook) == (0, "")  # the request went with its peer's connection
 
 
-def test_without_a_supervisor_it_says_so_and_lets_the_kubelet_go_on(prestop):
+def test_without_a_supervisor_it_reports_that_and_lets_the_kubelet_go_on(prestop):
     world = prestop()
     code, said = end_of(call(world))
     assert code == 1

@@ -22,12 +22,12 @@ def probe(one, *words):
 @pytest.mark.parametrize(
     "name", [(), "livez", "readyz", "startupz", "engine/livez", "engine/startupz", "health", "live"]
 )
-def test_a_probe_that_says_yes_is_silent(served, name):
+def test_a_probe_that_passes_is_silent(served, name):
     done = probe(served, *([name] if name else []))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_probe_that_says_no_is_1_and_says_why(served):
+def test_a_probe_that_fails_is_1_and_reports_why(served):
     peer = served.peer()
     peer.ask("request.begin", id="r", endpoint="generate")
     served.process.send_signal(signal.SIGTERM)
@@ -48,7 +48,7 @@ def test_the_answer_as_json(served):
     assert answer["address"] == f"127.0.0.1:{served.port}"
 
 
-def test_nobody_there_is_1_and_says_where(world):
+def test_a_missing_listener_is_1_and_reported_with_its_address(world):
     one = world()
     done = probe(one)
     assert (done.returncode, done.stdout) == (1, "")
@@ -100,7 +100,7 @@ def test_silence_is_over_after_the_timeout(world):
 
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-x\r\n\r\n", b"HTTP/1.1", b"HTTP/1.1 2xx\r\n\r\n"])
-def test_what_is_no_http_is_no_success(world, answer):
+def test_an_answer_that_is_not_http_is_no_success(world, answer):
     server, port = listener(answer)
     done = probe(world(), "--address", f"127.0.0.1:{port}")
     assert done.returncode == 1

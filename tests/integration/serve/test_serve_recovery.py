@@ -98,7 +98,7 @@ def test_a_supervisor_killed_while_draining_keeps_deadline_and_requests(world):
 
 
 @pytest.mark.parametrize("reason", ["migrate", "grace_timeout"])
-def test_what_a_drain_has_cancelled_is_cancelled_again_by_the_next_life(world, reason):
+def test_requests_that_a_drain_cancelled_are_cancelled_again_by_the_next_life(world, reason):
     one = world(shutdown={"grace_period": "60s", "cancel_settle": "10s"})
     one.run(*SLEEPER)
     peer = one.peer()
@@ -132,7 +132,7 @@ def test_the_age_of_a_request_survives_a_supervisor(world):
     assert rows["part"]["parent"] == "r" and "parent" not in rows["r"]
 
 
-def test_what_an_operator_has_cancelled_is_forgotten_with_the_supervisor(world):
+def test_cancels_of_an_operator_are_forgotten_with_the_supervisor(world):
     one = world()
     one.run(*SLEEPER)
     peer = one.peer()
@@ -340,7 +340,7 @@ def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):
     ends_with(serve, 0)
 
 
-def test_a_second_shim_is_told_busy_and_changes_nothing(world):
+def test_a_second_shim_is_refused_as_busy_and_changes_nothing(world):
     one = world()
     one.serve()
     one.shim(*SLEEPER)

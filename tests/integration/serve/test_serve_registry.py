@@ -131,12 +131,12 @@ def test_an_sdk_whose_process_has_ended_owes_no_answer(world):
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "its request runs")
     one.process.send_signal(signal.SIGTERM)
     one.wait_for_log("an engine peer's process is gone")
-    told = [
+    reported = [
         record["msg"]
         for record in one.records()
         if record.get("state") == "deregistered" or "process is gone" in record["msg"]
     ]
-    assert told == ["registry", "an engine peer's process is gone"]  # not after its requests
+    assert reported == ["registry", "an engine peer's process is gone"]  # not after its requests
 
 
 @pytest.mark.parametrize("answers_first", [True, False])

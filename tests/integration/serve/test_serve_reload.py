@@ -40,7 +40,7 @@ def test_the_log_level_changes_live(served):
     assert served.process.poll() is None
 
 
-def test_a_reload_without_a_difference_says_so(served):
+def test_a_reload_without_a_difference_reports_that(served):
     done = reload(served)
     assert (done.returncode, done.stdout, done.stderr) == (0, "nothing changed\n", "")
 
@@ -67,7 +67,7 @@ def test_limits_of_the_checks_change_live(world):
     assert one.report()["cause"] == "dead"
 
 
-def test_what_needs_a_restart_is_refused_by_name_and_the_rest_is_applied(served):
+def test_keys_that_need_a_restart_are_refused_by_name_and_the_rest_is_applied(served):
     served.config["shutdown"]["late_accept"] = "75ms"
     served.config["ipc"]["reconnect_window"] = "3s"
     set_level(served, "debug")
@@ -227,6 +227,6 @@ def test_HUP_at_the_shim_is_the_engines(world):
     wait_until(lambda: os.path.exists(one.path("up")), "the engine is up")
     set_level(one, "debug")
     run.send_signal(signal.SIGHUP)
-    wait_until(lambda: os.path.exists(one.path("hup")), "the engine heard HUP")
+    wait_until(lambda: os.path.exists(one.path("hup")), "the engine received HUP")
     assert "reload asked for" not in one.log()
     assert reload(one).returncode == 0

@@ -147,7 +147,7 @@ def test_a_log_that_begins_in_the_middle_is_refused(recorded, tmp_path):
     assert f"{path}:1: the log does not begin with a start" in done.stderr
 
 
-def test_what_is_no_such_log_is_2(tmp_path):
+def test_a_file_that_is_no_such_log_is_2(tmp_path):
     path = tmp_path / "log"
     path.write_text("hello\n")
     for name, why in (

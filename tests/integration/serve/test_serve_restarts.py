@@ -94,7 +94,7 @@ class Watched:
         assert self.count == SHORT or not has_grown(self.samples), str(self.samples)
 
 
-def test_what_grows_is_told_from_what_settles_and_from_noise():
+def test_growth_is_told_apart_from_what_settles_and_from_noise():
     noise = random.Random(1)
 
     def memory(a_lap, settled=0):
@@ -200,7 +200,7 @@ def loses_an_sdk(one):
     sdk.close()
 
 
-def says_garbage(one):
+def sends_junk(one):
     stranger = connect(one.socket)
     stranger.sendall(b"\x00{]\n" * 3)
     stranger.close()
@@ -227,7 +227,7 @@ def test_conversations_that_fail_at_any_point_leave_nothing_in_the_supervisor(wo
     for i in range(count):
         boot = f"boot{i}"
         shim = starts(one, boot)
-        for fault in chance.sample((loses_an_sdk, says_garbage, passes_what_nobody_asked_for), 2):
+        for fault in chance.sample((loses_an_sdk, sends_junk, passes_what_nobody_asked_for), 2):
             if chance.random() < 0.2:
                 fault(one)
         if chance.random() < 0.2:
@@ -246,7 +246,7 @@ def test_conversations_that_fail_at_any_point_leave_nothing_in_the_supervisor(wo
 # --- each end is seen, at once
 
 
-def test_an_engine_that_ends_at_once_is_told_exactly_once_every_time(world):
+def test_an_engine_that_ends_at_once_is_reported_exactly_once_every_time(world):
     one = world(shutdown={"after_stop": "rearm"})
     one.serve()
     wait_until(lambda: os.path.exists(one.socket), "it listens")
@@ -315,4 +315,4 @@ def test_a_second_outage_after_a_replacement_is_fatal_again(world):
         os.unlink(bad)
         one.wait_for_log("ready for the next engine", outage)
     assert [report["cause"] for report in one.reports()] == ["dead", "dead"]
-    assert one.log().count('"verdict":"dead"') == 2, "each outage is told once"
+    assert one.log().count('"verdict":"dead"') == 2, "each outage is reported once"

@@ -63,7 +63,7 @@ def test_requests_are_an_object_each(served):
     assert set(ask(served, "requests")[0]) == documented("requests")
 
 
-def test_drain_resume_and_cancel_tell_whether_anything_changed(served):
+def test_drain_resume_and_cancel_report_whether_anything_changed(served):
     for words, code, changed in (
         (("resume",), 0, False),
         (("cancel", "nobody"), 1, False),

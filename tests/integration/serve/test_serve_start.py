@@ -156,7 +156,7 @@ def test_an_exec_check_decides_when_the_engine_is_ready(world):
     assert one.report()["cause"] == "dead"
 
 
-def test_an_ipc_check_hears_dead_from_the_sdk(world):
+def test_an_ipc_check_receives_dead_from_the_sdk(world):
     one = world()
     one.config["health"]["checks"] = [{"name": "sdk", "ipc": {}, "timeout": "500ms"}]
     run = one.run(*SLEEPER)
@@ -257,7 +257,7 @@ def test_run_refuses_a_socket_on_which_somebody_listens(world, name):
     assert first.status()["phase"] in ("starting", "serving")
 
 
-def test_a_warning_of_the_configuration_is_said_once_at_a_start(world):
+def test_a_warning_of_the_configuration_is_logged_once_at_a_start(world):
     one = world(shutdown={"cleanup_reserve": "1s"})
     run = one.run(*SLEEPER)
     serving(one)

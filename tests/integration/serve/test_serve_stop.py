@@ -169,7 +169,7 @@ def test_later_stop_signals_are_ignored_logged_once_and_counted(world):
     assert one.report()["signals_ignored"] >= 1
 
 
-def test_an_engine_that_ignores_term_is_killed_and_the_code_says_so(world):
+def test_an_engine_that_ignores_term_is_killed_and_the_code_shows_it(world):
     one = world(shutdown={"grace_period": "3s", "cleanup_reserve": "1500ms"})
     ready, command = stubborn(one)
     run = one.run(*command)
@@ -214,7 +214,7 @@ def test_a_stop_leaves_no_process_behind(world):
     assert not os.path.exists(one.socket)
 
 
-def test_what_the_engine_wrote_as_its_last_words_stays_beside_the_report(world):
+def test_the_engines_own_termination_message_stays_beside_the_report(world):
     one = world()
     message = one.path("termination")
     open(message, "w").close()

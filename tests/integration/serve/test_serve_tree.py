@@ -170,8 +170,8 @@ def test_a_server_is_waited_for_while_one_of_its_cores_still_ends(world, tmp_pat
     assert report["time_left_ms"] > 60_000
     assert report["engine"].get("code") == (0 if then == "ends" else None)
     assert report["engine"].get("signal") == (None if then == "ends" else signal.SIGKILL)
-    told = [record["msg"] for record in one.records() if record["level"] == "WARNING"]
-    assert "a process of the engine ended by itself" not in told, "they followed our signal"
+    reported = [record["msg"] for record in one.records() if record["level"] == "WARNING"]
+    assert "a process of the engine ended by itself" not in reported, "they followed our signal"
 
 
 def test_death_of_an_essential_process_is_fatal_at_once_and_named(world, tmp_path):

@@ -139,7 +139,7 @@ def test_streams_that_died_with_their_supervisor_are_in_the_report_of_the_shim(w
 
 
 @pytest.mark.parametrize("text", ["fatal stop", CLEANING, '"engine signalled"'])
-def test_a_fatal_stop_kills_an_engine_that_obeys_nothing_whatever_was_said_last(world, text):
+def test_a_fatal_stop_kills_a_stubborn_engine_wherever_the_supervisor_hangs(world, text):
     stop = Stop(world, "beside", "check", STUBBORN)
     Striker(stop.one, text, signal.SIGSTOP)
     stop.cause("check")

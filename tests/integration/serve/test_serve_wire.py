@@ -97,7 +97,7 @@ def raw(served):
     ids=["tls", "http", "array", "cut", "1 MiB"],
 )
 @pytest.mark.parametrize("hello", [False, True], ids=["before hello", "after hello"])
-def test_what_is_no_line_of_the_protocol_is_an_error_and_a_close(raw, data, code, hello):
+def test_a_line_outside_the_protocol_is_an_error_and_a_close(raw, data, code, hello):
     peer = raw(hello=hello).say(data)
     assert peer.error() == code
     assert peer.is_closed()

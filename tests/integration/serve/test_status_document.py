@@ -143,7 +143,7 @@ def test_nothing_of_it_is_secret(world):
     assert '"name":"mine"' in text and '"name":"up"' in text
 
 
-def test_many_who_ask_at_once_all_get_it(world):
+def test_many_clients_that_ask_at_once_all_get_it(world):
     one = world(probes=ALWAYS)
     one.run(*SLEEPER)
     one.wait_for_log('"phase begun","phase":"serving"')

@@ -17,13 +17,13 @@ libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_
 libc.ptrace.restype = ctypes.c_long
 
 
-def trace(pid, fifo, may, tell):
+def trace(pid, fifo, may, writer):
     os.setsid()
     if os.fork() != 0:
         os._exit(0)  # its child is no process's descendant any more
     os.read(may, 1)  # a signal, were it the end of a child, would stop the traced process
     done = libc.ptrace(PTRACE_SEIZE, pid, None, None) == 0
-    os.write(tell, b"y" if done else b"n")
+    os.write(writer, b"y" if done else b"n")
     for descriptor in range(3):
         os.close(descriptor)
     while done and os.read(fifo, 1):
@@ -34,15 +34,15 @@ def trace(pid, fifo, may, tell):
 def main():
     fifo = os.open(sys.argv[1], os.O_RDONLY)
     libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(ANY & (2**64 - 1)), 0, 0, 0)
-    heard, tell = os.pipe()
+    reader, writer = os.pipe()
     may, allow = os.pipe()
     me = os.getpid()
     child = os.fork()
     if child == 0:
-        trace(me, fifo, may, tell)
+        trace(me, fifo, may, writer)
     os.waitpid(child, 0)
     os.write(allow, b"y")
-    if os.read(heard, 1) != b"y":
+    if os.read(reader, 1) != b"y":
         sys.exit("nobody may trace here")
     print("stuck", flush=True)
     while True:

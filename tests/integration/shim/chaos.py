@@ -146,7 +146,7 @@ class Lifecycle:
         return [pid for pid in chosen if pid]
 
     @staticmethod
-    def tell(pids, number):
+    def signal_all(pids, number):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
@@ -168,13 +168,13 @@ class Lifecycle:
             if kind == "term":
                 self.shim.send_signal(signal.SIGTERM)
             elif kind == "kill serve":
-                self.tell(self.pids(kind), signal.SIGKILL)
+                self.signal_all(self.pids(kind), signal.SIGKILL)
             else:
                 pids = self.pids(kind)
                 began = monotonic_ms()
-                self.tell(pids, signal.SIGSTOP)
+                self.signal_all(pids, signal.SIGSTOP)
                 self.ends_within(length)
-                self.tell(pids, signal.SIGCONT)
+                self.signal_all(pids, signal.SIGCONT)
                 self.frozen_ms += monotonic_ms() - began
 
     def end_requests(self):
@@ -288,8 +288,8 @@ def main():
     busy = 0 if options.idle else len(os.sched_getaffinity(0))
     seeds = range(options.seed, options.seed + most)
     done, failed, dearest, codes = run(seeds, options.jobs, busy, options.storms, until)
-    told = ", ".join(f"{code} {count}x" for code, count in sorted(codes.items(), key=str))
-    print(f"{done} lifecycles, {failed} with findings; codes {told}; the dearest shim {dearest} ms")
+    by_code = ", ".join(f"{code} {count}x" for code, count in sorted(codes.items(), key=str))
+    print(f"{done} lifecycles, {failed} with findings; codes {by_code}; dearest shim {dearest} ms")
     return 1 if failed else 0
 
 

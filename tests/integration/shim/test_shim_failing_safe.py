@@ -110,7 +110,7 @@ def test_engine_that_ends_by_itself_is_fatal_whatever_its_code(supervised, code)
     assert process.wait() == 1
 
 
-def test_engine_that_ends_while_the_supervisor_is_away_is_told_to_the_next_one(
+def test_engine_that_ends_while_the_supervisor_is_away_is_reported_to_the_next(
         supervised, supervisor):
     boss = supervisor()
     process = start_engine(supervised, boss, "sleep", "100")
@@ -144,7 +144,7 @@ def test_setsid_worker_is_killed_when_the_grace_runs_out(supervised):
     eventually(lambda: not process.survivors(), "nothing is left")
 
 
-def test_own_report_says_what_the_shim_knows(supervised, tmp_path):
+def test_own_report_has_what_the_shim_knows(supervised, tmp_path):
     message = tmp_path / "termination"
     message.touch()
     process = supervised("sh", "-c", "exit 3", options=["--supervisor-timeout", "50ms"],

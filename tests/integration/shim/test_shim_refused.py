@@ -45,7 +45,7 @@ def test_another_version_is_logged_once(supervisor, logged):
     assert sum("speaks another version" in line for line in logged()) == 1
 
 
-def test_line_that_the_system_does_not_send_ends_the_connection_and_the_next_hello_tells(
+def test_line_that_the_system_does_not_send_ends_the_connection_and_is_in_the_next_hello(
     shim, socket_path, supervisor
 ):
     boss = supervisor(start=False)
@@ -57,8 +57,7 @@ def test_line_that_the_system_does_not_send_ends_the_connection_and_the_next_hel
     assert boss.expect("hello")["blob"] == "kept"
 
 
-def test_reason_why_nobody_can_be_reached_is_logged_each_time_it_changes(
-        shim, tmp_path):
+def test_reason_why_nobody_can_be_reached_is_logged_each_time_it_changes(shim, tmp_path):
     place = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))  # where another user may look
     path = str(place / "l.sock")
     log = tmp_path / "log"

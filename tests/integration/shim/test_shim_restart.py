@@ -135,7 +135,7 @@ def test_it_takes_no_socket(shim, socket_path):
     assert "--restart: takes no --socket" in process.stderr()
 
 
-def test_who_has_the_same_user_reads_no_secret_of_it():
+def test_process_of_the_same_user_reads_no_secret_of_it():
     """In a pod with one PID namespace the engine sees the sidecar's PID 1 beside it."""
     user = {"user": 65532, "group": 65532} if os.geteuid() == 0 else {}
     folder = tempfile.mkdtemp(dir="/tmp")

@@ -126,7 +126,7 @@ def test_stop_before_the_start_is_code_0_and_leaves_nothing(shim, socket_path):
 
 
 @pytest.mark.parametrize("program,code", [("/no/such/lastcall", 127), ("/etc/passwd", 126)])
-def test_supervisor_that_cannot_run_is_said_at_once(shim, socket_path, program, code):
+def test_supervisor_that_cannot_run_is_reported_at_once(shim, socket_path, program, code):
     process = shim("--socket", socket_path, "--serve", program, "--", "echo", "ready")
     assert process.wait() == code
     assert f"cannot start the supervisor {program}" in process.stderr()
@@ -140,9 +140,7 @@ def serve_script(shim, socket_path, script, *command, options=()):
 
 
 @pytest.mark.parametrize("code", [1, 2])
-def test_supervisor_that_says_that_it_cannot_run_is_believed_and_nothing_is_started(
-    shim, socket_path, code
-):
+def test_supervisor_that_reports_that_it_cannot_run_is_believed(shim, socket_path, code):
     process = serve_script(shim, socket_path, f"exit {code}", "echo", "ready",
                            options=["--supervisor-timeout", "1h"])
     assert process.wait() == code

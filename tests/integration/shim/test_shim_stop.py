@@ -15,7 +15,7 @@ LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
 ROUNDS = 1000 if LONG else 40
 
 
-def test_hello_is_exactly_what_the_protocol_says(supervised, supervisor):
+def test_hello_is_exactly_what_the_protocol_defines(supervised, supervisor):
     boss = supervisor(start=False)
     process = supervised("sleep", "100")
     hello = boss.expect("hello")
@@ -145,7 +145,7 @@ def test_code_of_the_exit_order_is_the_exit_code(supervised, supervisor, code):
     assert process.wait() == code
 
 
-def test_137_of_a_supervisor_that_was_told_too_late_is_corrected(supervised, supervisor, tmp_path):
+def test_137_of_a_supervisor_notified_too_late_is_corrected(supervised, supervisor, tmp_path):
     """It reached its deadline first; the engine had ended on its order."""
     message = tmp_path / "termination"
     message.touch()

@@ -36,7 +36,7 @@ def test_required_supervisor_that_does_not_come_is_fatal(supervised):
     assert "--required" in process.stderr()
 
 
-def test_supervisor_that_comes_late_hears_of_the_running_engine(supervised, supervisor):
+def test_supervisor_that_comes_late_receives_the_running_engine(supervised, supervisor):
     process = supervised("sleep", "100", options=["--supervisor-timeout", "100ms"])
     engine = process.engine()
     boss = supervisor()
@@ -57,7 +57,7 @@ def test_stop_without_any_supervisor_is_term_then_kill_and_code_1(supervised, co
         process.wait_ready()
     process.is_ready()
     process.send(signal.SIGTERM)
-    assert process.wait() == 1, "nobody can tell what was cut"
+    assert process.wait() == 1, "nobody knows what was cut"
     assert not is_alive(engine)
 
 

@@ -103,7 +103,7 @@ def test_process_of_the_tree_that_is_killed_is_named_with_its_signal(parts):
     assert died["name"] == "VLLM::Worker_TP0", "the title, of which the kernel's name is a part"
     if process.mode not in REFUSED:  # there the next look shows it, and the status is not kept
         assert died["signal"] == signal.SIGKILL
-        assert before <= died["at_ms"] < before + 1500, "its pidfd tells, no look is awaited"
+        assert before <= died["at_ms"] < before + 1500, "its pidfd reports it, no look is awaited"
     os.kill(core, signal.SIGKILL)
     assert boss.expect("engine.died")["name"] == "VLLM::EngineCore"
 
@@ -131,7 +131,7 @@ def test_helper_that_did_not_live_for_long_is_no_death(parts):
         assert boss.expect("engine.died")["name"] == "core"
 
 
-def test_supervisor_that_comes_back_hears_of_a_death_again(parts):
+def test_supervisor_that_comes_back_receives_a_death_again(parts):
     boss, _, pids = parts("core")
     await_age(pids["core"], GROWN)
     boss.vanish()
@@ -141,7 +141,7 @@ def test_supervisor_that_comes_back_hears_of_a_death_again(parts):
     assert boss.expect("engine.died")["name"] == "core"
 
 
-def test_who_came_since_the_last_walk_is_known_when_a_stop_begins(supervised, supervisor):
+def test_process_begun_since_the_last_walk_is_known_when_a_stop_begins(supervised, supervisor):
     """The supervisor does not wait for a server whose core ends before it."""
     script = "trap 'kill -9 $core' TERM; sleep 6.5; sleep 1000 & core=$!; while :; do sleep 1; done"
     boss = supervisor()
@@ -184,7 +184,7 @@ while True:
 """
 
 
-def test_each_end_after_the_stop_signal_is_told_with_those_who_live_on(supervised, supervisor,
+def test_each_end_after_the_stop_signal_is_reported_with_the_survivors(supervised, supervisor,
                                                                       tmp_path):
     (tmp_path / "engine.py").write_text(ENDS_PARTS)
     boss = supervisor()
@@ -204,7 +204,7 @@ def test_each_end_after_the_stop_signal_is_told_with_those_who_live_on(supervise
     assert "has ended by itself" not in process.stderr()
 
 
-def test_what_ends_after_the_stop_signal_is_no_death(parts):
+def test_an_end_after_the_stop_signal_is_no_death(parts):
     boss, process, pids = parts("core")
     await_age(pids["core"], GROWN)
     boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 30000})
@@ -215,7 +215,7 @@ def test_what_ends_after_the_stop_signal_is_no_death(parts):
     assert process.wait() == 0
 
 
-def test_stopped_main_process_is_told_at_once_and_again_after_it_went_on(supervised, supervisor):
+def test_stopped_main_process_is_reported_at_once_and_each_time(supervised, supervisor):
     boss = supervisor()
     process = start_engine(supervised, boss, "sleep", "100")
     engine = process.engine()
@@ -231,7 +231,7 @@ def test_stopped_main_process_is_told_at_once_and_again_after_it_went_on(supervi
     assert took < 5000
 
 
-def test_stopped_process_below_the_main_one_is_told_within_seconds(parts):
+def test_stopped_process_below_the_main_one_is_reported_within_seconds(parts):
     boss, process, pids = parts("VLLM::EngineCore")
     core = pids["VLLM::EngineCor"]
     await_age(core, KNOWN)

@@ -41,7 +41,7 @@ def heir(supervised, supervisor, message):
 
 @pytest.mark.parametrize("fate", ["frozen", "gone"])
 @pytest.mark.parametrize("command", [["sleep", "100"], [helper("ignore_term")]])
-def test_fatal_stop_ends_with_1_by_its_deadline_and_says_why(heir, message, command, fate):
+def test_fatal_stop_ends_with_1_by_its_deadline_and_reports_why(heir, message, command, fate):
     process, boss = heir(*command)
     if command[0] != "sleep":
         process.wait_ready()

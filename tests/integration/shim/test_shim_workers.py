@@ -107,7 +107,7 @@ def test_alone_the_shim_kills_what_outlives_the_grace(supervised):
     assert not process.survivors()
 
 
-def test_welcome_says_the_grace(supervised, supervisor):
+def test_welcome_has_the_grace(supervised, supervisor):
     boss = supervisor(welcome={**WELCOME, "rest_grace_ms": 0})
     process = start_engine(supervised, boss, helper("setsid_worker"))
     process.wait_ready()
@@ -132,7 +132,7 @@ def test_order_to_kill_all_reaches_what_the_main_process_has_left(supervised, su
     assert process.wait() == 0
 
 
-def test_main_process_that_left_nobody_says_so_with_its_end(supervised, supervisor):
+def test_end_of_a_main_process_reports_that_no_process_is_left(supervised, supervisor):
     boss = supervisor()
     process = start_engine(supervised, boss, "sleep", "100")
     boss.send(TERM_MAIN)
@@ -158,7 +158,7 @@ def test_worker_is_asked_when_its_own_parent_is_gone(supervised, supervisor, tmp
     assert (tmp_path / "order").read_text() == "server\nworker\n"
 
 
-def test_supervisor_that_comes_back_is_told_how_many_are_left(supervised, supervisor):
+def test_supervisor_that_comes_back_receives_how_many_are_left(supervised, supervisor):
     boss = supervisor()
     process = start_engine(supervised, boss, helper("setsid_worker"))
     process.wait_ready()

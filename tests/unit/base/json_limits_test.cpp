@@ -30,13 +30,13 @@ TEST(JsonLimits, Depth_members_and_values_have_a_limit_each) {
   EXPECT_FALSE(fits("[1,2,3,4,5,6]", limits));
 }
 
-TEST(JsonLimits, What_stands_in_a_string_counts_for_nothing) {
+TEST(JsonLimits, Structure_inside_a_string_counts_for_nothing) {
   Limits const limits{.depth = 1, .members = 1, .values = 2};
   EXPECT_TRUE(fits(R"({"[[{{,,":"\"[[,,\\"})", limits));
   EXPECT_FALSE(fits(R"({"a":"\\","b":1})", limits));
 }
 
-TEST(JsonLimits, What_is_no_json_is_looked_at_once_and_left_to_the_parser) {
+TEST(JsonLimits, Text_that_is_no_json_is_scanned_once_and_left_to_the_parser) {
   for (char const* const text : {"", "\"", "\"\\", "]]]", "}{", ",,,", "{\"a\":\"b\\"}) {
     EXPECT_TRUE(fits(text, {})) << text;
     EXPECT_TRUE(parsed<nlohmann::ordered_json>(text).is_discarded()) << text;

@@ -131,7 +131,7 @@ TEST(ClientClose, May_come_from_another_thread_while_the_loop_processes) {
   EXPECT_FALSE(client.is_connected());
 }
 
-TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_hear_itself) {
+TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_receive_itself) {
   FakeSupervisor supervisor;
   supervisor.listen();
   std::promise<bool> refused;
@@ -150,16 +150,16 @@ TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_h
   EXPECT_TRUE(answer.get());
 }
 
-TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
+TEST(ClientStall, A_callback_that_hangs_is_reported_once) {
   FakeSupervisor supervisor;
   supervisor.listen();
   std::promise<void> hangs;
   std::promise<void> may_return;
-  std::atomic<int> told = 0;
+  std::atomic<int> reported = 0;
   ClientOptions options = options_for(supervisor);
   options.log = [&](std::string const& line) {
     EXPECT_NE(line.find("a callback has held up the connection"), std::string::npos) << line;
-    ++told;
+    ++reported;
   };
   Client client(std::move(options));
   client.on_phase([&](Phase) {
@@ -171,29 +171,29 @@ TEST(ClientStall, A_callback_that_hangs_is_told_of_once) {
   ASSERT_EQ(hangs.get_future().wait_for(kPatience), std::future_status::ready);
   await([&] {
     client.begin().end();
-    return told > 0;
+    return reported > 0;
   });
   client.begin().end();
   may_return.set_value();
   client.close();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
-TEST(ClientAbsence, Is_told_once_with_its_cause_when_it_lasts) {
+TEST(ClientAbsence, Is_reported_once_with_its_cause_when_it_lasts) {
   FakeSupervisor supervisor;  // which no client can reach yet
-  std::atomic<int> told = 0;
+  std::atomic<int> reported = 0;
   ClientOptions options = options_for(supervisor);
   options.log = [&](std::string const& line) {
     EXPECT_EQ(line, "cannot connect to the supervisor at " + supervisor.path() +
                         ": No such file or directory; trying on");
-    ++told;
+    ++reported;
   };
   Client client(std::move(options));
-  await([&] { return told > 0; });
+  await([&] { return reported > 0; });
   supervisor.listen();
   supervisor.welcome();
   await([&] { return client.is_connected(); });
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ using test::kPatience;
 using test::options_for;
 using test::run_until;
 
-TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_tells_all_of_it) {
+TEST(ClientConnection, Tries_until_a_supervisor_is_there_and_then_sends_all_of_it) {
   FakeSupervisor supervisor;
   Client client(options_for(supervisor));
   client.register_endpoint("generate");
@@ -82,15 +82,15 @@ TEST(ClientConnection, A_waiting_request_asks_again_on_the_next_connection) {
   supervisor.listen();
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   client.begin_admitted({.id = "a"},
-                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
   supervisor.next<ipc::RequestBegin>();
   supervisor.hang_up();
   EXPECT_EQ(supervisor.welcome().live, 0U);
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
   supervisor.say(R"({"op":"admitted","id":"a"})");
-  EXPECT_TRUE(heard.get_future().get().may_run);
+  EXPECT_TRUE(received.get_future().get().may_run);
 }
 
 TEST(ClientConnection, A_supervisor_that_does_not_read_costs_bounded_memory_and_loses_nothing) {
@@ -180,7 +180,7 @@ TEST(ClientConnection, A_client_of_static_storage_ends_after_main) {
   await([&] { return of_the_program->is_connected(); });
 }
 
-TEST(ClientConnection, A_forked_child_says_nothing_and_holds_no_descriptor) {
+TEST(ClientConnection, A_forked_child_sends_nothing_and_holds_no_descriptor) {
   FakeSupervisor supervisor;
   supervisor.listen();
   Client client(options_for(supervisor));

@@ -71,7 +71,7 @@ class Failures : public testing::Test {
   FakeSupervisor supervisor;
 };
 
-TEST_F(Failures, An_exception_that_nobody_catches_is_told_before_the_process_ends) {
+TEST_F(Failures, An_exception_that_nobody_catches_is_reported_before_the_process_ends) {
   pid_t const pid = engine(options_for(supervisor), [](Client& client) noexcept {
     client.begin({.id = "r"});
     client.begin({.id = "r"});  // thrown with the client's lock held
@@ -103,7 +103,7 @@ TEST_F(Failures, So_is_one_of_a_thread_with_what_caused_it) {
   EXPECT_TRUE(WIFSIGNALED(status_of(pid)));
 }
 
-TEST_F(Failures, A_call_of_terminate_is_told_and_the_earlier_handler_runs) {
+TEST_F(Failures, A_call_of_terminate_is_reported_and_the_earlier_handler_runs) {
   std::set_terminate([] { ::_exit(7); });
   pid_t const pid = engine(options_for(supervisor), [](Client&) { std::terminate(); });
   std::set_terminate(nullptr);
@@ -112,7 +112,7 @@ TEST_F(Failures, A_call_of_terminate_is_told_and_the_earlier_handler_runs) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
-TEST_F(Failures, Nothing_is_told_by_who_does_not_want_it_or_has_closed_or_was_forked) {
+TEST_F(Failures, Nothing_is_reported_where_it_is_off_or_the_client_is_closed_or_forked) {
   auto silent = options_for(supervisor);
   silent.report_uncaught = false;
   EXPECT_TRUE(WIFSIGNALED(status_of(engine(silent, [](Client&) { std::terminate(); }))));

@@ -29,7 +29,7 @@ RequestOptions long_request(std::string id) {
 
 TEST(ClientGreeting, Has_every_live_request_and_every_question_however_many_they_are) {
   FakeSupervisor supervisor;
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   Client client(options_for(supervisor));
   std::vector<RequestContext> live;
   for (std::size_t i = 0; i < kMany; ++i) {
@@ -40,7 +40,7 @@ TEST(ClientGreeting, Has_every_live_request_and_every_question_however_many_they
   supervisor.say(test::kWelcome);
   test::await([&] { return client.is_connected(); });
   client.begin_admitted(long_request("asks"),
-                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
   std::set<std::string> announced;
   for (std::size_t i = 0; i < kMany; ++i) {
     auto const begin = supervisor.next<ipc::RequestBegin>();
@@ -50,7 +50,7 @@ TEST(ClientGreeting, Has_every_live_request_and_every_question_however_many_they
   EXPECT_EQ(announced.size(), kMany);
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
   supervisor.say(R"({"op":"admitted","id":"asks"})");
-  EXPECT_TRUE(heard.get_future().get().may_run);
+  EXPECT_TRUE(received.get_future().get().may_run);
 }
 
 TEST(ClientGreeting, Asks_again_for_all_that_wait_however_many_they_are) {

@@ -45,7 +45,7 @@ class WithSupervisor : public testing::Test {
   FakeSupervisor supervisor;
 };
 
-TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
+TEST_F(WithSupervisor, Sends_hello_endpoints_requests_and_their_ends) {
   auto options = options_for(supervisor);
   options.critical = true;
   Client client(options);
@@ -69,7 +69,7 @@ TEST_F(WithSupervisor, Says_hello_endpoints_requests_and_their_ends) {
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::error}));
 }
 
-TEST_F(WithSupervisor, Tells_how_urgent_a_request_is) {
+TEST_F(WithSupervisor, Sends_how_urgent_a_request_is) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   RequestContext const urgent = client.begin({.id = "u", .priority = 0});
@@ -123,7 +123,7 @@ TEST_F(WithSupervisor, Own_cancels_of_many_requests_go_in_few_lines) {
   EXPECT_EQ(one.mode, ipc::CancelMode::kill);
 }
 
-TEST_F(WithSupervisor, Progress_is_told_in_batches_and_not_for_every_token) {
+TEST_F(WithSupervisor, Progress_is_reported_in_batches_and_not_for_every_token) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   RequestContext const context = client.begin({.id = "r"});
@@ -136,15 +136,15 @@ TEST_F(WithSupervisor, Progress_is_told_in_batches_and_not_for_every_token) {
   supervisor.next<ipc::RequestEnd>();
 }
 
-TEST_F(WithSupervisor, Asks_for_admission_and_hears_yes_and_no) {
+TEST_F(WithSupervisor, Asks_for_admission_and_receives_yes_and_no) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   client.begin_admitted({.id = "a"},
-                        [&](auto const&, Admission const& made) { heard.set_value(made); });
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
   EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().admit);
   supervisor.say(R"({"op":"admitted","id":"a"})");
-  EXPECT_TRUE(heard.get_future().get().may_run);
+  EXPECT_TRUE(received.get_future().get().may_run);
   std::thread answers([&] {
     supervisor.next<ipc::RequestBegin>();
     supervisor.say(R"({"op":"rejected","id":"b","reason":"overloaded","retry_after_ms":1500})");
@@ -164,12 +164,12 @@ TEST_F(WithSupervisor, Asks_for_admission_and_hears_yes_and_no) {
 TEST_F(WithSupervisor, A_cancel_beats_the_wait_for_admission) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  std::promise<Admission> heard;
+  std::promise<Admission> received;
   RequestContext const context = client.begin_admitted(
-      {.id = "a"}, [&](auto const&, Admission const& made) { heard.set_value(made); });
+      {.id = "a"}, [&](auto const&, Admission const& made) { received.set_value(made); });
   supervisor.next<ipc::RequestBegin>();
   supervisor.say(R"({"op":"cancel","ids":["a"],"mode":"stop","reason":"operator"})");
-  Admission const admission = heard.get_future().get();
+  Admission const admission = received.get_future().get();
   EXPECT_FALSE(admission.may_run);
   EXPECT_FALSE(admission.refusal);
   supervisor.next<ipc::CancelDone>();
@@ -219,7 +219,7 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   supervisor.next<ipc::CleanupDone>();
 }
 
-TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refused) {
+TEST_F(WithSupervisor, Messages_with_a_seq_are_acked_and_unknown_ones_refused) {
   Client client(options_for(supervisor));
   supervisor.welcome();
   supervisor.say(R"({"op":"phase","seq":7,"phase":"serving"})");
@@ -244,7 +244,7 @@ TEST_F(WithSupervisor, What_carries_a_seq_is_acked_and_what_is_not_known_is_refu
 TEST_F(WithSupervisor, A_fatal_report_is_repeated_until_somebody_has_acked_it) {
   Client client(options_for(supervisor));
   supervisor.welcome();
-  auto const heard = client.report_fatal("EngineDeadError", std::string(200'000, 'x') + "end");
+  auto const received = client.report_fatal("EngineDeadError", std::string(200'000, 'x') + "end");
   auto const first = supervisor.next<ipc::Fatal>();
   EXPECT_EQ(first.reason, "EngineDeadError");
   EXPECT_TRUE(first.detail.starts_with("[...] ") && first.detail.ends_with("xend"));
@@ -253,7 +253,7 @@ TEST_F(WithSupervisor, A_fatal_report_is_repeated_until_somebody_has_acked_it) {
   std::uint64_t seq = 0;
   EXPECT_EQ(supervisor.next<ipc::Fatal>(&seq), first);
   supervisor.say(R"({"op":"ack","seq":)" + std::to_string(seq) + "}");
-  EXPECT_TRUE(heard.get());
+  EXPECT_TRUE(received.get());
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(Outgoing, A_call_has_an_id_of_its_own_and_names_root_and_caller) {
   EXPECT_LE(headers_of(RequestContext(std::string(256, 'x')))["X-Request-Id"].size(), 256U);
 }
 
-TEST(Outgoing, What_is_no_escape_is_taken_as_it_is) {
+TEST(Outgoing, A_malformed_escape_is_taken_as_it_is) {
   for (std::string const& text : {"", "%", "a%", "%4", "%zz", "a b"}) {
     EXPECT_EQ(id_from_header(text), text);
   }
@@ -101,7 +101,7 @@ TEST(StoppableCalls, A_delete_of_its_path_stops_a_call_as_long_as_it_lives) {
   EXPECT_FALSE(calls.stop(channel.path()));
 }
 
-TEST(StoppableCalls, What_could_be_guessed_stops_nothing) {
+TEST(StoppableCalls, A_guessed_token_stops_nothing) {
   StoppableCalls calls;
   for (std::string const& secret : {std::string(), std::string(31, 'a'), std::string(257, 'a'),
                                     std::string(32, '/'), std::string(40, '\xC3')}) {
@@ -317,7 +317,7 @@ TEST_F(ByChannel, A_call_that_nobody_stops_ends_as_always) {
   other.join();
 }
 
-TEST(CurlCalls, What_fails_by_itself_says_so) {
+TEST(CurlCalls, A_call_that_fails_by_itself_reports_that) {
   RequestContext const context;
   CurlCall call("http://127.0.0.1:1/", context);
   CurlCalls calls;

@@ -72,8 +72,8 @@ class Runner {
     if (what == "race") {
       return race(step);
     }
-    if (what == "heard") {
-      return std::exchange(heard_, Json::array());
+    if (what == "notified") {
+      return std::exchange(rises_, Json::array());
     }
     if (what.starts_with("fan") || what.starts_with("chain")) {
       return of_many(what, step);
@@ -112,8 +112,8 @@ class Runner {
     }
     if (what == "watch") {
       std::string const name = step["on"];
-      context.on_stop([this, name](auto const&) { heard_.push_back(name + " stopped"); });
-      context.on_kill([this, name](auto const&) { heard_.push_back(name + " killed"); });
+      context.on_stop([this, name](auto const&) { rises_.push_back(name + " stopped"); });
+      context.on_kill([this, name](auto const&) { rises_.push_back(name + " killed"); });
       return nullptr;
     }
     return react(what, context, step);
@@ -171,11 +171,11 @@ class Runner {
     if (what == "fan") {
       for (int i = 0; i < step["count"]; ++i) {
         RequestContext const& child = all.emplace_back();
-        child.on_stop([this](RequestContext const& told) { told_.push_back(told); });
+        child.on_stop([this](RequestContext const& each) { notified_.push_back(each); });
         expect(at(step, "below").link_child(child), step, i);
       }
-    } else if (what == "fan_heard") {
-      expect(told_ == all, step, told_.size());
+    } else if (what == "fan_notified") {
+      expect(notified_ == all, step, notified_.size());
     } else {
       for (auto each = all.rbegin(); each != all.rend(); ++each) {
         expect(each->end(), step, each->id());
@@ -236,8 +236,8 @@ class Runner {
   std::map<std::string, RequestContext> contexts_;
   std::map<std::string, std::vector<RequestContext>> many_;
   std::map<std::string, std::function<bool(seconds)>> waits_;
-  std::vector<RequestContext> told_;
-  Json heard_ = Json::array();
+  std::vector<RequestContext> notified_;
+  Json rises_ = Json::array();
 };
 
 std::vector<Json> context_cases() {
@@ -264,7 +264,7 @@ TEST(RequestContextContract, A_case_that_does_not_hold_is_noticed) {
   for (auto const* const step : {
            R"({"do":"is_stopped","on":"a","is":true})",
            R"({"do":"stop","on":"a","is":false})",
-           R"({"do":"heard","is":["a stopped"]})",
+           R"({"do":"notified","is":["a stopped"]})",
            R"({"do":"link_child","on":"a","child":"b","refused":"cycle"})",
            R"({"do":"race","times":1,"before":[],"threads":[[{"do":"stop","on":"a"}]],
                "after":[],"trues":0})",

@@ -39,7 +39,7 @@ TEST(RequestContext, The_cause_is_looked_up_the_tree) {
   EXPECT_EQ(child.cause(), Reason::migrate);
 }
 
-TEST(RequestContext, The_cause_is_found_when_the_child_was_told_first) {
+TEST(RequestContext, The_cause_is_found_when_the_child_was_notified_first) {
   RequestContext const top;
   RequestContext const child;
   top.link_child(child);
@@ -103,7 +103,7 @@ TEST(RequestContext, A_wait_ends_with_its_time_or_with_the_cancel_of_another_thr
   other.join();
 }
 
-TEST(RequestContext, A_wait_for_what_went_uncancelled_says_so) {
+TEST(RequestContext, A_wait_for_a_context_that_went_uncancelled_throws) {
   std::shared_future<void> wait;
   {
     RequestContext const context;

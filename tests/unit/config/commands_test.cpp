@@ -72,7 +72,7 @@ TEST(Cli, Flags_may_repeat_and_do_not_swallow_each_other) {
   EXPECT_THAT(outcome.out, HasSubstr("SIGINT to the engine"));
 }
 
-TEST(Cli, check_says_that_a_good_file_is_good) {
+TEST(Cli, check_reports_that_a_good_file_is_good) {
   TemporaryDirectory const directory;
   CheckOptions options;
   options.load.path = directory.write("c.yaml", "log: {level: debug}\n");

@@ -47,7 +47,7 @@ TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
           "--set nothing: no key and value, expected key=value"));
 }
 
-TEST(DecodeAll, What_is_refused_is_said_without_its_secrets) {
+TEST(DecodeAll, Refused_values_are_reported_without_their_secrets) {
   Loaded const loaded = load_text(
       "discovery:\n"
       "  - {http: {url: \"http://user:pa/ss@reg:80/a?key=hush\"}}\n"

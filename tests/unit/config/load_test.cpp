@@ -209,7 +209,7 @@ TEST(Load, Pod_grace_comes_from_its_variable_or_is_the_default_of_Kubernetes) {
                           "604800"));
 }
 
-TEST(Load, A_grace_period_that_somebody_gave_is_told_from_the_default) {
+TEST(Load, A_grace_period_that_was_given_is_told_apart_from_the_default) {
   EXPECT_FALSE(load_text("shutdown: {late_accept: 2s}\n").grace_period_is_given);
   EXPECT_TRUE(load_text("shutdown: {grace_period: 60s}\n").grace_period_is_given);
   EXPECT_TRUE(load_text("", {"shutdown.grace_period=60s"}).grace_period_is_given);
@@ -238,7 +238,7 @@ TEST(Load, A_reload_sees_which_keys_differ_and_applies_only_the_live_ones) {
   EXPECT_EQ(before.probes.listen.port, 1);
 }
 
-TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
+TEST(Load, A_difference_of_a_secret_does_not_show_it) {
   Config before;
   Config after;
   before.lifecycle.token = "one";
@@ -253,7 +253,7 @@ TEST(Load, A_difference_of_a_secret_does_not_tell_it) {
   }
 }
 
-TEST(Load, A_difference_of_a_url_does_not_tell_its_query) {
+TEST(Load, A_difference_of_a_url_does_not_show_its_query) {
   Config before;
   Config after;
   before.engine.metrics.url = "http://e/metrics?token=hush#hush";

@@ -56,7 +56,7 @@ TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failur
                                        "X-data-parallel-rank"}));
 }
 
-TEST(Presets, A_request_of_one_token_is_sent_where_it_is_known_how_or_said) {
+TEST(Presets, A_request_of_one_token_is_sent_where_its_form_is_known_or_configured) {
   EXPECT_TRUE(profile_of("engine: {kind: sglang}\n").probe);
   EXPECT_TRUE(profile_of("engine: {kind: trtllm}\n").probe);
   EXPECT_FALSE(profile_of("engine: {probe: {canary: true}}\n").probe);
@@ -139,7 +139,7 @@ TEST(Presets, The_engine_url_goes_over_the_upstream_and_gives_it_where_unset) {
             (Address{"127.0.0.1", 9}));
 }
 
-TEST(Presets, What_is_set_goes_over_the_preset) {
+TEST(Presets, A_set_key_overrides_the_preset) {
   EngineProfile const profile = profile_of(
       "engine: {kind: vllm, metrics: {running: r, refresh: 3s}}\n"
       "health: {failure_threshold: 4, dead_statuses: [], checks: [{name: a, ipc: {}},"
@@ -251,7 +251,7 @@ TEST(Presets, The_page_lists_the_control_paths_of_each_kind) {
   }
 }
 
-TEST(Presets, What_routers_are_told_is_the_pod_and_the_port_that_serves) {
+TEST(Presets, Routers_receive_the_pod_and_the_port_that_serves) {
   Config config = load_text("engine: {kind: vllm}\ningress: {listen: \"[::]:81\"}\n").config;
   EXPECT_EQ(resolve_advertise(config, "10.0.0.7"), "http://10.0.0.7:81");
   EXPECT_EQ(resolve_advertise(config, "fd00::7"), "http://[fd00::7]:81");

@@ -59,7 +59,7 @@ TEST(Reference, Every_section_has_a_row_before_its_keys) {
   }
 }
 
-TEST(Reference, Every_key_is_explained_and_says_what_leaving_it_out_means) {
+TEST(Reference, Every_key_is_explained_and_so_is_leaving_it_out) {
   Config config;
   for (Key const& key : keys_of(config)) {
     EXPECT_TRUE(key.doc.ends_with('.')) << key.path;

@@ -16,7 +16,7 @@ TEST(Text, A_duration_is_digits_and_one_unit) {
   EXPECT_EQ(parse_duration("007s").value, 7s);
 }
 
-TEST(Text, What_is_no_duration_says_why) {
+TEST(Text, Text_that_is_no_duration_is_an_error_of_its_kind) {
   struct Case {
     char const* text;
     DurationError error;

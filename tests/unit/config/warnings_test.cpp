@@ -135,7 +135,7 @@ TEST(Warnings, A_limit_of_a_check_that_cannot_fail_is_named) {
               ElementsAre(HasSubstr("3:55: health.checks[0].failure_threshold: has no effect")));
 }
 
-TEST(Warnings, Thresholds_of_load_that_nobody_tells_or_too_rarely_are_named) {
+TEST(Warnings, Thresholds_of_load_that_is_reported_never_or_too_rarely_are_named) {
   std::string const threshold = "admission: {active_decode_blocks_threshold: 0.8}\n";
   std::string const ingress = "ingress: {upstream: 127.0.0.1:1}\n";
   EXPECT_THAT(warnings_of(threshold + ingress),
@@ -194,7 +194,7 @@ TEST(Warnings, A_hook_longer_than_all_together_is_named) {
               ElementsAre(HasSubstr("1:52: cleanup.hooks[0].timeout: 3s is more than")));
 }
 
-TEST(Notes, What_is_not_in_this_container_is_noted_on_request) {
+TEST(Notes, Files_outside_this_container_are_noted_on_request) {
   TemporaryDirectory const directory;
   LoadOptions options;
   options.path = directory.write("c.yaml",

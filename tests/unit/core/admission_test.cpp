@@ -44,7 +44,7 @@ TEST(Admission, AWaiterThatHangsUpFreesItsPlaceAtOnce) {
   EXPECT_EQ(admission.judge(), Admission::Answer::queued);
 }
 
-TEST(Admission, WhoLeftBeforeTheGrantIsNotGranted) {
+TEST(Admission, ARequestThatLeftBeforeTheGrantIsNotGranted) {
   Admission admission(limits_of(1, 2));
   auto const first = admission.arrive(kAdmissionStart, 1);
   auto const second = admission.arrive(kAdmissionStart, 2);
@@ -197,11 +197,11 @@ TEST(AdmissionRetry, EachRefusalTakesTheNextSlot) {
   Admission admission(limits_of(4, 0));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{2'000}, 1);
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> reported;
   for (int i = 0; i < 5; ++i) {
-    told.push_back(to_ms(admission.take_retry_slot(now)));
+    reported.push_back(to_ms(admission.take_retry_slot(now)));
   }
-  EXPECT_EQ(told, (std::vector<std::int64_t>{500, 1'000, 1'500, 2'000, 2'500}));
+  EXPECT_EQ(reported, (std::vector<std::int64_t>{500, 1'000, 1'500, 2'000, 2'500}));
   now += Duration{1'000};
   EXPECT_EQ(admission.take_retry_slot(now), Duration{2'000}) << "behind those that still wait";
   now += Duration{60'000};
@@ -211,14 +211,14 @@ TEST(AdmissionRetry, EachRefusalTakesTheNextSlot) {
 TEST(AdmissionRetry, SlotsBeginAgainWithinTheMinute) {
   Admission admission(limits_of(2, 0));
   Instant const now = kAdmissionStart;
-  std::map<Duration, int> told;  // nothing measured: a second by two places
+  std::map<Duration, int> reported;  // nothing measured: a second by two places
   for (int i = 0; i < 1'000; ++i) {
-    ++told[admission.take_retry_slot(now)];
+    ++reported[admission.take_retry_slot(now)];
   }
-  EXPECT_EQ(told.begin()->first, Duration{1'000});
-  EXPECT_EQ(told.rbegin()->first, kRetryMost);
-  EXPECT_EQ(told.size(), 119U);
-  for (auto const& [retry, count] : told) {
+  EXPECT_EQ(reported.begin()->first, Duration{1'000});
+  EXPECT_EQ(reported.rbegin()->first, kRetryMost);
+  EXPECT_EQ(reported.size(), 119U);
+  for (auto const& [retry, count] : reported) {
     EXPECT_LE(count, 9) << to_ms(retry);
   }
 }

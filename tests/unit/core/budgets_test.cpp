@@ -73,7 +73,7 @@ TEST(Budgets, a_warning_names_the_numbers) {
   EXPECT_NE(plan.warnings[0].find("30000ms"), std::string::npos) << plan.warnings[0];
 }
 
-TEST(Budgets, what_is_not_configured_is_not_reserved_for) {
+TEST(Budgets, steps_that_are_not_configured_are_not_reserved_for) {
   ShutdownSettings settings;
   settings.registries = settings.events = false;
   EXPECT_EQ(budgets_within(settings, {}).reserve, 4s);

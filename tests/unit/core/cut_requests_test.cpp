@@ -25,7 +25,7 @@ RequestBegun begun(PeerId peer, std::string id, std::string root = {}, std::stri
   return request;
 }
 
-TEST(CutRequests, what_was_relayed_is_remembered_by_id_root_and_parent) {
+TEST(CutRequests, relayed_requests_are_remembered_by_id_root_and_parent) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r")));
@@ -34,7 +34,7 @@ TEST(CutRequests, what_was_relayed_is_remembered_by_id_root_and_parent) {
   EXPECT_FALSE(cut.begun(kCutAt, begun(1, "other")));
 }
 
-TEST(CutRequests, the_mode_is_told_as_it_was) {
+TEST(CutRequests, the_mode_is_kept_as_it_was) {
   CutRequests cut;
   cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = true});
   auto const late = cut.begun(kCutAt, begun(1, "r"));
@@ -123,26 +123,26 @@ class TwoPeers {
   explicit TwoPeers(bool asks, bool same_id) : asks_(asks), id_(same_id ? "r" : "part") {
     settings_.admission.running = 4;
     core_.emplace(settings_);
-    tell(SupervisorStarted{});
+    feed(SupervisorStarted{});
     now_ += Duration{2'000};
-    tell(TimerExpired{});
+    feed(TimerExpired{});
     connect();
     RequestBegun relayed = begun(kIngressPeer, "r");
     relayed.admit = true;
-    tell(relayed);
+    feed(relayed);
   }
 
   void take(Step step) {
     switch (step) {
       case Step::leave:
-        tell(CancelRequested{.by = kIngressPeer,
+        feed(CancelRequested{.by = kIngressPeer,
                              .ids = {"r"},
                              .root = {},
                              .mode = CancelMode::kill,
                              .reason = CancelReason::client_disconnect});
         break;
       case Step::end_relayed:
-        tell(RequestEnded{kIngressPeer, "r", Outcome::cancelled});
+        feed(RequestEnded{kIngressPeer, "r", Outcome::cancelled});
         break;
       case Step::begin:
         runs_ = true;
@@ -150,13 +150,13 @@ class TwoPeers {
         break;
       case Step::end_own:
         if (runs_ && connected_) {
-          tell(RequestEnded{conn_, id_, Outcome::completed});
+          feed(RequestEnded{conn_, id_, Outcome::completed});
         }
         runs_ = false;
         break;
       case Step::drop:
         connected_ = false;
-        tell(PeerDisconnected{conn_});
+        feed(PeerDisconnected{conn_});
         break;
       case Step::back:
         connect();
@@ -166,16 +166,16 @@ class TwoPeers {
         break;
       case Step::time:
         now_ += Duration{20};
-        tell(TimerExpired{});
+        feed(TimerExpired{});
         break;
     }
-    hear();
+    take_orders();
   }
 
   /// Until all that went away without a word is known to be lost.
   void settle() {
     now_ += settings_.reconnect_window;
-    tell(TimerExpired{});
+    feed(TimerExpired{});
   }
 
   std::size_t in_flight() const { return core_->requests().in_flight(); }
@@ -185,7 +185,7 @@ class TwoPeers {
   std::size_t places() const { return core_->admission().running(); }
 
  private:
-  void tell(Event const& event) {
+  void feed(Event const& event) {
     for (Action const& action : core_->step(now_, event)) {
       settled_ += std::holds_alternative<RequestSettled>(action) ? 1 : 0;
       cancels_ += std::holds_alternative<CancelCounted>(action) ? 1 : 0;
@@ -196,7 +196,7 @@ class TwoPeers {
   void connect() {
     connected_ = true;
     ++conn_;
-    tell(PeerConnected{.peer = conn_, .name = "engine", .live = runs_ ? 1U : 0U});
+    feed(PeerConnected{.peer = conn_, .name = "engine", .live = runs_ ? 1U : 0U});
   }
   void announce(bool resumed) {
     if (!connected_) {
@@ -205,18 +205,18 @@ class TwoPeers {
     RequestBegun request = begun(conn_, id_, "r");
     request.admit = asks_ && !resumed;
     request.resumed = resumed;
-    tell(request);
+    feed(request);
   }
   /// What the engine does with the cancels that wait for it.
-  void hear() {
+  void take_orders() {
     while (connected_) {
       CancelBatch const batch = core_->take_cancels(conn_, 16);
       if (batch.ids.empty()) {
         return;
       }
       runs_ = false;
-      tell(CancelConfirmed{conn_, id_});
-      tell(RequestEnded{conn_, id_, Outcome::cancelled});
+      feed(CancelConfirmed{conn_, id_});
+      feed(RequestEnded{conn_, id_, Outcome::cancelled});
     }
   }
 
@@ -249,13 +249,13 @@ TEST(CutRequests, in_every_order_no_orphan_stays_and_nothing_is_counted_twice) {
     for (bool const asks : {false, true}) {
       for (bool const same_id : {false, true}) {
         TwoPeers world(asks, same_id);
-        std::string told;
+        std::string order_text;
         for (Step const step : order) {
-          told += std::to_string(static_cast<int>(step));
+          order_text += std::to_string(static_cast<int>(step));
           world.take(step);
         }
         world.settle();
-        SCOPED_TRACE("order " + told + (asks ? ", asks" : "") + (same_id ? ", same id" : ""));
+        SCOPED_TRACE("order " + order_text + (asks ? ", asks" : "") + (same_id ? ", same id" : ""));
         EXPECT_EQ(world.in_flight(), 0U);
         EXPECT_FALSE(world.engine_works());
         EXPECT_EQ(world.settled(), 1);

@@ -36,7 +36,7 @@ TEST(EndpointTracker, takes_an_endpoint_that_nobody_registered_as_graceful) {
   EXPECT_EQ(tracker.ungraceful_in_flight(), 0U);
 }
 
-TEST(EndpointTracker, tells_one_that_was_withdrawn_from_one_that_nobody_registered) {
+TEST(EndpointTracker, tells_apart_withdrawn_and_never_registered_endpoints) {
   EndpointTracker tracker;
   auto const withdrawn = [&tracker](std::string_view name) {
     return tracker.at(tracker.slot(kPeer, name)).withdrawn;

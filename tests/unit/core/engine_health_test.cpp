@@ -49,7 +49,7 @@ TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
   EXPECT_EQ(e.pass_time(2s), Verdict::starting);
 }
 
-TEST(EngineHealth, after_a_shims_engine_a_passing_check_says_nothing_of_the_next_one) {
+TEST(EngineHealth, after_a_shims_engine_a_passing_check_is_no_proof_of_the_next_one) {
   EngineHealth health(settings(1));
   health.await_process();
   CheckFinished const passed{.check = 0, .verdict = CheckVerdict::passed, .detail = "why"};

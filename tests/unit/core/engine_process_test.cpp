@@ -68,9 +68,9 @@ TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
 
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
-  ShimHello told = hello(EngineState::running);
-  told.ordered = true;
-  engine.reported_by(told);
+  ShimHello reported = hello(EngineState::running);
+  reported.ordered = true;
+  engine.reported_by(reported);
   EXPECT_TRUE(engine.is_ordered());
   engine.forget();
   EXPECT_FALSE(engine.is_ordered());
@@ -115,7 +115,7 @@ TEST(Registrations, one_that_gave_up_and_confirms_late_has_confirmed) {
   EXPECT_EQ(registrations.records()[1].detail, "refused") << "it says why it came late";
 }
 
-TEST(Registrations, what_an_earlier_life_may_have_done_is_assumed_without_an_order) {
+TEST(Registrations, a_registration_by_an_earlier_life_is_assumed_without_an_order) {
   Registrations none(0);
   none.assume_registered();
   EXPECT_FALSE(none.is_registered());

@@ -14,7 +14,7 @@ EngineProcessDied tree_death(std::string name, Instant at, int signal = 0) {
   return {.pid = 17, .name = std::move(name), .signal = signal, .at = at};
 }
 
-TEST(EngineTreeTest, what_a_main_process_leaves_is_waited_for_until_the_last_is_told) {
+TEST(EngineTreeTest, processes_left_by_the_main_one_are_waited_for_until_the_last_end_is_reported) {
   EngineTree tree;
   EXPECT_EQ(tree.state(), EngineTree::State::whole);
   tree.left_behind(kEnd, 2, 10s);
@@ -44,7 +44,7 @@ TEST(EngineTreeTest, a_rest_that_was_killed_is_not_waited_for_until_its_grace_is
   EXPECT_EQ(tree.gone_by(kKill), kEnd + 1s + 2250ms);
 }
 
-TEST(EngineTreeTest, a_rest_of_workers_alone_is_told_from_a_server_behind_a_shell) {
+TEST(EngineTreeTest, a_rest_of_workers_alone_is_told_apart_from_a_server_behind_a_shell) {
   std::vector<std::string> const patterns{"VLLM::EngineCore*", "VLLM::Worker*"};
   auto const are = [&](std::vector<std::string> names) {
     return are_workers(patterns, {.alive = 3, .names = std::move(names)});
@@ -82,10 +82,10 @@ TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
   EXPECT_FALSE(matches_any({}, "core"));
 }
 
-TEST(EngineTreeTest, a_death_is_the_last_one_only_where_nobody_who_matters_is_left) {
+TEST(EngineTreeTest, a_death_is_the_last_one_only_where_no_essential_process_is_left) {
   std::vector<std::string> const patterns{"core*"};
   EngineProcessDied death = tree_death("core_0", kEnd);
-  EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not tell who is left";
+  EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not report what is left";
   death.alive = 2;
   EXPECT_FALSE(is_last_of(patterns, death)) << "too many to be named";
   death.names = {"helper", "core_1"};

@@ -54,7 +54,7 @@ TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
   EXPECT_TRUE(busy_after(prefill(0, 10'001)));
 }
 
-TEST(LoadMonitor, AShareOfNoBlocksAndWhatIsNotToldAreNotBusy) {
+TEST(LoadMonitor, AShareOfNoBlocksAndAFigureThatIsMissingAreNotBusy) {
   EXPECT_FALSE(busy_after(decode(0, 100, 0)));
   LoadReported without_total = decode(0, 100);
   without_total.kv_total_blocks.reset();
@@ -109,7 +109,7 @@ TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
   EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, BlocksThatSdksTellOutrankTheGauges) {
+TEST(LoadMonitor, BlocksThatSdksReportOutrankTheGauges) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, gauge(90));
   EXPECT_TRUE(loads.is_busy(kLoadStart));
@@ -122,7 +122,7 @@ TEST(LoadMonitor, BlocksThatSdksTellOutrankTheGauges) {
   EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
 }
 
-TEST(LoadMonitor, GaugesSpeakForRanksThatTellNoBlocks) {
+TEST(LoadMonitor, GaugesCountForRanksThatReportNoBlocks) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, prefill(0, 5));
   EXPECT_FALSE(loads.is_busy(kLoadStart));
@@ -169,7 +169,7 @@ TEST(LoadMonitor, ARankThatHasNeverReportedIsFreeWhereTheirNumberIsKnown) {
   EXPECT_TRUE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, TellsByWhatTheEngineIsBusy) {
+TEST(LoadMonitor, NamesTheFigureThatMakesTheEngineBusy) {
   LoadMonitor loads(thresholds());
   EXPECT_FALSE(loads.excess(kLoadStart));
   loads.report(kLoadStart, gauge(90));

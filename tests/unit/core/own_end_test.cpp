@@ -66,7 +66,7 @@ TEST_F(OwnEndTest, late_requests_are_served_until_nobody_sends_any_more) {
   EXPECT_EQ(next(5s), EndOrder::exit);
 }
 
-TEST_F(OwnEndTest, what_runs_is_stopped_and_killed_at_the_cancel_points_of_a_stop) {
+TEST_F(OwnEndTest, requests_are_stopped_and_killed_at_the_cancel_points_of_a_stop) {
   have_relayed();
   facts.registries_settled = true;
   next(2s);

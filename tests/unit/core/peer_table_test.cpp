@@ -27,12 +27,12 @@ TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
   EXPECT_EQ(peers.next_deadline(), kConnected + 5s);
   EXPECT_EQ(due(4'999ms), Due::none);
   EXPECT_EQ(due(5s), Due::lost);
-  EXPECT_EQ(due(5s), Due::none) << "told once";
+  EXPECT_EQ(due(5s), Due::none) << "reported once";
   EXPECT_TRUE(peers.remove(1));
   EXPECT_FALSE(peers.remove(1));
 }
 
-TEST_F(PeerTableTest, of_a_watched_critical_one_only_the_requests_are_lost) {
+TEST_F(PeerTableTest, a_watched_critical_peer_loses_only_its_requests) {
   peers.connected({.peer = 1, .name = "a", .critical = true, .watched = true});
   peers.disconnected(kConnected, 1, 5s);
   EXPECT_EQ(due(5s), Due::requests_lost);

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Instant kRestart = instant_from_ms(1'000'000);
 
-TEST(Recovery, ends_by_itself_where_nobody_tells_of_an_earlier_life) {
+TEST(Recovery, ends_by_itself_where_nobody_reports_an_earlier_life) {
   Recovery recovery;
   recovery.started(kRestart);
   EXPECT_EQ(recovery.next_deadline(), kRestart + kRecoveryWindow);

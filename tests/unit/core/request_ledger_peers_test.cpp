@@ -57,7 +57,7 @@ TEST_F(RequestLedgerPeers, a_kill_after_a_sent_stop_is_sent_too) {
   EXPECT_EQ(sent(), Lines{"kill r"});
 }
 
-TEST_F(RequestLedgerPeers, a_peer_is_told_once_that_cancels_wait) {
+TEST_F(RequestLedgerPeers, a_peer_is_notified_once_that_cancels_wait) {
   begin(1, "a");
   begin(1, "b");
   begin(2, "c");
@@ -70,7 +70,7 @@ TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
   ledger.peer_disconnected(now, 1);
   EXPECT_EQ(ledger.in_flight(), 1U);
   stop("r");
-  EXPECT_TRUE(ledger.news.ready.empty()) << "nobody is there to be told";
+  EXPECT_TRUE(ledger.news.ready.empty()) << "no peer is there to be notified";
   ledger.peer_lost(now, 1);
   EXPECT_EQ(ledger.in_flight(), 0U);
   ASSERT_EQ(ledger.news.settled.size(), 1U);
@@ -88,7 +88,7 @@ TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) 
   EXPECT_EQ(begin(3, "r", {}, true), RequestLedger::Begin::adopted);
   EXPECT_EQ(ledger.in_flight(), 2U);
   EXPECT_EQ(ledger.news.moved_from.size(), 1U);
-  EXPECT_EQ(sent(3), Lines{"stop r"}) << "the new connection has to hear of the cancel";
+  EXPECT_EQ(sent(3), Lines{"stop r"}) << "the new connection has to receive the cancel";
   EXPECT_EQ(ledger.news.cancelled.size(), 1U);
   EXPECT_TRUE(ledger.end(now, 3, "r", Outcome::cancelled));
 }

@@ -5,7 +5,7 @@ namespace {
 
 using RequestLedgerTree = LedgerTest;
 
-TEST_F(RequestLedgerTree, state_only_rises_and_each_call_says_whether_it_was_the_first) {
+TEST_F(RequestLedgerTree, state_only_rises_and_each_call_returns_whether_it_was_the_first) {
   begin(1, "r");
   EXPECT_EQ(stop("r"), 1U);
   EXPECT_EQ(stop("r"), 0U);
@@ -65,7 +65,7 @@ TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated)
   }
 }
 
-TEST_F(RequestLedgerTree, what_the_engines_death_cut_ends_as_engine_dead_however_it_is_reported) {
+TEST_F(RequestLedgerTree, requests_cut_by_the_engines_death_end_as_engine_dead_however_reported) {
   std::pair<Outcome, Outcome> const cells[] = {{Outcome::cancelled, Outcome::engine_dead},
                                                {Outcome::error, Outcome::engine_dead},
                                                {Outcome::completed, Outcome::completed},

@@ -98,12 +98,12 @@ TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_ha
   EXPECT_EQ(at(10s), Silence::tokens);
   EXPECT_EQ(next(), in(25s));
   signs.canary_since = in(20s);
-  EXPECT_EQ(at(25s), Silence::tokens) << "a canary is about to tell";
+  EXPECT_EQ(at(25s), Silence::tokens) << "a canary is about to decide";
   signs.canary_since.reset();
   EXPECT_EQ(at(26s), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, what_a_process_had_sent_before_it_was_stopped_is_no_word_of_it) {
+TEST_F(ResponsivenessTest, lines_sent_before_a_process_was_stopped_are_no_sign_of_life) {
   machine.process_stopped(in(1s), "vllm", false);
   signs.progress_at = in(1'200ms);
   EXPECT_EQ(at(1'200ms), Silence::process);

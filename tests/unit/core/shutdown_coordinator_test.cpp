@@ -133,7 +133,7 @@ TEST_F(CoordinatorTest, an_unknown_number_of_requests_costs_drain_unknown) {
   EXPECT_EQ(next(16s), Move::enter_cleaning_up);
 }
 
-TEST_F(CoordinatorTest, gauges_that_say_idle_open_the_gate) {
+TEST_F(CoordinatorTest, gauges_that_report_idle_open_the_gate) {
   drain_now();
   facts.in_flight_known = false;
   facts.gauges_idle = true;

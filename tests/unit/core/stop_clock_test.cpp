@@ -44,7 +44,7 @@ TEST_F(StopClockTest, a_grace_that_was_read_shortens_the_stop_under_way_once) {
   EXPECT_FALSE(clock.limit_grace(40s, false)) << "it is that short already";
 }
 
-TEST_F(StopClockTest, what_was_asked_to_end_keeps_to_a_bound_that_becomes_known_later) {
+TEST_F(StopClockTest, an_order_to_end_keeps_to_a_bound_that_becomes_known_later) {
   clock.limit_drain(kClockStart);
   clock.ask_to_end(kClockStart);
   EXPECT_EQ(clock.kill_at(kClockStart), kClockStart + settings.shutdown.cancel_settle);
@@ -66,7 +66,7 @@ TEST_F(StopClockTest, a_hook_bounds_a_drain_until_its_calls_have_returned) {
   EXPECT_EQ(clock.stop_cancel_point(), std::nullopt);
 }
 
-TEST_F(StopClockTest, what_prestop_used_of_the_grace_is_gone_for_the_stop_that_follows) {
+TEST_F(StopClockTest, time_that_prestop_used_is_gone_for_the_stop_that_follows) {
   settings.pod_grace = 32s;
   StopClock within{settings};
   within.begin_hook(kClockStart, true);

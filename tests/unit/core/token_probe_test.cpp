@@ -125,7 +125,7 @@ TEST(GaugeEvidence, A_load_counter_counts_where_the_gauges_do_not_yet) {
   EXPECT_FALSE(gauges.load_is_zero()) << "it could not be read";
 }
 
-TEST(GaugeEvidence, A_counter_that_misses_our_own_token_does_not_tell_what_the_engine_does) {
+TEST(GaugeEvidence, A_counter_that_misses_our_own_token_does_not_show_what_the_engine_does) {
   GaugeEvidence gauges(Duration{1s}, false);
   gauges.read(kTokenStart, {.in_flight = 0, .tokens = 7}, 0);
   EXPECT_FALSE(gauges.misses_own_token()) << "none was asked for";

@@ -70,7 +70,7 @@ TEST(EtcdAnswer, that_is_not_etcds_is_nothing) {
   }
 }
 
-TEST(EtcdAnswer, of_a_transaction_says_what_was_found_instead) {
+TEST(EtcdAnswer, of_a_transaction_has_what_was_found_instead) {
   auto const done = parse_transaction(R"({"header":{"revision":"9"},"succeeded":true})");
   ASSERT_TRUE(done && done->succeeded);
   EXPECT_EQ(done->revision, 9);
@@ -95,7 +95,7 @@ TEST(EtcdAnswer, of_a_failure_has_its_words_or_at_least_its_status) {
   EXPECT_EQ(parse_failure(502, "<html>").message, "HTTP status 502");
 }
 
-TEST(EtcdAnswer, of_a_failure_is_known_from_what_others_say) {
+TEST(EtcdAnswer, of_a_failure_is_told_apart_from_answers_of_others) {
   EXPECT_TRUE(parse_failure(404, R"({"error":"no lease","code":5,"message":"no lease"})").is_etcds);
   EXPECT_TRUE(parse_failure(404, R"({"code":5,"message":"no lease","details":[]})").is_etcds);
   auto const of_stream =

@@ -132,7 +132,7 @@ TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_removed_without_registeri
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(FileRegistryTest, what_is_foreign_is_left_alone) {
+TEST_F(FileRegistryTest, foreign_files_are_left_alone) {
   auto const other = fs::path(directory_) / "1234.json";
   write(other, "theirs");
   write(file_of(instance()), R"({"pod_uid": "pod-2"})");

@@ -54,7 +54,7 @@ TEST(DeletionCost, is_an_annotation_of_this_pod_alone) {
   EXPECT_EQ(patch["metadata"]["annotations"]["controller.kubernetes.io/pod-deletion-cost"], "7");
 }
 
-TEST(Slices, are_ready_where_the_pod_is_or_nothing_is_said) {
+TEST(Slices, are_ready_where_the_pod_is_or_the_condition_is_missing) {
   Slices slices(kPod);
   ASSERT_TRUE(slices.take_list(list({slice("a", true), slice("b", false), slice("c", nullptr),
                                      slice("d", true, "u-2", "qwen-0")})));
@@ -142,7 +142,7 @@ TEST(KubernetesRequests, keep_an_event_within_the_limit_of_the_api) {
   EXPECT_EQ(event["type"], "Warning");
 }
 
-TEST(KubernetesPod, is_deleted_when_the_api_says_so_of_this_very_pod) {
+TEST(KubernetesPod, is_deleted_when_the_api_marks_this_very_pod) {
   auto const grace_of = [](std::string const& metadata) {
     return deletion_grace(kPod, R"({"metadata":{)" + metadata + "}}");
   };
@@ -157,7 +157,7 @@ TEST(KubernetesPod, is_deleted_when_the_api_says_so_of_this_very_pod) {
   EXPECT_EQ(deletion_grace(kPod, "<html>"), std::nullopt);
 }
 
-TEST(KubernetesRequests, say_why_they_were_refused) {
+TEST(KubernetesRequests, report_why_they_were_refused) {
   EXPECT_EQ(refusal_of(403, R"({"message":"pods is forbidden"})"),
             "HTTP status 403: pods is forbidden");
   EXPECT_EQ(refusal_of(502, "<html>"), "HTTP status 502");

@@ -30,7 +30,7 @@ TEST_F(LookupTest, a_name_has_the_addresses_that_the_system_knows) {
   })) << found.error;
 }
 
-TEST_F(LookupTest, a_name_that_nobody_has_is_told) {
+TEST_F(LookupTest, a_name_that_nobody_has_is_reported) {
   auto const found = find("no one.invalid");  // refused without a lookup
   EXPECT_TRUE(found.addresses.empty());
   EXPECT_NE(found.error.find("cannot look up no one.invalid: "), std::string::npos) << found.error;

@@ -9,11 +9,11 @@ TEST_F(RegistrySetTest, a_removal_that_was_given_up_is_tried_on_until_it_is_conf
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{60});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
-  auto const told = changes_.size();
+  auto const reported = changes_.size();
   auto const attempts = a_.removed;
   ASSERT_TRUE(run_until([&] { return a_.removed > attempts + 2; }));
   EXPECT_EQ(state(0), RegistryState::failed);
-  EXPECT_LE(changes_.size(), told + 1) << "what goes on is no news";
+  EXPECT_LE(changes_.size(), reported + 1) << "what goes on is no news";
   a_.failures_to_come = 0;
   ASSERT_TRUE(run_until([&] { return state(0) == RegistryState::deregistered; }));
   EXPECT_EQ(changes_.back().state, RegistryState::deregistered);
@@ -72,7 +72,7 @@ TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
   EXPECT_EQ(b_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, what_asks_processes_asks_each_once) {
+TEST_F(RegistrySetTest, a_registry_that_asks_processes_asks_each_once) {
   a_.asks_once = true;
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});

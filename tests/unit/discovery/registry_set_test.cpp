@@ -77,7 +77,7 @@ TEST_F(RegistrySetTest, deregistering_is_tried_also_when_nothing_was_registered)
   EXPECT_EQ(a_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, what_is_confirmed_gone_is_not_removed_again) {
+TEST_F(RegistrySetTest, a_confirmed_removal_is_not_repeated) {
   remove_all();
   run_until([&] { return ends_ == 1; });
   remove_all();

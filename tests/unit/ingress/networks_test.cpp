@@ -20,7 +20,7 @@ TEST(Networks, An_address_is_in_a_network_by_the_bits_of_the_prefix) {
   }
 }
 
-TEST(Networks, What_is_no_address_is_in_none) {
+TEST(Networks, Text_that_is_no_address_is_in_no_network) {
   Networks const all(
       {{.address = {}, .is_v6 = false, .bits = 0}, {.address = {}, .is_v6 = true, .bits = 0}});
   for (char const* const none : {"", "engine", "10.0.0", "10.0.0.1:80", "[::1]", ":"}) {

@@ -60,30 +60,30 @@ class PollerTest : public ::testing::Test {
   }
 
   boost::asio::io_context io;
-  std::vector<Notified> told;
+  std::vector<Notified> slow;
   Poller poller{io, [this](std::string_view kind, Poller::Duration took) {
-                  told.push_back({std::string(kind), took});
+                  slow.push_back({std::string(kind), took});
                 }};
 };
 
-TEST_F(PollerTest, A_socket_that_takes_longer_than_bearable_is_told_by_its_kind) {
+TEST_F(PollerTest, A_socket_that_takes_longer_than_bearable_is_reported_by_its_kind) {
   Busy busy(2 * Poller::kBearable);
   ASSERT_TRUE(poller.add(busy.descriptor, busy));
   run_until_served(busy, 1);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].kind, "busy");
-  EXPECT_GE(told[0].took, 2 * Poller::kBearable);
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0].kind, "busy");
+  EXPECT_GE(slow[0].took, 2 * Poller::kBearable);
 }
 
 TEST_F(PollerTest, A_turn_that_was_asked_for_is_timed_like_any_other) {
   Busy busy(2 * Poller::kBearable);
   poller.again(busy);
   run_until_served(busy, 1);
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(slow.size(), 1U);
 }
 
 /// Each is timed by itself: those before it in a turn are not its own time.
-TEST_F(PollerTest, What_others_took_in_a_turn_is_not_added_up) {
+TEST_F(PollerTest, Time_that_others_took_in_a_turn_is_not_added_up) {
   std::vector<std::unique_ptr<Busy>> crowd;
   for (int i = 0; i < 20; ++i) {
     crowd.push_back(std::make_unique<Busy>(Poller::kBearable / 5));
@@ -92,7 +92,7 @@ TEST_F(PollerTest, What_others_took_in_a_turn_is_not_added_up) {
   for (auto const& one : crowd) {
     run_until_served(*one, 1);
   }
-  EXPECT_LT(told.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
+  EXPECT_LT(slow.size(), crowd.size() / 2);  // a machine without a processor may delay some of them
 }
 
 /// One that is served reads the time as often as it likes, and all of it is that of its turn.
@@ -183,7 +183,7 @@ TEST(Poller, Ends_come_before_everything_else_of_a_turn) {
   poller.remove(ends.fd());
 }
 
-TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
+TEST(Poller, Events_that_do_not_fit_into_a_turn_come_in_the_next_one) {
   constexpr int kMany = 600;
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
@@ -206,7 +206,7 @@ TEST(Poller, What_does_not_fit_into_a_turn_comes_in_the_next_one) {
   }
 }
 
-TEST(Poller, Whatever_is_said_later_is_heard_too) {
+TEST(Poller, Events_that_come_later_are_received_too) {
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
   int received = 0;
@@ -239,7 +239,7 @@ class Grave final : public Buried {
   bool& is_freed_;
 };
 
-TEST(Poller, What_was_closed_in_a_turn_is_freed_at_its_end_before_the_loop_looks_again) {
+TEST(Poller, A_socket_closed_in_a_turn_is_freed_at_its_end_before_the_loop_looks_again) {
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
   bool is_freed = false;
@@ -263,7 +263,7 @@ TEST(Poller, What_was_closed_in_a_turn_is_freed_at_its_end_before_the_loop_looks
   poller.remove(pair.fd());
 }
 
-TEST(Poller, What_was_closed_outside_of_a_turn_is_freed_later) {
+TEST(Poller, A_socket_closed_outside_of_a_turn_is_freed_later) {
   boost::asio::io_context io(1);
   Poller poller(io, nobody());
   bool is_freed = false;

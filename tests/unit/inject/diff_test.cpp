@@ -28,7 +28,7 @@ TEST(Diff, Changes_far_apart_are_hunks_of_their_own) {
       "--- x\n+++ x\n@@ -1,3 +1,4 @@\n+first\n a\n b\n c\n@@ -24,3 +25,4 @@\n x\n y\n z\n+last\n");
 }
 
-TEST(Diff, A_last_line_without_an_end_is_told) {
+TEST(Diff, A_last_line_without_an_end_is_marked) {
   EXPECT_EQ(unified_diff("a", "a\nb", "x"),
             "--- x\n+++ x\n@@ -1 +1,2 @@\n-a\n\\ No newline at end of file\n+a\n+b\n"
             "\\ No newline at end of file\n");

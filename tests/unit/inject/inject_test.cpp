@@ -65,7 +65,7 @@ TEST(Inject, A_container_without_a_command_gets_the_hook) {
                  "entry point of its image (vllm/vllm-openai:v0.10.0)"));
 }
 
-TEST(Inject, What_the_pod_says_goes_over_what_the_command_line_says) {
+TEST(Inject, Settings_of_the_pod_override_those_of_the_command_line) {
   std::string text = kDeployment;
   text.insert(text.find("    spec:\n      containers"),
               "    metadata:\n      annotations:\n"
@@ -92,7 +92,7 @@ TEST(Inject, A_file_reaches_the_pod_as_it_is_and_its_keys_are_not_set_again) {
   EXPECT_EQ(uninjected(text), kDeployment);
 }
 
-TEST(Inject, The_sidecar_runs_as_the_engine_where_the_pod_says_who_that_is) {
+TEST(Inject, The_sidecar_runs_as_the_engine_where_the_pod_names_its_user) {
   std::string text = kDeployment;
   text.insert(text.find("      containers"), "      securityContext: {runAsUser: 1000}\n");
   EXPECT_THAT(injected(text), HasSubstr("runAsUser: 1000\n"));
@@ -131,7 +131,7 @@ TEST(Inject, Other_options_change_what_an_earlier_injection_has_made) {
   EXPECT_EQ(uninjected(once), kDeployment);
 }
 
-TEST(Inject, What_has_lastcall_from_elsewhere_is_left_alone) {
+TEST(Inject, A_pod_that_has_lastcall_from_elsewhere_is_left_alone) {
   std::string text = kDeployment;
   text.insert(text.find("        - name: vllm"), "        - name: lastcall\n          image: x\n");
   Outcome const outcome = inject(one(text), options());
@@ -154,7 +154,7 @@ std::string named(std::string const& kind, std::string const& name, std::string 
          ", command: [x]}]}}}\n";
 }
 
-TEST(Inject, Of_several_workloads_those_are_meant_that_something_names) {
+TEST(Inject, Only_named_workloads_of_several_are_injected) {
   std::string const two = named("Deployment", "a", "engine") + named("StatefulSet", "b", "cache");
   EXPECT_THAT(injected(two), HasSubstr("2 workloads (Deployment/a, StatefulSet/b), expected"));
   Options with = options();

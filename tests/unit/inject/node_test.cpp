@@ -75,7 +75,7 @@ BytesCase const kBytesCases[] = {
 INSTANTIATE_TEST_SUITE_P(Node, Bytes, testing::ValuesIn(kBytesCases),
                          [](auto const& info) { return std::string(info.param.name); });
 
-TEST(Node, A_document_that_is_no_yaml_is_told_with_its_own_line) {
+TEST(Node, A_document_that_is_no_yaml_is_reported_with_its_own_line) {
   EXPECT_EQ(bytes_of("a: b\n---\nc: [d\n", "a").substr(0, 9), "m.yaml:4:");
   EXPECT_EQ(bytes_of("a: b\nc: \x01\n", "a"),
             "m.yaml:2:4: a control character (0x01), expected UTF-8 text");

@@ -68,7 +68,7 @@ RefusalCase const kRefusalCases[] = {
 INSTANTIATE_TEST_SUITE_P(Inject, Refusal, testing::ValuesIn(kRefusalCases),
                          [](auto const& info) { return std::string(info.param.name); });
 
-TEST(Refusals, What_an_alias_shows_elsewhere_is_not_edited) {
+TEST(Refusals, Containers_with_an_anchor_used_elsewhere_are_not_edited) {
   std::string text = kDeployment;
   text.replace(text.find("containers:\n"), 12, "containers: &c\n");
   EXPECT_EQ(uninjected(injected(text)), text);  // an anchor alone does no harm
@@ -76,7 +76,7 @@ TEST(Refusals, What_an_alias_shows_elsewhere_is_not_edited) {
   EXPECT_THAT(injected(text), HasSubstr("containers has an anchor that is used elsewhere"));
 }
 
-TEST(Refusals, What_is_no_yaml_is_told_with_its_place) {
+TEST(Refusals, Text_that_is_no_yaml_is_reported_with_its_place) {
   EXPECT_THAT(injected("kind: Pod\n---\na: [b\n"), StartsWith("m.yaml:4:1: not valid YAML: "));
 }
 
@@ -112,7 +112,7 @@ TEST(Refusals, Keys_that_hold_the_pod_together_are_not_given) {
   EXPECT_THAT(injected(kDeployment, with), HasSubstr("probes.listen is given, expected no word"));
 }
 
-TEST(Refusals, What_the_check_of_the_configuration_says_is_a_refusal) {
+TEST(Refusals, A_problem_that_the_check_of_the_configuration_finds_is_a_refusal) {
   Options with = options();
   with.check = [](SidecarConfig const& sidecar) {
     EXPECT_EQ(sidecar.pod_grace, 62);

@@ -77,7 +77,7 @@ TEST(Contract, Every_golden_line_from_the_supervisor_is_what_the_encoder_writes)
   EXPECT_EQ(seen.size(), kFromSupervisorOps.size()) << "an op has no golden line";
 }
 
-TEST(Contract, What_is_tolerated_means_the_golden_line_beside_it) {
+TEST(Contract, Tolerated_lines_mean_the_golden_line_beside_them) {
   auto const cases = file("tests/contract/tolerated.jsonl");
   EXPECT_GT(cases.size(), 10U);
   for (std::string const& text : cases) {
@@ -88,7 +88,7 @@ TEST(Contract, What_is_tolerated_means_the_golden_line_beside_it) {
   }
 }
 
-TEST(Contract, What_is_refused_has_the_code_and_names_the_field) {
+TEST(Contract, Refused_lines_have_the_code_and_name_the_field) {
   auto const cases = file("tests/contract/refused.jsonl");
   EXPECT_GT(cases.size(), 40U);
   for (std::string const& text : cases) {

@@ -68,7 +68,7 @@ TEST(Encode, A_raw_value_that_is_no_single_line_of_json_is_refused) {
   EXPECT_NE(line_of(FromSupervisor(Ack{1, "[1, {}]"})), "");
 }
 
-TEST(Encode, Whatever_bytes_a_text_holds_the_line_is_valid_json) {
+TEST(Encode, The_line_is_valid_json_whatever_bytes_a_text_holds) {
   std::string all;
   for (int c = 255; c >= 0; --c) {
     all.push_back(static_cast<char>(c));

@@ -40,7 +40,7 @@ std::string failure_of(std::string const& path) {
   return failure == nullptr ? "connected" : failure->text;
 }
 
-TEST_F(OperatorClientTest, Says_why_it_cannot_connect) {
+TEST_F(OperatorClientTest, Reports_why_it_cannot_connect) {
   EXPECT_EQ(failure_of(directory_ + "/none.sock"),
             "cannot connect to " + directory_ +
                 "/none.sock: no such file; is `lastcall serve` running here?");
@@ -59,7 +59,7 @@ TEST_F(OperatorClientTest, Does_not_wait_longer_than_it_may_for_a_welcome) {
             "cannot get an answer from " + options_.admin_socket + ": the time for it is over");
 }
 
-TEST_F(OperatorClientTest, Says_what_the_supervisor_has_against_it) {
+TEST_F(OperatorClientTest, Reports_why_the_supervisor_refuses_it) {
   listen();
   beside([&] {
     auto client = OperatorClient::connect(options_.engine_socket, "test", kLong);

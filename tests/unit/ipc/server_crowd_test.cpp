@@ -27,7 +27,7 @@ class CrowdTest : public ServerTest {
   std::deque<RawClient> crowd_;
 };
 
-TEST_F(CrowdTest, One_engine_more_than_allowed_is_told_busy_and_a_free_place_is_used_again) {
+TEST_F(CrowdTest, One_engine_more_than_allowed_is_refused_as_busy_and_a_free_place_is_used_again) {
   listen_to_a_crowd();
   RawClient third(options_.engine_socket);
   third.say(kEngineHello);
@@ -49,7 +49,7 @@ TEST_F(CrowdTest, Operators_get_in_when_every_place_of_the_engines_is_taken) {
   EXPECT_TRUE(is_welcome(options_.admin_socket, kOperatorHello));
 }
 
-TEST_F(CrowdTest, The_shim_gets_in_through_a_crowd_that_says_nothing) {
+TEST_F(CrowdTest, The_shim_gets_in_through_a_crowd_that_sends_nothing) {
   listen_to_a_crowd();
   for (int i = 0; i < 200; ++i) {
     crowd_.emplace_back(options_.engine_socket);
@@ -88,7 +88,7 @@ TEST_F(CrowdTest, The_admin_socket_has_a_limit_of_its_own) {
   engine();
 }
 
-TEST_F(CrowdTest, What_is_refused_and_dropped_is_told_for_counting) {
+TEST_F(CrowdTest, Refused_and_dropped_lines_are_reported_for_counting) {
   listen();
   RawClient garbage = engine();
   garbage.say("nonsense");

@@ -99,11 +99,11 @@ TEST_F(ServerTest, The_observer_can_refuse_a_second_shim) {
   EXPECT_EQ(refused.seq, 6U);
   EXPECT_EQ(refused.message, "shim two has to wait");
   EXPECT_TRUE(is_closed(second));
-  EXPECT_EQ(observer_.count("disconnected"), 0U) << "a refused peer is not heard of again";
+  EXPECT_EQ(observer_.count("disconnected"), 0U) << "a refused peer is not reported again";
   EXPECT_EQ(server_->info(observer_.peers[1]), nullptr);
 }
 
-TEST_F(ServerTest, A_peer_that_the_observer_does_not_decide_about_is_told_busy) {
+TEST_F(ServerTest, A_peer_that_the_observer_does_not_decide_about_is_refused_as_busy) {
   listen();
   observer_.decide = [](PeerId, Hello const&) {};
   RawClient client(options_.engine_socket);
@@ -112,7 +112,7 @@ TEST_F(ServerTest, A_peer_that_the_observer_does_not_decide_about_is_told_busy) 
   EXPECT_TRUE(is_closed(client));
 }
 
-TEST_F(ServerTest, A_connection_that_says_no_hello_ends) {
+TEST_F(ServerTest, A_connection_that_sends_no_hello_ends) {
   options_.hello_timeout = std::chrono::milliseconds(30);
   listen();
   RawClient client(options_.engine_socket);

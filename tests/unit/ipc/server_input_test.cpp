@@ -13,7 +13,7 @@ TEST_F(ServerTest, Garbage_is_an_error_and_a_close) {
   EXPECT_TRUE(until([&] { return observer_.count("disconnected") == 1; }));
 }
 
-TEST_F(ServerTest, Lines_after_a_bad_one_are_not_heard) {
+TEST_F(ServerTest, Lines_after_a_bad_one_are_not_received) {
   listen();
   RawClient client = engine();
   client.write("nonsense\n{\"op\":\"deregistered\"}\n");
@@ -173,7 +173,7 @@ TEST_F(ServerTest, An_answer_that_does_not_fit_into_a_line_becomes_an_error) {
   EXPECT_EQ(error(client).code, ErrorCode::too_long);
 }
 
-TEST_F(ServerTest, A_flood_of_lines_is_heard_completely_and_others_have_their_turn) {
+TEST_F(ServerTest, A_flood_of_lines_is_received_completely_and_others_have_their_turn) {
   listen();
   RawClient flooding = engine();
   RawClient other = engine();

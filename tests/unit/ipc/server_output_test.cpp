@@ -4,7 +4,7 @@
 namespace lastcall::ipc::test {
 namespace {
 
-TEST_F(ServerTest, What_is_sent_in_one_turn_arrives_in_order) {
+TEST_F(ServerTest, Messages_sent_in_one_turn_arrive_in_order) {
   listen();
   RawClient client = engine();
   PeerId const peer = observer_.peers[0];
@@ -163,7 +163,7 @@ TEST_F(ServerTest, A_shim_that_reads_nothing_is_not_dropped) {
   }));
 }
 
-TEST_F(ServerTest, Close_writes_what_waits_and_is_heard_once) {
+TEST_F(ServerTest, Close_writes_what_waits_and_is_reported_once) {
   listen();
   RawClient client = engine();
   PeerId const peer = observer_.peers[0];
@@ -171,7 +171,7 @@ TEST_F(ServerTest, Close_writes_what_waits_and_is_heard_once) {
   server_->close(peer);
   server_->close(peer);
   server_->send(peer, HealthCheck{});
-  EXPECT_EQ(observer_.count("disconnected"), 0U) << "heard inside the call";
+  EXPECT_EQ(observer_.count("disconnected"), 0U) << "reported inside the call";
   EXPECT_EQ(answer(client), R"({"op":"health.check"})");
   EXPECT_TRUE(is_closed(client));
   EXPECT_FALSE(client.has_line());

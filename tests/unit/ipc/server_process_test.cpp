@@ -99,7 +99,7 @@ TEST_F(ProcessTest, Its_end_is_noticed_while_a_grandchild_holds_the_connection) 
   EXPECT_TRUE(server_->info(observer_.peers[0])->connected);
 }
 
-TEST_F(ProcessTest, Its_last_words_are_heard_before_its_end) {
+TEST_F(ProcessTest, Its_last_lines_are_received_before_its_end) {
   listen();
   std::string words;  // more than is read in one turn
   for (int i = 0; i < 3'200; ++i) {
@@ -117,7 +117,7 @@ TEST_F(ProcessTest, Its_last_words_are_heard_before_its_end) {
   EXPECT_EQ(observer_.events[observer_.events.size() - 2], "message fatal");
 }
 
-TEST_F(ProcessTest, A_peer_that_has_ended_before_it_is_accepted_is_heard_completely) {
+TEST_F(ProcessTest, A_peer_that_has_ended_before_it_is_accepted_is_received_completely) {
   listen();
   Speaker speaker(options_.engine_socket, "{\"op\":\"fatal\",\"reason\":\"x\"}\n", false);
   speaker.end();
@@ -158,7 +158,7 @@ TEST_F(ProcessTest, Its_end_is_noticed_after_its_connection_has_ended) {
   }
 }
 
-TEST_F(ProcessTest, Connections_of_one_process_are_told_from_those_of_another) {
+TEST_F(ProcessTest, Connections_of_one_process_are_told_apart_from_those_of_another) {
   listen();
   RawClient first = engine();
   RawClient second = engine();

@@ -100,10 +100,10 @@ class SquatterTest : public ServerTest {
     return fd;
   }
 
-  void is_cleared_away(std::string const& told) {
+  void is_cleared_away(std::string const& reported) {
     listen();
     ASSERT_EQ(observer_.troubles.size(), 1U);
-    EXPECT_TRUE(observer_.troubles[0].starts_with(told)) << observer_.troubles[0];
+    EXPECT_TRUE(observer_.troubles[0].starts_with(reported)) << observer_.troubles[0];
     engine();
   }
 

@@ -65,7 +65,7 @@ TEST(Fleet, A_pod_of_which_nothing_ever_ran_is_not_counted) {
   EXPECT_TRUE(fleet.verdict().is_good());
 }
 
-TEST(Fleet, Who_is_missing_in_a_new_list_has_ended) {
+TEST(Fleet, A_pod_that_is_missing_in_a_new_list_has_ended) {
   Fleet fleet;
   fleet.begin({pod("a"), pod("b")});
   std::vector<Pod> const gone = fleet.replace({pod("b"), pod("c")});
@@ -77,7 +77,7 @@ TEST(Fleet, Who_is_missing_in_a_new_list_has_ended) {
   EXPECT_TRUE(fleet.is_any_left_of_the_begin());
 }
 
-TEST(Fleet, What_was_lost_is_told_and_no_success) {
+TEST(Fleet, Lost_requests_are_reported_and_no_success) {
   Fleet fleet;
   fleet.begin({pod("a")});
   fleet.end(ended("a", report("new", 4, 2)));

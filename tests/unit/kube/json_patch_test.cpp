@@ -21,7 +21,7 @@ TEST(JsonPatch, Equal_documents_have_an_empty_one) {
   EXPECT_EQ(patch_text(R"({"a":[1,{"b":null}]})", R"({"a":[1,{"b":null}]})"), "[]");
 }
 
-TEST(JsonPatch, What_was_put_in_is_added_at_its_place) {
+TEST(JsonPatch, Injected_parts_are_added_at_their_places) {
   EXPECT_EQ(patch_text(R"({"c":[{"name":"a"},{"name":"b"}]})",
                        R"({"c":[{"name":"x"},{"name":"a"},{"name":"y"},{"name":"b"}]})"),
             R"([{"op":"add","path":"/c/0","value":{"name":"x"}},)"

@@ -17,7 +17,7 @@ std::string problems_in(std::string const& text) {
   return all;
 }
 
-TEST(PodsFile, What_is_left_out_has_the_default) {
+TEST(PodsFile, Keys_that_are_left_out_have_the_default) {
   inject::PodDefaults pods;
   EXPECT_TRUE(read_pods_file("image: {repository: r}\nsidecar: null\n", "pods", "9", pods).empty());
   EXPECT_EQ(pods.image, "r:9");
@@ -38,7 +38,7 @@ install: {resources: {requests: null, limits: {cpu: 1}}}
   EXPECT_EQ(pods.install.limits, (inject::Pairs{{"cpu", "1"}}));
 }
 
-TEST(PodsFile, Every_problem_is_told_with_its_place) {
+TEST(PodsFile, Every_problem_is_reported_with_its_place) {
   EXPECT_EQ(problems_in("uid: 0\nimage: {repository: r, pullPolicy: Sometimes}\nx: 1\n"),
             "pods:1:6: uid: '0' is no user, expected a whole number from 1 on\n"
             "pods:2:8: image.pullPolicy: Sometimes is none, expected Always, IfNotPresent or "

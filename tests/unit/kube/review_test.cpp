@@ -79,7 +79,7 @@ TEST(Review, A_sidecar_of_either_form_is_enough) {
   }
 }
 
-TEST(Review, What_cannot_be_injected_ends_as_it_was_asked_for) {
+TEST(Review, A_pod_that_cannot_be_injected_ends_as_configured) {
   Json bad = pod();
   bad["spec"]["containers"][0]["command"] = "vllm serve";
   Json const denied = response_of(review(bad));

@@ -21,7 +21,7 @@ TEST(StopReport, The_first_line_of_a_termination_message_is_the_report) {
   EXPECT_EQ(report->lost(), 1U);
 }
 
-TEST(StopReport, What_died_with_its_engine_or_was_cut_unseen_is_lost_too) {
+TEST(StopReport, Requests_that_died_with_their_engine_or_were_cut_unseen_are_lost_too) {
   auto const died =
       read_report(R"({"cause":"x","in_flight":"sdk","requests":{"lost":1,"engine_dead":2}})");
   ASSERT_TRUE(died);

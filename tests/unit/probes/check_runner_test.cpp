@@ -84,7 +84,7 @@ TEST_F(Runner, rounds_keep_the_interval) {
   EXPECT_EQ(starts_, static_cast<int>(rounds_.size()));
 }
 
-TEST_F(Runner, of_an_engine_that_starts_rounds_come_fast_and_then_ever_slower) {
+TEST_F(Runner, rounds_of_a_starting_engine_come_fast_and_then_ever_slower) {
   make(1h);
   add("a", true);
   runner_->while_starting([] { return true; });

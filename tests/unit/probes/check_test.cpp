@@ -122,7 +122,7 @@ TEST_F(Checks, an_answer_that_is_cut_short_proves_neither) {
   EXPECT_EQ(check_answer("").result, CheckResult::failed_unclear);
 }
 
-TEST_F(Checks, what_is_not_http_proves_neither) {
+TEST_F(Checks, an_answer_that_is_not_http_proves_neither) {
   EXPECT_EQ(check_answer("SSH-2.0-OpenSSH_9.2\r\n").result, CheckResult::failed_unclear);
 }
 
@@ -185,7 +185,7 @@ TEST_F(Checks, a_name_that_does_not_resolve_is_not_a_dead_engine) {
   EXPECT_NE(outcome.detail.find("no-such-host.invalid"), std::string::npos);
 }
 
-TEST_F(Checks, a_cancelled_check_says_nothing_more) {
+TEST_F(Checks, a_cancelled_check_reports_nothing_more) {
   FakeEngine engine(io_);
   engine.never_answer();
   auto const check = http(url_of(engine));
@@ -254,7 +254,7 @@ TEST_F(Checks, an_asked_check_without_an_answer_times_out) {
   EXPECT_EQ(run(check, 50ms).result, CheckResult::timed_out);
 }
 
-TEST_F(Checks, an_asked_check_that_cannot_ask_says_so) {
+TEST_F(Checks, an_asked_check_that_cannot_ask_reports_that) {
   AskedCheck check(io_.get_executor(), [] { return std::string("no SDK is connected"); });
   auto const outcome = run(check);
   EXPECT_EQ(outcome.result, CheckResult::failed_unclear);

@@ -48,7 +48,7 @@ TEST(EngineAnswers, Rest_and_load_are_read_where_they_are_stated) {
   }
 }
 
-TEST(EngineAnswers, What_is_deeper_or_wider_than_an_engines_answer_proves_nothing) {
+TEST(EngineAnswers, An_answer_deeper_or_wider_than_an_engines_proves_nothing) {
   std::string wide = R"({"server_load":1,"is_sleeping":true,"data":[{"id":"m"}])";
   for (int i = 0; i < 200; ++i) {
     wide += ",\"" + std::to_string(i) + "\":0";

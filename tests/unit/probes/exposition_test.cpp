@@ -45,14 +45,14 @@ TEST(Exposition, In_openmetrics_ours_is_rewritten_and_one_end_is_the_last_line) 
   EXPECT_EQ(merge_expositions(kOurs, "vllm:n 1\n", true), std::nullopt) << "it was cut off";
 }
 
-TEST(Exposition, What_no_scraper_could_read_is_not_taken_in) {
+TEST(Exposition, Text_that_no_scraper_could_read_is_not_taken_in) {
   for (char const* const text :
        {"<html>\n", "name\n", "name{ 1\n", "name 0x7\n", "9name 1\n", "name 1 tail\n"}) {
     EXPECT_EQ(merge_expositions(kOurs, text, false), std::nullopt) << text;
   }
 }
 
-TEST(Exposition, Formats_are_told_by_their_media_type) {
+TEST(Exposition, Formats_are_told_apart_by_their_media_type) {
   EXPECT_TRUE(names_openmetrics("application/openmetrics-text; version=1.0.0; charset=utf-8"));
   EXPECT_FALSE(names_openmetrics("text/plain; version=0.0.4"));
 }

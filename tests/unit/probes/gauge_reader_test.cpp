@@ -43,14 +43,14 @@ class Gauges : public ::testing::Test {
   bool running_is_load_ = false;
 };
 
-TEST_F(Gauges, What_runs_and_what_waits_is_in_flight) {
+TEST_F(Gauges, Running_and_waiting_requests_are_in_flight) {
   GaugeReading const reading = read(http_response(200, "run 2\nrun{r=\"1\"} 1\nwait 4\ntok 17\n"));
   EXPECT_EQ(reading.in_flight, 7U);
   EXPECT_EQ(reading.tokens, 17U);
   EXPECT_EQ(reading.problem, "");
 }
 
-TEST_F(Gauges, What_counts_from_acceptance_is_the_load_of_its_process) {
+TEST_F(Gauges, A_gauge_that_counts_from_acceptance_is_the_load_of_its_process) {
   EXPECT_EQ(read(http_response(200, "run 2\nwait 0\n")).load, std::nullopt);
   running_is_load_ = true;
   EXPECT_EQ(read(http_response(200, "run{e=\"a\"} 2\nrun{e=\"b\"} 1\nwait 0\n")).load, 3U);
@@ -58,14 +58,14 @@ TEST_F(Gauges, What_counts_from_acceptance_is_the_load_of_its_process) {
   EXPECT_EQ(read(http_response(200, "wait 0\n")).load, std::nullopt);
 }
 
-TEST_F(Gauges, Ranks_are_told_by_their_label_each_once) {
+TEST_F(Gauges, Ranks_are_named_by_their_label_each_once) {
   engine_.answer(http_response(200,
                                "run{engine=\"0\",m=\"a\"} 0\nrun{engine=\"0\",m=\"b\"} 0\n"
                                "run{m=\"a, \\\"x\\\"\",engine=\"1\"} 0\nwait{engine=\"2\"} 0\n"));
   EXPECT_EQ(ask().ranks, (std::vector<std::string>{"0", "1"}));
 }
 
-TEST_F(Gauges, A_rank_whose_gauges_have_not_been_set_yet_is_told_by_its_tokens) {
+TEST_F(Gauges, A_rank_whose_gauges_have_not_been_set_yet_is_known_by_its_tokens) {
   engine_.answer(http_response(
       200,
       "run{engine=\"1\"} 0\nwait{engine=\"1\"} 0\ntok{engine=\"0\"} 0\ntok{engine=\"1\"} 5\n"));
@@ -74,7 +74,7 @@ TEST_F(Gauges, A_rank_whose_gauges_have_not_been_set_yet_is_told_by_its_tokens) 
   EXPECT_EQ(reading.in_flight, 0U);
 }
 
-TEST_F(Gauges, The_use_of_the_cache_is_told_in_millionths) {
+TEST_F(Gauges, The_use_of_the_cache_is_reported_in_millionths) {
   EXPECT_EQ(read(http_response(200, "run 0\nwait 0\nuse{r=\"0\"} 0.25\nuse 0.0000015\n")).cache,
             250'002U);
 }
@@ -107,7 +107,7 @@ TEST_F(Gauges, Other_answers_and_texts_that_are_cut_off_prove_nothing) {
             std::nullopt);
 }
 
-TEST_F(Gauges, An_engine_that_says_nothing_is_not_waited_for) {
+TEST_F(Gauges, An_engine_that_answers_nothing_is_not_waited_for) {
   engine_.never_answer();
   EXPECT_EQ(ask(100ms).problem, "no answer within 100 ms");
   engine_.die();

@@ -34,7 +34,7 @@ TEST(HookRoutes, A_path_with_the_older_kubelets_slash_is_the_same) {
   EXPECT_EQ(status_of(route_hook(request("///lifecycle/prestop/engine"), {})), 404);
 }
 
-TEST(HookRoutes, Without_the_token_nothing_is_told_of_the_paths) {
+TEST(HookRoutes, Without_the_token_nothing_is_shown_of_the_paths) {
   for (char const* path : {"/lifecycle/prestop/engine", "/elsewhere"}) {
     EXPECT_EQ(status_of(route_hook(request(path), "secret")), 401) << path;
     for (char const* token : {"s", "secre", "secretx", "Secret", "xxxxxx"}) {
@@ -56,7 +56,7 @@ TEST(HookRoutes, Without_a_token_nobody_in_the_pod_may_call) {
   EXPECT_EQ(status_of(route_hook(with_token, "secret")), 0);
 }
 
-TEST(HookRoutes, A_refusal_says_what_was_expected) {
+TEST(HookRoutes, A_refusal_names_what_was_expected) {
   auto const unknown = std::get<Reply>(route_hook(request("/lifecycle/prestop"), {}));
   EXPECT_EQ(unknown.status, 404);
   EXPECT_THAT(unknown.body, HasSubstr("/lifecycle/prestop/engine"));
@@ -66,7 +66,7 @@ TEST(HookRoutes, A_refusal_says_what_was_expected) {
   EXPECT_THAT(method.body, HasSubstr("\"code\":\"unknown_method\""));
 }
 
-TEST(ReplacementEvidence, An_engine_that_was_told_to_end_is_gone_with_its_port) {
+TEST(ReplacementEvidence, An_engine_that_was_asked_to_end_is_gone_with_its_port) {
   ReplacementEvidence evidence(false);
   EXPECT_EQ(evidence.accepted(), "");
   EXPECT_NE(evidence.refused(), "");

@@ -100,7 +100,7 @@ TEST(ListenerLimits, a_long_value_of_any_header_costs_no_stack) {
   }
 }
 
-TEST(ListenerLimits, what_two_servers_read_in_two_ways_is_refused) {
+TEST(ListenerLimits, requests_that_two_servers_read_differently_are_refused) {
   HttpListener listener({.port = 0}, &say_ok);
   ASSERT_FALSE(listener.start());
   std::string lines;

@@ -34,7 +34,7 @@ class Listener : public ::testing::Test {
   std::unique_ptr<HttpListener> listener_;
 };
 
-TEST_F(Listener, answers_a_get_with_what_the_handler_says) {
+TEST_F(Listener, answers_a_get_with_what_the_handler_returns) {
   auto const port = listen(&echo_path).port();
   auto const response = get(port, "/livez");
   EXPECT_EQ(response.status, 200);
@@ -168,7 +168,7 @@ TEST_F(Listener, sends_a_large_answer_whole) {
   EXPECT_EQ(get(port, "/metrics").body.size(), large.size());
 }
 
-TEST_F(Listener, says_which_port_is_taken) {
+TEST_F(Listener, reports_which_port_is_taken) {
   auto const port = listen(&echo_path).port();
   HttpListener second({.host = "::", .port = port}, &echo_path);
   auto const error = second.start();
@@ -179,7 +179,7 @@ TEST_F(Listener, says_which_port_is_taken) {
   EXPECT_TRUE(third.start());
 }
 
-TEST_F(Listener, says_that_a_name_is_not_an_address) {
+TEST_F(Listener, reports_that_a_name_is_not_an_address) {
   HttpListener listener({.host = "example", .port = 0}, &echo_path);
   auto const error = listener.start();
   ASSERT_TRUE(error);

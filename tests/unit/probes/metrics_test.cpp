@@ -120,7 +120,7 @@ TEST(Metrics, requests_are_counted_for_their_users_by_what_became_of_them) {
   EXPECT_TRUE(has_line(text, duration + "_sum{model=\"m\"} 90")) << text;
 }
 
-TEST(Metrics, what_a_tier_above_relays_is_counted_for_the_component_alone) {
+TEST(Metrics, requests_of_a_tier_above_are_counted_for_the_component_alone) {
   Metrics metrics(kIdentity);
   metrics.request_settled({.endpoint = "completions", .model = "m", .from_tier = true});
   std::string const text = metrics.serialize();

@@ -84,7 +84,7 @@ TEST_F(Routes, the_stall_limit_is_well_above_the_health_interval) {
   EXPECT_EQ(stall_limit(60s), 180s);
 }
 
-TEST_F(Routes, readyz_says_why_requests_should_not_come) {
+TEST_F(Routes, readyz_reports_why_requests_should_not_come) {
   EXPECT_EQ(ask("/readyz").status, 503);
   auto state = serving();
   state.ready = false;

@@ -60,7 +60,7 @@ TEST_F(Page, leaves_other_paths_and_methods_alone) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(Page, asks_once_for_all_who_wait_and_not_again_while_the_answer_is_fresh) {
+TEST_F(Page, asks_once_for_all_that_wait_and_not_again_while_the_answer_is_fresh) {
   Connection const first = ask();
   wait_for_ask();
   Connection const second = ask();

@@ -75,7 +75,7 @@ TEST_F(TokenRequests, A_header_of_one_request_is_sent_with_it_alone) {
   }
 }
 
-TEST_F(TokenRequests, Anything_else_is_refused_and_says_why) {
+TEST_F(TokenRequests, Anything_else_is_refused_with_the_reason) {
   EXPECT_EQ(ask_completions(http_response(503, kToken)), Outcome::refused);
   EXPECT_EQ(detail_, "status 503");
   EXPECT_EQ(ask_completions(http_response(200, "{}")), Outcome::refused);
@@ -100,7 +100,7 @@ TEST_F(TokenRequests, An_engine_that_sleeps_or_is_paused_is_not_asked) {
   EXPECT_EQ(sent_, 0);
 }
 
-TEST_F(TokenRequests, An_engine_that_cannot_say_whether_it_sleeps_is_asked) {
+TEST_F(TokenRequests, An_engine_that_cannot_report_whether_it_sleeps_is_asked) {
   engine_.answer(http_response(404, "{}"));
   EXPECT_EQ(ask({.url = url("/v1/completions"), .at_rest = both(), .model = "m"}),
             Outcome::refused);
@@ -179,7 +179,7 @@ TEST_F(TokenRequests, A_cancel_closes_the_connection_and_nothing_is_reported) {
   EXPECT_EQ(engine_.open_now(), 0U);
 }
 
-TEST(TokenAnswer, The_path_tells_which_form_the_request_has) {
+TEST(TokenAnswer, The_path_decides_which_form_the_request_has) {
   EXPECT_NE(token_request_body("http://e/v1/chat/completions", "m").find("messages"),
             std::string::npos);
   EXPECT_NE(token_request_body("http://e/v1/completions", "m").find("prompt"), std::string::npos);

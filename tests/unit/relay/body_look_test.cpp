@@ -34,7 +34,7 @@ TEST(BodyLook, Finds_model_and_stream_wherever_they_stand) {
   }
 }
 
-TEST(BodyLook, What_is_not_there_or_of_another_type_stays_unknown) {
+TEST(BodyLook, A_field_that_is_missing_or_of_another_type_stays_unknown) {
   EXPECT_EQ(look(R"({"prompt":"x"})"), (Seen{"", std::nullopt}));
   EXPECT_EQ(look(R"({"model":3,"stream":"true"})"), (Seen{"", std::nullopt}));
   EXPECT_EQ(look(R"({"model":["m"],"stream":null})"), (Seen{"", std::nullopt}));

@@ -34,7 +34,7 @@ TEST(ControlPaths, An_entry_stands_for_its_path_and_what_is_below_and_for_no_nei
   }
 }
 
-TEST(ControlPaths, What_puts_the_engine_to_rest_is_told_as_the_entry_that_decides_has_it) {
+TEST(ControlPaths, A_call_that_puts_the_engine_to_rest_is_known_by_the_entry_that_decides) {
   ControlPaths const paths({{"/pause", Access::operators, true, Rest::begins},
                             {"/resume", Access::operators, true, Rest::ends},
                             {"/work", Access::operators, true, Rest::begins},

@@ -28,7 +28,7 @@ TEST(EngineError, An_error_without_a_code_or_with_one_of_a_server_may_be_the_eng
   }
 }
 
-TEST(EngineError, An_error_that_blames_the_request_or_says_whether_to_try_again_is_told) {
+TEST(EngineError, An_error_that_blames_the_request_or_has_a_retry_hint_is_complete) {
   for (std::string const object : {
            R"({"error":{"message":"too long","type":"BadRequestError","code":400}})",
            R"({"error":{"message":"too long","code":"404"}})",
@@ -41,7 +41,7 @@ TEST(EngineError, An_error_that_blames_the_request_or_says_whether_to_try_again_
   }
 }
 
-TEST(EngineError, What_has_no_error_in_it_is_none) {
+TEST(EngineError, A_body_without_an_error_is_none) {
   for (std::string const object :
        {R"({"error":null})", R"({"error":false})", R"({"id":"x"})", R"({"error":)", "[DONE]", "",
         R"({"type":"message"})", R"([{"error":{}}])"}) {
@@ -62,9 +62,9 @@ TEST(EngineError, The_middleware_reads_an_event_alike) {
   for (std::string line; std::getline(in, line); ++cases) {
     auto const each = nlohmann::json::parse(line);
     std::string const word = each.at("is");
-    EngineError const expected = word == "suspect" ? EngineError::suspect
-                                 : word == "told"  ? EngineError::complete
-                                                   : EngineError::none;
+    EngineError const expected = word == "suspect"    ? EngineError::suspect
+                                 : word == "complete" ? EngineError::complete
+                                                      : EngineError::none;
     EXPECT_EQ(error_of_event(each.at("event").get<std::string>()), expected) << line;
   }
   EXPECT_GT(cases, 20);
@@ -85,7 +85,7 @@ TEST(EngineError, An_answer_of_a_server_that_failed_may_be_the_engines_end) {
   EXPECT_EQ(of_answer(503), EngineError::suspect);
 }
 
-TEST(EngineError, A_refusal_and_what_a_server_cannot_do_are_told) {
+TEST(EngineError, A_refusal_and_what_a_server_cannot_do_are_complete) {
   EXPECT_EQ(of_answer(503, "Retry-After"), EngineError::complete);
   EXPECT_EQ(of_answer(503, "x-lastcall-reason"), EngineError::complete);
   EXPECT_EQ(of_answer(501), EngineError::complete);

@@ -106,7 +106,7 @@ TEST(Exchange, A_stream_of_events_goes_out_in_whole_events) {
   });
 }
 
-TEST(EventStream, Its_tokens_are_what_the_last_whole_event_says) {
+TEST(EventStream, Its_tokens_are_those_of_the_last_whole_event) {
   auto const usage = [](std::string_view tokens) {
     return R"(data: {"choices":[{"text":"\"completion_tokens\":9"}],"usage":{"prompt_tokens":3,)"
            R"("completion_tokens":)" +
@@ -202,7 +202,7 @@ TEST(Exchange, An_HTTP_1_0_client_gets_a_connection_that_ends_with_its_response)
   EXPECT_EQ(result.farewell, Farewell::reset);  // an end in order would be taken for the end
 }
 
-TEST(Exchange, What_only_the_end_of_its_connection_ends_is_complete_where_its_last_line_is) {
+TEST(Exchange, A_close_delimited_stream_is_complete_where_its_last_line_is) {
   std::string const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
   auto const stream = [&](std::string_view payload, bool in_order) {
     return Script{.request = std::string(kPost),
@@ -222,7 +222,7 @@ TEST(Exchange, What_only_the_end_of_its_connection_ends_is_complete_where_its_la
                  [](Result const& result) { EXPECT_FALSE(read_final(result.wire).is_complete); });
 }
 
-TEST(Exchange, Interim_answers_pass_save_those_that_were_said_already) {
+TEST(Exchange, Interim_answers_pass_save_those_that_were_sent_already) {
   Script const script{
       .request = std::string(kGet),
       .response =
@@ -235,7 +235,7 @@ TEST(Exchange, Interim_answers_pass_save_those_that_were_said_already) {
   });
 }
 
-TEST(Exchange, The_answer_to_a_HEAD_has_no_body_whatever_it_says) {
+TEST(Exchange, The_answer_to_a_HEAD_has_no_body_whatever_its_fields_are) {
   Script const script{.request = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n",
                       .response = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"};
   in_every_split(script, [](Result const& result) {
@@ -244,7 +244,7 @@ TEST(Exchange, The_answer_to_a_HEAD_has_no_body_whatever_it_says) {
   });
 }
 
-TEST(Exchange, An_upgrade_makes_a_tunnel_only_for_who_has_asked) {
+TEST(Exchange, An_upgrade_makes_a_tunnel_only_for_a_client_that_has_asked) {
   std::string const answer =
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nany \r\n\r\n";
   Script const asked{
@@ -264,7 +264,7 @@ TEST(Exchange, An_upgrade_makes_a_tunnel_only_for_who_has_asked) {
   });
 }
 
-TEST(Exchange, What_is_no_response_is_a_502_and_a_body_that_breaks_ends_short) {
+TEST(Exchange, An_invalid_response_is_a_502_and_a_body_that_breaks_ends_short) {
   in_every_split(
       {.request = std::string(kGet), .response = "HTTP/1.1 200 OK\r\n folded: x\r\n\r\n"},
       [](Result const& result) {
@@ -335,14 +335,14 @@ TEST(Exchange, An_error_event_is_held_with_all_that_follows_it) {
   });
   script.dies = true;
   in_every_split(script, [](Result const& result) {
-    std::string const told = read_final(result.wire).payload;
-    EXPECT_TRUE(told.starts_with("data: 1\n\nevent: error\ndata: {\"error\":"));
-    EXPECT_EQ(told.find("\"code\":500"), std::string::npos);
+    std::string const reported = read_final(result.wire).payload;
+    EXPECT_TRUE(reported.starts_with("data: 1\n\nevent: error\ndata: {\"error\":"));
+    EXPECT_EQ(reported.find("\"code\":500"), std::string::npos);
     EXPECT_EQ(result.events, 1U);
   });
 }
 
-TEST(Exchange, What_was_held_goes_on_in_whole_events) {
+TEST(Exchange, Held_output_goes_on_in_whole_events) {
   std::string const stream =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
       "2b\r\ndata: {\"error\":{\"code\":500}}\n\ndata: half a \r\n";

@@ -37,7 +37,7 @@ TEST(HeadWriter, A_request_travels_on_with_its_fields_and_what_we_know_of_the_cl
             "X-Request-Id: r1\r\n\r\n");
 }
 
-TEST(HeadWriter, What_belongs_to_one_connection_stays_there) {
+TEST(HeadWriter, Fields_of_one_connection_stay_there) {
   std::string const out = forwarded(
       "POST http://a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\n"
       "Keep-Alive: 5\r\nTE: trailers\r\nTrailer: x\r\nUpgrade: h2c\r\nProxy-Connection: "
@@ -66,7 +66,7 @@ TEST(HeadWriter, Only_what_the_engines_sdk_reads_travels_of_our_own_fields) {
   }
 }
 
-TEST(HeadWriter, The_way_is_ours_to_say) {
+TEST(HeadWriter, Only_the_proxy_sets_the_way) {
   std::string const out =
       forwarded("GET / HTTP/1.1\r\nHost: h\r\nX-Lastcall-Way: 1\r\n\r\n", {.way = 0xab12});
   EXPECT_NE(out.find("\r\nX-Lastcall-Way: ab12\r\n"), std::string::npos);
@@ -127,7 +127,7 @@ TEST(HeadWriter, A_trusted_proxy_is_appended_to_those_before_it) {
   EXPECT_EQ(out.find("X-Forwarded-Proto: http\r\n"), std::string::npos);
 }
 
-TEST(HeadWriter, What_anybody_else_says_of_proxies_is_written_anew) {
+TEST(HeadWriter, Fields_about_proxies_from_anybody_else_are_written_anew) {
   EXPECT_EQ(forwarded("GET / HTTP/1.1\r\nHost: h\r\nx-forwarded-FOR: 1.1.1.1\r\n"
                       "X-Forwarded-For: 2.2.2.2\r\nX-Forwarded-Proto: https\r\n"
                       "X-Forwarded-Host: evil\r\nX-Forwarded-User: root\r\nX-Real-IP: 1.1.1.1\r\n"

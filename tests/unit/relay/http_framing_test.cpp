@@ -17,7 +17,7 @@ Framing framing_of(std::string_view text, std::string_view method = "POST") {
   return framing;
 }
 
-TEST(ResponseFraming, Says_how_long_a_body_is) {
+TEST(ResponseFraming, Knows_how_long_a_body_is) {
   EXPECT_EQ(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").length, 5U);
   EXPECT_EQ(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").kind, Kind::none);
   EXPECT_EQ(framing_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").kind,
@@ -26,7 +26,7 @@ TEST(ResponseFraming, Says_how_long_a_body_is) {
   EXPECT_EQ(framing_of("HTTP/1.0 200\r\n\r\n").kind, Kind::until_close);
 }
 
-TEST(ResponseFraming, Some_answers_have_no_body_whatever_they_say) {
+TEST(ResponseFraming, Some_answers_have_no_body_whatever_their_fields_are) {
   for (std::string_view const status : {"204 No Content", "304 Not Modified", "101 Switching"}) {
     std::string const head = "HTTP/1.1 " + std::string(status) + "\r\nContent-Length: 5\r\n\r\n";
     EXPECT_EQ(framing_of(head).kind, Kind::none) << status;
@@ -34,7 +34,7 @@ TEST(ResponseFraming, Some_answers_have_no_body_whatever_they_say) {
   EXPECT_EQ(framing_of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HEAD").kind, Kind::none);
 }
 
-TEST(ResponseFraming, What_contradicts_itself_is_a_fault) {
+TEST(ResponseFraming, Contradictory_framing_is_a_fault) {
   for (std::string_view const text :
        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",

@@ -84,7 +84,7 @@ TEST(HttpHead, A_plain_request_passes) {
   EXPECT_EQ(status_of("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"), 0U);
 }
 
-TEST(HttpHead, What_two_servers_could_read_in_two_ways_is_refused) {
+TEST(HttpHead, Heads_that_two_servers_could_read_differently_are_refused) {
   for (std::string_view const line : {"Content-Length: 3\r\nTransfer-Encoding: chunked",
                                       "Content-Length: 3\r\nContent-Length: 4",
                                       "Content-Length: 3\r\nContent-Length: 3",

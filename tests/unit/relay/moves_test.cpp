@@ -86,7 +86,7 @@ TEST(Moves, The_page_shows_the_tables) {
   EXPECT_EQ(page_between("delivery"), table(kDeliveryMoves, kDeliveryNames));
 }
 
-TEST(Moves, Each_machine_has_the_ends_that_it_is_said_to_have) {
+TEST(Moves, Each_machine_has_the_ends_that_are_documented) {
   auto const number = [](auto state) { return static_cast<std::size_t>(state); };
   EXPECT_EQ(dead_ends(kRequestMoves),
             (std::vector{number(RequestState::tunnel_ended), number(RequestState::refused)}));

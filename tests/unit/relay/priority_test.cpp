@@ -29,7 +29,7 @@ TEST(Priority, Is_read_from_the_field_as_every_implementation_does) {
   EXPECT_GT(count, 0U);
 }
 
-TEST(Priority, More_than_512_bytes_say_nothing) {
+TEST(Priority, More_than_512_bytes_are_ignored) {
   Fields fields;
   fields.add({"Priority", "u=1"});
   std::string const longest = "u=2," + std::string(505, ' ');

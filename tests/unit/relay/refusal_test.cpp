@@ -33,7 +33,7 @@ TEST(Refusal, Is_a_whole_response_with_the_object_that_the_sdk_sends_too) {
             std::string::npos);
 }
 
-TEST(Refusal, Lack_of_a_place_tells_how_many_there_are) {
+TEST(Refusal, Lack_of_a_place_is_refused_with_how_many_there_are) {
   using lifecycle::RejectedReason;
   Refusal refusal =
       rejected_because(RejectedReason::overloaded, std::chrono::milliseconds(1'500), 529);
@@ -53,7 +53,7 @@ TEST(Refusal, Lack_of_a_place_tells_how_many_there_are) {
   EXPECT_EQ(rejected_because(RejectedReason::draining, {}, 529).status, 503U);
 }
 
-TEST(Refusal, Only_what_may_be_sent_again_says_so) {
+TEST(Refusal, Only_what_may_be_sent_again_is_marked_so) {
   using lifecycle::CancelReason;
   using lifecycle::RejectedReason;
   EXPECT_TRUE(cut_by(CancelReason::migrate).retryable);
@@ -66,7 +66,7 @@ TEST(Refusal, Only_what_may_be_sent_again_says_so) {
   EXPECT_TRUE(engine_unavailable().retryable);
 }
 
-TEST(Refusal, What_may_not_be_sent_again_says_that_to_clients_which_would) {
+TEST(Refusal, Clients_that_would_send_again_are_asked_not_to) {
   std::string out;
   append_refusal(out, engine_failed(), {"r1", 0, 0}, false, false);
   EXPECT_TRUE(out.starts_with("HTTP/1.1 502 Bad Gateway\r\n"));

@@ -36,9 +36,9 @@ class Drive {
       if (exchange_->delivery().is_over() || exchange_->response().is_malformed()) {
         break;
       }
-      hear(exchange_->receive(piece, tick(), world_, result_.wire));
+      accept(exchange_->receive(piece, tick(), world_, result_.wire));
       if (exchange_->response().held_back().error() != nullptr && !script_.dies) {
-        hear(exchange_->let_through(tick(), world_, result_.wire));
+        accept(exchange_->let_through(tick(), world_, result_.wire));
       } else if (exchange_->response().held_back().error() != nullptr) {
         cut(engine_failed());
       }
@@ -94,7 +94,7 @@ class Drive {
     }
   }
 
-  void hear(Received const& received) {
+  void accept(Received const& received) {
     result_.first_bytes += received.first_byte ? 1 : 0;
     result_.held = result_.held || received.holds;
     has_more_ = has_more_ || received.has_more;

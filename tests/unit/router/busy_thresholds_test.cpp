@@ -25,7 +25,7 @@ TEST(BusyThresholds, AModelHasItsOwnRowOrTheOneWithoutAName) {
   EXPECT_EQ(thresholds.of("m").max_age, 3s);
 }
 
-TEST(BusyThresholds, WhatWasSetHoldsUntilAReloadBringsOthersOfThatModel) {
+TEST(BusyThresholds, SetThresholdsHoldUntilAReloadBringsOthersOfThatModel) {
   BusyThresholds thresholds;
   thresholds.configure({rule("m", 10)}, 3s);
   thresholds.set({.model = "m", .decode_ppm = {}, .prefill_tokens = {Tokens::Kind::set, 5}});

@@ -61,7 +61,7 @@ TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
   EXPECT_EQ(fleet.choose("m", tried, 0ms), nullptr);
 }
 
-TEST(Fleet, OfThoseThatAreFreeTheOneThatFitsBestIsChosen) {
+TEST(Fleet, TheFreeWorkerThatFitsBestIsChosen) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b"), worker("c"), worker("d")});
   std::map<std::string, Fit> fits{
@@ -79,7 +79,7 @@ TEST(Fleet, OfThoseThatAreFreeTheOneThatFitsBestIsChosen) {
   EXPECT_EQ(fleet.choose(wanted, {}, 0ms), nullptr);
 }
 
-TEST(Fleet, WhatAWorkerWasFoundToTakeIsItsOwn) {
+TEST(Fleet, TheFormThatAWorkerTakesIsItsOwn) {
   Fleet fleet = make();
   std::shared_ptr<Worker> const one = fleet.set(0, {worker("a")}).came[0];
   EXPECT_EQ(one->found(continuation::Endpoint::chat), std::nullopt);
@@ -106,7 +106,7 @@ TEST(Fleet, FailuresSkipForLongerAndLonger) {
   EXPECT_EQ(bad.skipped_until(), 800ms);
 }
 
-TEST(Fleet, OfManyTheSameAreChosenWithoutALookAtAll) {
+TEST(Fleet, ManyAlikeAreChosenWithoutALookAtAll) {
   Fleet fleet = make({1s, 1s});
   std::vector<Announced> all{worker("other", "y")};
   for (char each = 'a'; each <= 'z'; ++each) {
@@ -176,7 +176,7 @@ ReportedLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
 
 lifecycle::LoadThresholds const kBusy{.decode_ppm = 850'000, .max_age = 1s};
 
-TEST(Fleet, RequestsOfOthersCountWhileTheyWereToldOfLately) {
+TEST(Fleet, RequestsOfOthersCountWhileTheirReportIsRecent) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a"), worker("b")}).came;
   fleet.limit(*came[0], kBusy);

@@ -50,7 +50,7 @@ TEST(LoadQuestions, OneThatNeverAnsweredAtWorkIsNotMute) {
   EXPECT_FALSE(questions.is_unanswered_for(1s));
 }
 
-TEST(LoadQuestions, AnythingThatIsSaidEndsItAndAnotherProcessBeginsAnew) {
+TEST(LoadQuestions, AnyAnswerEndsItAndAnotherProcessBeginsAnew) {
   LoadQuestions questions = answers_at_work();
   questions.asked(0ms, true);
   questions.not_answered(5s);

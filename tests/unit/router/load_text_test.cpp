@@ -54,7 +54,7 @@ TEST(LoadText, ItMayComeInPiecesOfAnySize) {
   }
 }
 
-TEST(LoadText, GaugesOfEnginesTellAShareOfEachRank) {
+TEST(LoadText, GaugesOfEnginesShowAShareOfEachRank) {
   ReportedLoad const vllm = read(
       "vllm:kv_cache_usage_perc{engine=\"1\",model_name=\"a,engine=b\"} 0.25 1700000000\n"
       "vllm:num_requests_running{engine=\"1\"} 2.0\nvllm:num_requests_waiting{engine=\"1\"} 3\n");
@@ -70,7 +70,7 @@ TEST(LoadText, GaugesOfEnginesTellAShareOfEachRank) {
   EXPECT_FALSE(sglang.requests);
 }
 
-TEST(LoadText, WhatIsNoFigureIsNotTold) {
+TEST(LoadText, TextThatIsNoFigureIsNotReported) {
   for (char const* text :
        {"", "\n\n", "sglang:token_usage", "sglang:token_usage ", "sglang:token_usage -1",
         "sglang:token_usage +Inf", "sglang:token_usage{dp_rank=\"x\"} 1",

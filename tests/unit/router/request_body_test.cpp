@@ -46,7 +46,7 @@ unsigned fault_of(std::string wire, RequestBody::Limits limits, RequestBody::Tim
   return taken.fault.status;
 }
 
-TEST(RequestBody, WhatIsMalformedLargeOrSlowIsRefused) {
+TEST(RequestBody, MalformedLargeOrSlowBodiesAreRefused) {
   EXPECT_EQ(fault_of("x\r\n", {.size = 9}), 400U);
   EXPECT_EQ(fault_of("3\r\nabc\r\n", {.size = 2}), 413U);
   EXPECT_EQ(fault_of("3\r\nabc\r\n", {.size = 3}), 0U);

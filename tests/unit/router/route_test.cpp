@@ -13,7 +13,7 @@ TEST(Route, GenerationIsRepeatedAndMediaIsNotOnceBegun) {
   EXPECT_EQ(route_of("POST", "/v2/models/a%2Fb/infer").model, "a/b");
 }
 
-TEST(Route, WhatOperatesAnEngineIsNotRouted) {
+TEST(Route, PathsThatOperateAnEngineAreNotRouted) {
   for (char const* const target : {"/metrics", "/sleep", "/v1/files", "/v1/load_lora_adapter",
                                    "/lastcall/calls", "/v1/realtime", "/", "/v1/modelsx"}) {
     EXPECT_EQ(route_of("POST", target).routed, Routed::no) << target;
@@ -39,7 +39,7 @@ TEST(Wanted, AFormNamesItsModelToo) {
   EXPECT_EQ(wanted_of("--x--", "multipart/form-data; boundary=x").model, "");
 }
 
-TEST(Wanted, WhatAResponseKeepsAndContinuesIsRead) {
+TEST(Wanted, WhetherAResponseIsKeptAndContinuedIsRead) {
   EXPECT_TRUE(wanted_of(R"({"input":"x"})", "").is_kept);
   EXPECT_FALSE(wanted_of(R"({"store":false})", "").is_kept);
   EXPECT_TRUE(wanted_of(R"({"input":"\"store\":false"})", "").is_kept);

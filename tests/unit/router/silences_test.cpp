@@ -65,7 +65,7 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHas
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatTellsItsLoadNoMore) {
+TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatStopsReportingItsLoad) {
   Stream whole, begun, elsewhere;
   silences.enter(whole, a, 0ms, Awaits::whole_answer);
   silences.enter(begun, a, 0ms);

@@ -49,7 +49,7 @@ TEST_F(WaitingRoomTest, Those_that_go_on_try_first_and_the_smallest_before) {
   EXPECT_EQ(tried, (std::vector{4, 3, 2, 1}));
 }
 
-TEST_F(WaitingRoomTest, How_many_wait_is_told_also_when_one_has_found_a_place) {
+TEST_F(WaitingRoomTest, How_many_wait_is_reported_also_when_one_has_found_a_place) {
   enter(one, Load::Kind::goes_on, 1);
   enter(two, Load::Kind::goes_on, 2);
   two.says = Waiter::Tried::refused;

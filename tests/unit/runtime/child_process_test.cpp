@@ -43,7 +43,7 @@ Ran run(std::vector<std::string> command, std::chrono::milliseconds timeout = 20
   return result;
 }
 
-TEST(ChildProcess, It_tells_code_signal_and_output) {
+TEST(ChildProcess, It_reports_code_signal_and_output) {
   EXPECT_TRUE(run({"/bin/true"}).exit->is_success());
   EXPECT_EQ(run({"/bin/sh", "-c", "exit 3"}).exit->text(), "exit code 3");
   EXPECT_EQ(run({"/bin/sh", "-c", "kill -SEGV $$"}).exit->text(), "signal 11");
@@ -51,13 +51,13 @@ TEST(ChildProcess, It_tells_code_signal_and_output) {
             (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST(ChildProcess, What_cannot_be_started_says_why) {
+TEST(ChildProcess, A_program_that_cannot_be_started_is_reported_with_the_reason) {
   std::string const text = run({"/does/not/exist"}).exit->text();
   EXPECT_NE(text.find("/does/not/exist"), std::string::npos);
   EXPECT_NE(text.find("No such file"), std::string::npos);
 }
 
-TEST(ChildProcess, What_may_not_be_executed_says_why_and_leaves_no_zombie) {
+TEST(ChildProcess, A_file_that_may_not_be_executed_is_reported_and_leaves_no_zombie) {
   EXPECT_NE(run({"/etc/passwd"}).exit->text().find("Permission denied"), std::string::npos);
 }
 

@@ -16,7 +16,7 @@ lifecycle::Instant later() {
   return monotonic_now() + lifecycle::Duration{60'000};
 }
 
-TEST(CleanupPaths, What_matches_goes_and_what_does_not_stays) {
+TEST(CleanupPaths, Matching_files_go_and_others_stay) {
   ScratchDirectory const scratch;
   scratch.write("lora-1/deep/er/file", "x");
   scratch.write("lora-2", "x");
@@ -71,7 +71,7 @@ TEST(CleanupPaths, Links_are_removed_as_links_and_never_followed) {
   EXPECT_TRUE(scratch.has("outside/precious"));
 }
 
-TEST(CleanupPaths, What_somebody_else_removes_meanwhile_is_no_failure) {
+TEST(CleanupPaths, A_file_that_somebody_else_removes_meanwhile_is_no_failure) {
   ScratchDirectory const scratch;
   for (int i = 0; i < 500; ++i) {
     scratch.write("shared/" + std::to_string(i % 20) + "/" + std::to_string(i), "x");
@@ -108,7 +108,7 @@ TEST(CleanupPaths, A_dangerous_pattern_is_refused_and_the_others_are_still_remov
   EXPECT_FALSE(scratch.has("x"));
 }
 
-TEST(CleanupPaths, What_is_kept_stays_with_the_way_to_it) {
+TEST(CleanupPaths, A_kept_file_stays_with_its_directories) {
   ScratchDirectory const scratch;
   scratch.write("run/lastcall.sock", "x");
   scratch.write("run/other", "x");

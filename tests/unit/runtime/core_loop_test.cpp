@@ -60,7 +60,7 @@ TEST_F(CoreLoopTest, An_event_that_arises_while_obeying_is_stepped_after_all_ord
   EXPECT_GE(of_hello, 2U) << "remember and start were obeyed before the next step";
 }
 
-TEST_F(CoreLoopTest, What_a_step_takes_includes_what_it_ordered) {
+TEST_F(CoreLoopTest, The_time_of_a_step_includes_its_actions) {
   std::chrono::steady_clock::duration longest{};
   loop.set_watch([&](lifecycle::Event const& event, auto began, auto ended) {
     EXPECT_EQ(event.index(), steps.back());
@@ -104,7 +104,7 @@ TEST_F(CoreLoopTest, A_request_that_may_run_finds_that_in_the_reply) {
   EXPECT_FALSE(loop.is_in_reply(lifecycle::kIngressPeer, "r")) << "the step is over";
 }
 
-TEST_F(CoreLoopTest, One_that_began_in_the_queue_is_told_by_an_order_alone) {
+TEST_F(CoreLoopTest, A_request_that_began_in_the_queue_is_admitted_by_an_order_alone) {
   loop.feed(lifecycle::SupervisorStarted{});
   bool is_known = false;
   react = [&, this](lifecycle::Action const& action) {
@@ -129,7 +129,7 @@ TEST_F(CoreLoopTest, The_cores_deadline_is_stepped_when_it_has_come) {
   EXPECT_GE(monotonic_now(), *due);
 }
 
-TEST_F(CoreLoopTest, After_an_absence_what_waits_is_heard_before_a_missed_deadline_decides) {
+TEST_F(CoreLoopTest, After_an_absence_what_waits_is_read_before_a_missed_deadline_decides) {
   std::optional<int> code;
   react = [&code](lifecycle::Action const& action) {
     if (auto const* exit = std::get_if<lifecycle::ExitShim>(&action)) {

@@ -224,7 +224,7 @@ TEST(EventLog, Nothing_of_an_event_is_lost) {
   EXPECT_EQ(hello.exit, (EngineExit{.code = 3, .signal = 9, .oom = true}));
 }
 
-TEST(EventLog, What_is_no_event_is_refused_with_the_reason) {
+TEST(EventLog, Text_that_is_no_event_is_refused_with_the_reason) {
   EXPECT_NE(event_log::decode_event("[]").problem, "");
   EXPECT_NE(event_log::decode_event(R"({"type":"nonsense"})").problem.find("nonsense"),
             std::string::npos);

@@ -45,7 +45,7 @@ TEST(FinalReport, No_other_code_waits_for_a_word) {
   }
 }
 
-TEST(FinalReport, Nor_does_a_137_of_an_engine_whose_end_was_told) {
+TEST(FinalReport, Nor_does_a_137_of_an_engine_whose_end_was_reported) {
   EXPECT_FALSE(ordered(137, true).is_open());
 }
 

@@ -16,7 +16,7 @@ Length left_with(Length first_byte, Length total) {
   return ingress_options(config).waits[static_cast<std::size_t>(ingress::Wait::left)];
 }
 
-TEST(IngressOptions, What_a_client_has_left_to_the_engine_is_always_bounded) {
+TEST(IngressOptions, Abandoned_work_of_a_client_is_always_bounded) {
   EXPECT_EQ(left_with({}, {}), Length(5min));
   EXPECT_EQ(left_with(2s, {}), Length(2s));
   EXPECT_EQ(left_with(2s, 9s), Length(2s));
@@ -41,7 +41,7 @@ TEST(IngressOptions, By_default_nobody_changes_the_engine_and_everybody_may_look
   EXPECT_EQ(ingress_options(config).control.token, "");
 }
 
-TEST(IngressOptions, What_puts_an_engine_to_rest_does_so_unless_it_is_named_as_work) {
+TEST(IngressOptions, A_path_that_puts_an_engine_to_rest_does_so_unless_named_as_work) {
   config::Config config;
   config.engine.kind = config::EngineKind::sglang;
   config.endpoints = {{.name = "/pause_generation"}};

@@ -23,7 +23,7 @@ TEST(Readiness, Ready_is_serving_and_to_have_been_registered_everywhere) {
   EXPECT_FALSE(ready(Phase::starting, ReadinessOnStop::late, true));
 }
 
-TEST(Readiness, An_unresponsive_engine_turns_it_off_until_it_is_heard) {
+TEST(Readiness, An_unresponsive_engine_turns_it_off_until_it_answers) {
   lifecycle::Snapshot snapshot;
   snapshot.phase = Phase::serving;
   snapshot.silent = true;

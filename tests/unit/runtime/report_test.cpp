@@ -19,7 +19,7 @@ lifecycle::Report report_of(std::string detail) {
   return report;
 }
 
-TEST(Report, It_tells_cause_code_requests_and_registries) {
+TEST(Report, It_has_cause_code_requests_and_registries) {
   auto const json = nlohmann::json::parse(report_json(report_of("why"), {.registries = {"etcd"}}));
   EXPECT_EQ(json["cause"], "fatal");
   EXPECT_EQ(json["detail"], "why");
@@ -30,7 +30,7 @@ TEST(Report, It_tells_cause_code_requests_and_registries) {
   EXPECT_FALSE(json.contains("in_flight_at_end"));
 }
 
-TEST(Report, It_tells_how_much_was_in_flight_when_time_ended_the_drain) {
+TEST(Report, It_has_how_much_was_in_flight_when_time_ended_the_drain) {
   lifecycle::Report report = report_of("why");
   report.in_flight_at_end = 3;
   EXPECT_EQ(nlohmann::json::parse(report_json(report, {}))["in_flight_at_end"], 3);

@@ -24,12 +24,12 @@ std::vector<std::int64_t> said(SlowStart& start, std::int64_t from, std::int64_t
   return ages;
 }
 
-TEST(SlowStart, An_hour_of_loading_is_said_at_intervals_that_double) {
+TEST(SlowStart, An_hour_of_loading_is_logged_at_intervals_that_double) {
   SlowStart start;
   EXPECT_EQ(said(start, 0, 3'601, 1), (std::vector<std::int64_t>{60, 120, 240, 480, 960, 1'920}));
 }
 
-TEST(SlowStart, A_late_round_says_the_true_age_and_the_next_is_counted_from_there) {
+TEST(SlowStart, A_late_round_logs_the_true_age_and_the_next_is_counted_from_there) {
   SlowStart start;
   EXPECT_EQ(said(start, 0, 1'000, 50), (std::vector<std::int64_t>{100, 200, 400, 800}));
 }

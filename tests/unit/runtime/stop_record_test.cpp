@@ -30,7 +30,7 @@ class StopRecordTest : public ::testing::Test {
   std::string const blob = blob_with_deadline(1'000);
 };
 
-TEST_F(StopRecordTest, What_was_written_is_read_back_until_its_deadline) {
+TEST_F(StopRecordTest, A_record_is_read_back_until_its_deadline) {
   ASSERT_EQ(record().write(blob), "");
   EXPECT_EQ(record().read(instant_from_ms(1'000), note), blob);
   EXPECT_EQ(note, "");

@@ -5,7 +5,7 @@
 namespace lastcall::shim {
 namespace {
 
-TEST(Attempts, Who_is_kept_out_knows_nothing_of_the_one_that_it_cannot_reach) {
+TEST(Attempts, An_attempt_that_is_kept_out_proves_nothing_about_the_supervisor) {
   Attempts attempts;
   EXPECT_FALSE(attempts.is_kept_out());
   for (int const nobody : {ENOENT, ECONNREFUSED, EAGAIN}) {

@@ -134,7 +134,7 @@ TEST(DeadlineRules, Rest_of_an_ordered_engine_has_its_grace_within_the_deadline)
   EXPECT_FALSE(rest_kill_at(situation, running_clock()).has_value()) << "it was not ordered";
 }
 
-TEST(DeadlineRules, Grace_of_the_rest_is_the_supervisors_once_it_has_said_so) {
+TEST(DeadlineRules, Grace_of_the_rest_is_the_supervisors_once_it_has_sent_it) {
   StopClock clock = running_clock();
   clock.learn_rest_grace(Duration{3'000});
   EXPECT_EQ(rest_kill_at(ended_at(10'000), clock), at(13'000));

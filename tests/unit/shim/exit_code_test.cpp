@@ -70,7 +70,7 @@ TEST(ExitCode, Table) {
   }
 }
 
-TEST(ExitCode, A_supervisor_that_was_not_told_of_the_end_in_time_is_corrected) {
+TEST(ExitCode, A_supervisor_that_was_not_notified_of_the_end_in_time_is_corrected) {
   auto const heeded = [](int given, EngineFate const& engine, bool stopping = true) {
     return heed_code(
         given,

@@ -101,7 +101,7 @@ TEST(ShimJson, Integers_are_whole_and_not_negative) {
   }
 }
 
-TEST(ShimJson, What_is_no_UTF_8_is_no_object) {
+TEST(ShimJson, Text_that_is_no_UTF_8_is_no_object) {
   EXPECT_TRUE(is_object("{\"a\":\"caf\xC3\xA9 \xF0\x9F\x98\x80\"}"));
   for (std::string_view const bytes :
        {"\x82", "\xC3", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
@@ -122,7 +122,7 @@ TEST(ShimJson, Half_of_a_surrogate_pair_is_no_object) {
   }
 }
 
-TEST(ShimJson, What_is_written_is_valid_and_reads_back) {
+TEST(ShimJson, Written_lines_are_valid_and_read_back) {
   TextOf<256> out;
   Writer(out)
       .open()

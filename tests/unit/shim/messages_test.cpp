@@ -148,7 +148,7 @@ TEST(ShimMessages, Facts_and_answers_are_golden) {
 )");
 }
 
-TEST(ShimMessages, A_death_after_the_stop_signal_says_who_lives_on) {
+TEST(ShimMessages, A_death_after_the_stop_signal_names_the_survivors) {
   TextOf<1024> out;
   write_engine_died(out, {.pid = 44,
                           .name = "core_1",

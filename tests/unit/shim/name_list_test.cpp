@@ -28,7 +28,7 @@ TEST(NameList, Each_name_is_there_once) {
   EXPECT_EQ(written(list), R"(["core_0","python3","a\"b"])");
 }
 
-TEST(NameList, A_list_that_does_not_name_all_is_not_told) {
+TEST(NameList, A_list_that_does_not_name_all_is_not_sent) {
   NameList list;
   for (std::size_t i = 0; i < NameList::kMost; ++i) {
     list.add(named("core_" + std::to_string(i)));
@@ -43,7 +43,7 @@ TEST(NameList, A_list_that_does_not_name_all_is_not_told) {
   EXPECT_EQ(written(other), "") << "it was gone before its name was read";
 }
 
-TEST(NameList, Names_that_grow_when_they_are_written_are_told_whole_or_not_at_all) {
+TEST(NameList, Names_that_grow_when_they_are_written_are_sent_whole_or_not_at_all) {
   NameList list;
   for (std::size_t i = 0; i < NameList::kMost; ++i) {
     list.add(named(std::string(60, '\x01') + std::to_string(i)));

@@ -56,7 +56,7 @@ TEST(StateTable, Order_to_exit_ends_every_state) {
   }
 }
 
-TEST(StateTable, What_comes_from_outside_is_never_impossible) {
+TEST(StateTable, Input_from_outside_is_never_impossible) {
   for (State const state : kStates) {
     for (Event const event :
          {Event::start_order, Event::stop_signal, Event::stop_phase, Event::stop_undone,

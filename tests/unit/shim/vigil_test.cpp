@@ -82,7 +82,7 @@ TEST(Revival, Codes_0_and_2_are_no_crash) {
   EXPECT_TRUE(pauses({.code = 2, .signal = 0}, Duration{10}, 3).empty());
 }
 
-TEST(Revival, Who_was_asked_to_end_is_not_started_again) {
+TEST(Revival, A_supervisor_that_was_asked_to_end_is_not_started_again) {
   Revival revival;
   revival.began(second(0));
   EXPECT_FALSE(revival.give_up()) << "it runs, and ends by itself";

@@ -58,7 +58,7 @@ TEST(Log, Text_quotes_what_has_spaces_and_shows_a_traceback_as_lines) {
   EXPECT_NE(out.str().find("  detail:\n    a\n    b\n"), std::string::npos);
 }
 
-TEST(Log, Text_shows_what_a_terminal_would_obey_instead_of_saying_it) {
+TEST(Log, Text_shows_what_a_terminal_would_obey_instead_of_printing_it) {
   std::ostringstream out;
   Log log(LogLevel::info, LogFormat::text, out);
   log.info("cut\x1b[2J\rhere", {{"model", "m\x1b[31mred\r"}, {"empty", ""}, {"del", "a\x7f"}});

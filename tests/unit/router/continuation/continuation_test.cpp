@@ -28,7 +28,7 @@ struct Exchange {
   Client client() const { return client_of(out); }
 };
 
-TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_tell) {
+TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_send) {
   Exchange chat(kChat);
   EXPECT_EQ(chat.machine.first_body(Mode::none), kChat);
   EXPECT_EQ(chat.machine.first_body(Mode::text),
@@ -131,7 +131,7 @@ TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begi
   }
 }
 
-TEST(Continuation, Logprobs_that_the_client_has_are_not_told_again) {
+TEST(Continuation, Logprobs_that_the_client_has_are_not_sent_again) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
@@ -154,7 +154,7 @@ TEST(Continuation, Each_mode_has_its_way_to_go_on) {
   EXPECT_EQ(way_for(chat.machine.known(), Mode::ids_vllm), Way::by_text);
 }
 
-TEST(Continuation, A_chat_by_text_holds_white_space_back_and_says_it_once) {
+TEST(Continuation, A_chat_by_text_holds_white_space_back_and_sends_it_once) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::text);
   chat.receive(chunk({.text = "Hello", .role = true, .extra = usage(5, 1)}));
@@ -193,7 +193,7 @@ TEST(Continuation, A_worker_that_starts_over_is_found_out_before_a_byte_goes_out
   }
 }
 
-TEST(Continuation, What_looks_like_an_end_and_is_none_reaches_nobody) {
+TEST(Continuation, A_false_end_reaches_nobody) {
   for (std::string const& end :
        {chunk({.finish = "abort"}) + kDone, kDone, event(R"({"error":{"code":500}})") + kDone,
         event(R"({"error":"dead"})") + kDone}) {
@@ -218,7 +218,7 @@ TEST(Continuation, A_cut_behind_the_finish_is_no_cut) {
   EXPECT_EQ(chat.client().dones, 1);
 }
 
-TEST(Continuation, Nothing_left_to_say_is_said_without_a_new_leg) {
+TEST(Continuation, An_answer_that_is_complete_ends_without_a_new_leg) {
   Exchange one(R"({"prompt":"once","stream":true,"max_tokens":2})", "completions");
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .inner = prompt({1})}));
@@ -284,7 +284,7 @@ TEST(Continuation, Content_that_would_be_taken_up_as_reasoning_is_refused_where_
   EXPECT_EQ(chat.machine.refused(), "reasoning_by_text");
 }
 
-TEST(Continuation, The_first_prompts_ids_outlive_a_leg_by_text_that_tells_none) {
+TEST(Continuation, The_first_prompts_ids_outlive_a_leg_by_text_that_sends_none) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
   chat.receive(
@@ -343,7 +343,7 @@ TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text
   EXPECT_EQ(chat.next(Mode::ids_vllm)->way, Way::by_ids);
 }
 
-TEST(Continuation, What_is_told_behind_the_last_text_is_no_part_of_the_proof) {
+TEST(Continuation, Ids_behind_the_last_text_are_no_part_of_the_proof) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
   chat.receive(chunk({.text = "Hello", .ids = {10, 11, 12}, .extra = prompt({1}) + usage(1, 3)}));
@@ -375,7 +375,7 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
 }
 
 /// A chat of SGLang takes ids and reports none.
-TEST(Continuation, The_prompt_is_found_too_where_the_worker_tells_a_count_alone) {
+TEST(Continuation, The_prompt_is_found_too_where_the_worker_sends_a_count_alone) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
   chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1}) + usage(1, 1)}));
@@ -409,7 +409,7 @@ TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
   EXPECT_EQ(one.client().dones, 1);
 }
 
-TEST(Continuation, A_leg_that_said_nothing_is_repeated_whole_whatever_the_request) {
+TEST(Continuation, A_leg_that_sent_nothing_is_repeated_whole_whatever_the_request) {
   Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                 R"("response_format":{"type":"json_object"}})");
   chat.machine.begin_leg(Mode::text);
@@ -428,7 +428,7 @@ TEST(Continuation, A_leg_that_said_nothing_is_repeated_whole_whatever_the_reques
   EXPECT_FALSE(chat.next(Mode::ids_vllm));
 }
 
-TEST(Continuation, What_is_not_continued_is_relayed_byte_for_byte) {
+TEST(Continuation, A_stream_that_is_not_continued_is_relayed_byte_for_byte) {
   Exchange several(R"({"prompt":"once","stream":true,"n":2})", "completions");
   std::string const second =
       event(R"({"id":"a","choices":[{"index":1,"text":"x","finish_reason":"stop"}]})");
@@ -439,7 +439,7 @@ TEST(Continuation, What_is_not_continued_is_relayed_byte_for_byte) {
   EXPECT_EQ(several.out, stream);
 }
 
-TEST(Continuation, Ids_that_a_new_leg_tells_before_its_first_text_are_kept) {
+TEST(Continuation, Ids_that_a_new_leg_sends_before_its_first_text_are_kept) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
   chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
@@ -454,7 +454,7 @@ TEST(Continuation, Ids_that_a_new_leg_tells_before_its_first_text_are_kept) {
   EXPECT_NE(next->body.find("[1,10,226,130,173]"), std::string::npos) << next->body;
 }
 
-TEST(Continuation, A_client_that_wants_ids_gets_those_told_before_a_new_legs_first_text) {
+TEST(Continuation, A_client_that_wants_ids_gets_those_sent_before_a_new_legs_first_text) {
   Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                 R"("return_token_ids":true})");
   chat.machine.begin_leg(Mode::ids_vllm);

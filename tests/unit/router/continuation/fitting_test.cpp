@@ -13,7 +13,7 @@ TEST(Fitting, An_answer_without_a_limit_does_not_fit) {
   EXPECT_FALSE(fits(kPace, {.made = 11, .most = {}, .now = 1100ms, .cut_at = 1h}));
 }
 
-TEST(Fitting, What_is_left_may_take_three_quarters_of_the_time) {
+TEST(Fitting, The_rest_may_take_three_quarters_of_the_time) {
   // 10 ms a token, 300 to come: 3 s; kForAMove and 4 s are needed for that.
   Stretch left{.made = 101, .most = 401, .now = 2000ms, .cut_at = 6500ms};
   EXPECT_TRUE(fits(kPace, left));
@@ -32,7 +32,7 @@ TEST(Fitting, A_silence_is_a_slower_pace) {
   EXPECT_FALSE(fits(kPace, left));
 }
 
-TEST(Fitting, A_first_token_alone_tells_no_pace) {
+TEST(Fitting, A_first_token_alone_shows_no_pace) {
   Stretch left{.made = 1, .most = 1000, .now = 1000ms, .cut_at = 10'000ms};
   EXPECT_TRUE(fits(kPace, left));
   left.now = fits_until(kPace, left);
@@ -40,7 +40,7 @@ TEST(Fitting, A_first_token_alone_tells_no_pace) {
   EXPECT_FALSE(fits(kPace, left));
 }
 
-TEST(Fitting, An_answer_that_has_said_all_fits_to_the_last) {
+TEST(Fitting, An_answer_that_is_complete_fits_to_the_last) {
   Stretch const left{.made = 50, .most = 50, .now = 9000ms, .cut_at = 9600ms};
   EXPECT_TRUE(fits(kPace, left));
   EXPECT_LE(fits_until(kPace, left), left.cut_at);
@@ -69,7 +69,7 @@ Drained drain(std::uint64_t most, Time step, std::uint64_t slow, Time cut_at) {
   return {.was_left = true, .was_whole = now < cut_at};
 }
 
-TEST(Fitting, On_virtual_time_nobody_who_is_left_is_cut) {
+TEST(Fitting, On_virtual_time_no_stream_that_is_left_is_cut) {
   unsigned left = 0;
   unsigned late = 0;
   for (std::uint64_t most = 2; most < 400; most += 7) {

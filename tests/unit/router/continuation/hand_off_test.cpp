@@ -34,7 +34,7 @@ class HandOffTest : public testing::Test {
   std::string out;
 };
 
-TEST_F(HandOffTest, What_the_old_leg_says_is_dropped_when_the_new_one_has_spoken) {
+TEST_F(HandOffTest, Output_of_the_old_leg_is_dropped_when_the_new_one_has_begun) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}}), out);
   EXPECT_EQ(client_of(out).text, "Hel");
@@ -63,7 +63,7 @@ TEST_F(HandOffTest, A_new_leg_that_is_proven_and_dies_in_one_read_has_taken_over
   EXPECT_NE(next->body.find("[1,2,10,13]"), std::string::npos);
 }
 
-TEST_F(HandOffTest, What_the_old_leg_says_is_let_through_when_the_new_one_fails) {
+TEST_F(HandOffTest, Output_of_the_old_leg_is_let_through_when_the_new_one_fails) {
   for (std::string const& bad :
        {chunk({.id = "b", .text = "Hel", .ids = {10}, .extra = prompt({1, 2})}),
         event(R"({"error":{"code":400}})"), std::string()}) {
@@ -82,7 +82,7 @@ TEST_F(HandOffTest, What_the_old_leg_says_is_let_through_when_the_new_one_fails)
   }
 }
 
-TEST_F(HandOffTest, An_old_leg_that_says_all_needs_no_new_one) {
+TEST_F(HandOffTest, An_old_leg_that_completes_needs_no_new_one) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}, .finish = "stop"}) + kDone, out);
   EXPECT_EQ(hand.old_ended(out).progress, Progress::done);
@@ -91,7 +91,7 @@ TEST_F(HandOffTest, An_old_leg_that_says_all_needs_no_new_one) {
   EXPECT_EQ(client_of(out).dones, 1);
 }
 
-TEST_F(HandOffTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_it_said) {
+TEST_F(HandOffTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_it_sent) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}}) + "data: {", out);
   EXPECT_EQ(hand.old_ended(out).progress, Progress::nothing);

@@ -150,7 +150,7 @@ struct Row {
   Refused by_text;
 };
 
-TEST(Request, The_table_of_keys_says_what_can_be_continued_and_how) {
+TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
   constexpr Refused no = Refused::no;
   for (Row const& row : std::vector<Row>{
            {R"("seed":1)", no, no},

@@ -86,7 +86,7 @@ TEST(WorkerProbe, A_500_at_a_field_that_was_added_takes_nothing_away) {
   EXPECT_EQ(probe.mode(), Mode::text);
 }
 
-TEST(WorkerProbe, A_chat_that_tells_no_ids_is_asked_with_those_of_completions) {
+TEST(WorkerProbe, A_chat_that_sends_no_ids_is_asked_with_those_of_completions) {
   Worker const sglang{.refuses_ids = true, .takes_vllm = false, .takes_sglang = true};
   EXPECT_EQ(probe(sglang, Endpoint::chat, {5, 6, 7}), Mode::ids_sglang);
   EXPECT_EQ(probe({.refuses_ids = true, .takes_vllm = false}, Endpoint::chat, {5, 6, 7}),
