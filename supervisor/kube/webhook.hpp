@@ -1,11 +1,11 @@
 // `lastcall webhook`: puts lastcall into pods for API servers that cannot do it themselves.
 //
 // Two ports: TLS for the API server (POST /inject), plain HTTP for /livez, /startupz, /readyz and
-// /metrics. It keeps no state; several may run. It knows no cluster, unless it keeps its certificate
-// there: then it has started once it has one that is trusted, and serves that whatever becomes of
-// the API server. TERM or INT ends it: it is not ready from then on, answers clients that have
-// connected, and exits with 0. As an engine of `lastcall run` it is taken out of service before
-// that.
+// /metrics. It keeps no state; several may run. It knows no cluster, unless it keeps its
+// certificate there: then it has started once it has one that is trusted, and serves that whatever
+// becomes of the API server. TERM or INT ends it: it is not ready from then on, answers clients
+// that have connected, and exits with 0. As an engine of `lastcall run` it is taken out of service
+// before that.
 //
 // Exit code 0: ended by a signal; 1: it cannot listen on a port; 2: bad usage, or a certificate, a
 // file of pods or a kubeconfig that cannot be used.

@@ -121,7 +121,8 @@ def test_it_gets_the_names_of_what_it_keeps(helm):
     assert not [arg for arg in args if arg.startswith("--tls-")]
     pod = rendered["Deployment"]["spec"]["template"]["spec"]
     assert "tls" not in [volume["name"] for volume in pod["volumes"]]
-    assert "--secret=other" in container_of(kept(helm, "webhook.certificate.secretName=other"))["args"]
+    other = kept(helm, "webhook.certificate.secretName=other")
+    assert "--secret=other" in container_of(other)["args"]
 
 
 def test_it_may_read_and_change_its_own_two_objects_and_create_secrets(helm):

@@ -160,8 +160,8 @@ def test_an_upgrade_keeps_the_certificate_and_a_deleted_one_is_made_anew(cluster
         assert with_lastcall(cluster.made(pod))
 
 
-def test_what_is_rendered_and_applied_twice_changes_nothing_and_goes_without_a_trace():
-    """As Argo CD, Flux's kustomize and people with a pipe do it."""
+def test_what_is_rendered_and_applied_twice_changes_nothing_and_leaves_nothing(cluster):
+    """As Argo CD, Flux's kustomize and people with a pipe do it; beside a release of Helm."""
     injector = Applied()
     try:
         first = injector.upgrade()

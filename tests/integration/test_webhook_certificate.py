@@ -313,7 +313,8 @@ def test_it_may_do_no_more_than_it_needs(injector):
     mine = [" ".join(line.split()) for line in rights.splitlines()
             if "secrets" in line or "webhook" in line]  # fmt: skip
     assert sorted(mine) == [
-        "mutatingwebhookconfigurations.admissionregistration.k8s.io [] [inj.lastcall.dev] [get patch]",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io [] [inj.lastcall.dev] "
+        "[get patch]",
         "secrets [] [] [create]",
         "secrets [] [inj-injector-tls] [get patch]",
     ]

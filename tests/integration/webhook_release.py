@@ -1,4 +1,4 @@
-"""The chart's injector, released by a real Helm to a real API server, and webhooks in place of its pods.
+"""The chart's injector, released by a real Helm to a real API server; webhooks instead of its pods.
 
 There is no kubelet: a webhook is started with the words of the chart's Deployment, the files of its
 ConfigMap, and the token and the rights of its ServiceAccount, and the API server does the rest.
@@ -58,8 +58,9 @@ class Running:
 
     def probe(self, path):
         """The status and the text of an answer."""
+        url = f"http://127.0.0.1:{self.probes}{path}"
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.probes}{path}", timeout=20) as page:
+            with urllib.request.urlopen(url, timeout=20) as page:
                 return page.status, page.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

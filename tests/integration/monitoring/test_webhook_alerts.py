@@ -152,7 +152,8 @@ def test_one_that_cannot_look_after_its_certificate_raises_one(tmp_path):
     config = tmp_path / "kubeconfig"
     config.write_text(json.dumps(kubeconfig(f"http://127.0.0.1:{nobody}")))
     words = [KUBE, "webhook", "--secret=a", "--service=b", "--registration=c",
-             f"--kubeconfig={config}", "--listen=127.0.0.1:0", f"--probes=127.0.0.1:{probes}"]  # fmt: skip
+             f"--kubeconfig={config}", "--listen=127.0.0.1:0",
+             f"--probes=127.0.0.1:{probes}"]  # fmt: skip
     failed = 'lastcall_webhook_certificate_looks_total{outcome="failed"}'
 
     def scraped():
