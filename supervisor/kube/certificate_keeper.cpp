@@ -12,7 +12,7 @@ constexpr int kTries = 3;
 constexpr char const* kManager = "?fieldManager=lastcall-webhook";
 
 /// Why a look cannot go on; caught in this file.
-struct Failed {
+struct LookFailed {
   std::string text;
 };
 
@@ -26,10 +26,10 @@ CertificateLook CertificateKeeper::look(std::int64_t now) {
       is_over = try_look(now, look);
     }
     if (!is_over) {
-      throw Failed{again_};
+      throw LookFailed{again_};
     }
     held_ = look.pair.authorities;
-  } catch (Failed const& failed) {
+  } catch (LookFailed const& failed) {
     look.problem = failed.text;
   }
   return look;
@@ -39,8 +39,8 @@ CertificateLook CertificateKeeper::look(std::int64_t now) {
 bool CertificateKeeper::try_look(std::int64_t now, CertificateLook& look) {
   Json const registration = get(names_.registration_path(), false);
   if (webhooks_of(registration, names_) == 0) {
-    throw Failed{"no webhook of " + names_.registration + " calls the Service " + names_.service +
-                 " in " + names_.space};
+    throw LookFailed{"no webhook of " + names_.registration + " calls the Service " +
+                     names_.service + " in " + names_.space};
   }
   Json const secret = get(names_.secret_path(), true);
   bool const is_there =
@@ -52,7 +52,7 @@ KeyPair CertificateKeeper::make(std::string const& before, std::int64_t now) con
   auto made =
       make_key_pair({names_.host(), names_.service + "." + names_.space, names_.service}, now);
   if (!made) {
-    throw Failed{"cannot make a certificate: no memory, or no random numbers"};
+    throw LookFailed{"cannot make a certificate: no memory, or no random numbers"};
   }
   made->authorities = authorities_of(*made, before + held_, now);
   return *std::move(made);
@@ -75,8 +75,9 @@ bool CertificateKeeper::take_secret(Json const& secret, std::int64_t now, Certif
   std::string const why = why_refused(look.pair, names_.host(), now);
   if (!is_ours(secret)) {
     if (!why.empty()) {
-      throw Failed{"the Secret " + names_.secret + " was not made by a webhook, and API servers " +
-                   "would refuse its certificate: " + why};
+      throw LookFailed{"the Secret " + names_.secret +
+                       " was not made by a webhook, and API servers " +
+                       "would refuse its certificate: " + why};
     }
     return true;
   }
@@ -119,11 +120,11 @@ Json CertificateKeeper::get(std::string const& path, bool may_be_absent) const {
     return nullptr;
   }
   if (!answer.is_good()) {
-    throw Failed{answer.error};
+    throw LookFailed{answer.error};
   }
   Json object = answer.json();
   if (!member(object, "metadata").is_object()) {
-    throw Failed{"GET " + path + ": an answer that is no object of Kubernetes"};
+    throw LookFailed{"GET " + path + ": an answer that is no object of Kubernetes"};
   }
   return object;
 }
@@ -139,7 +140,7 @@ bool CertificateKeeper::is_written(Answer const& answer) {
     return false;
   }
   if (!answer.is_good()) {
-    throw Failed{answer.error};
+    throw LookFailed{answer.error};
   }
   return true;
 }

@@ -1,6 +1,8 @@
 #include "supervisor/kube/kept_objects.hpp"
 
+#include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "supervisor/kube/base64.hpp"
 
@@ -11,7 +13,7 @@ using json::member;
 using json::text;
 
 constexpr char const* kGroup = "admissionregistration.k8s.io/v1";
-constexpr char const* kMark = "app.kubernetes.io/managed-by";
+constexpr char const* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr char const* kOurs = "lastcall-webhook";
 
 Json data_of(KeyPair const& pair) {
@@ -68,7 +70,7 @@ Json new_secret(KeptNames const& names, KeyPair const& pair, Json const& registr
           {"kind", "Secret"},
           {"metadata",
            {{"name", names.secret},
-            {"labels", {{kMark, kOurs}}},
+            {"labels", {{kManagedBy, kOurs}}},
             {"ownerReferences", Json::array({owner})}}},
           {"type", "kubernetes.io/tls"},
           {"data", data_of(pair)}};
@@ -82,7 +84,7 @@ KeyPair pair_of(Json const& secret) {
 }
 
 bool is_ours(Json const& secret) {
-  return text(member(member(member(secret, "metadata"), "labels"), kMark)) == kOurs;
+  return text(member(member(member(secret, "metadata"), "labels"), kManagedBy)) == kOurs;
 }
 
 Json secret_patch(Json const& secret, KeyPair const& pair) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>

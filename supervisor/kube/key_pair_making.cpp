@@ -1,6 +1,10 @@
 // A new authority, and what it signs before its key is forgotten.
 #include <array>
 #include <cstddef>
+#include <ctime>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>

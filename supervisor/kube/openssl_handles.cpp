@@ -1,6 +1,9 @@
 #include "supervisor/kube/openssl_handles.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <utility>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

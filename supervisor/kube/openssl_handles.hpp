@@ -3,6 +3,8 @@
 // Thread rule: none. Source: PEM_read_bio_X509(3).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
