@@ -9,15 +9,15 @@
 #include <string_view>
 #include <utility>
 
-#include <openssl/evp.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include "base/child_output.hpp"
 #include "base/error_text.hpp"
 #include "config/text.hpp"
+#include "supervisor/kube/base64.hpp"
 #include "supervisor/kube/json.hpp"
+#include "supervisor/kube/memory_file.hpp"
 
 namespace lastcall::kube {
 namespace {
@@ -31,30 +31,21 @@ struct Refused {
 
 /// Stays open until this process ends: TLS reads it again for each connection.
 std::string anonymous_file(std::string_view data) {
-  int const file = ::memfd_create("credential", MFD_CLOEXEC);
-  for (std::size_t at = 0; file >= 0 && at < data.size();) {
-    ssize_t const count = ::write(file, data.data() + at, data.size() - at);
-    if (count <= 0) {
-      throw Refused{"cannot keep a certificate: " + error_text(errno)};
-    }
-    at += static_cast<std::size_t>(count);
+  MemoryFile file;
+  if (std::string const problem = file.put(data); !problem.empty()) {
+    throw Refused{problem};
   }
-  return "/proc/self/fd/" + std::to_string(file);
+  std::string path = file.path();
+  file.release();
+  return path;
 }
 
 std::string decoded(std::string const& base64, std::string const& key) {
-  std::string text = base64;
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
-  std::string out(text.size() / 4 * 3 + 3, '\0');
-  int const size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<unsigned char const*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (size < 0 || text.empty()) {
+  auto bytes = bytes_of_base64(base64);
+  if (!bytes) {
     throw Refused{key + ": no base64"};
   }
-  auto const padding = text.size() - (text.find_last_not_of('=') + 1);
-  out.resize(static_cast<std::size_t>(size) - padding);
-  return out;
+  return *std::move(bytes);
 }
 
 std::string scalar(YAML::Node const& node, char const* key) {
@@ -273,7 +264,7 @@ std::string refresh(Access& access) {
   if (!output) {
     return "the credential plugin " + name + " failed or is not there";
   }
-  Json const credential = Json::parse(*output, nullptr, false);
+  Json const credential = json::parsed<Json>(*output);
   Json const& status = member(credential, "status");
   access.token = text(member(status, "token"));
   std::string const certificate = text(member(status, "clientCertificateData"));

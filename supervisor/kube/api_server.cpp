@@ -27,8 +27,7 @@ class Lines {
   bool add(std::string_view data) {
     text_ += data;
     for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
-      bool const goes_on =
-          take_(Json::parse(text_.begin(), text_.begin() + offset(end), nullptr, false));
+      bool const goes_on = take_(json::parsed<Json>(std::string_view(text_).substr(0, end)));
       text_.erase(0, end + 1);
       if (!goes_on) {
         return false;
@@ -38,8 +37,6 @@ class Lines {
   }
 
  private:
-  static std::ptrdiff_t offset(std::size_t at) { return static_cast<std::ptrdiff_t>(at); }
-
   std::function<bool(Json const&)> take_;
   std::string text_;
 };
@@ -108,18 +105,36 @@ HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
   }
 }
 
-Answer ApiServer::to_answer(std::string const& path, HttpReply reply) const {
+Answer ApiServer::to_answer(HttpRequest const& request, HttpReply reply) const {
   Answer answer{.status = reply.status, .body = std::move(reply.body), .error = reply.error};
-  if (answer.status != 0 && answer.status != 200) {
-    answer.error = "GET " + path.substr(0, path.find('?')) + ": " +
+  if (answer.status != 0 && answer.status != 200 && answer.status != 201) {
+    answer.error = request.method + " " + request.path.substr(0, request.path.find('?')) + ": " +
                    discovery::kubernetes::refusal_of(answer.status, answer.body);
   }
   return answer;
 }
 
+Answer ApiServer::ask(HttpRequest request, std::chrono::milliseconds patience) {
+  HttpReply reply = send(request, TimePoint::clock::now() + patience);
+  return to_answer(request, std::move(reply));
+}
+
 Answer ApiServer::get(std::string const& path, std::chrono::milliseconds patience) {
-  return to_answer(path, send({.method = "GET", .path = path, .headers = {}, .body = {}},
-                              TimePoint::clock::now() + patience));
+  return ask({.method = "GET", .path = path, .headers = {}, .body = {}}, patience);
+}
+
+Answer ApiServer::create(std::string const& path, Json const& object,
+                         std::chrono::milliseconds patience) {
+  return ask({.method = "POST", .path = path, .headers = {}, .body = json::dump(object)}, patience);
+}
+
+Answer ApiServer::patch(std::string const& path, Json const& operations,
+                        std::chrono::milliseconds patience) {
+  return ask({.method = "PATCH",
+              .path = path,
+              .headers = {{"Content-Type", "application/json-patch+json"}},
+              .body = json::dump(operations)},
+             patience);
 }
 
 ListAnswer ApiServer::list(std::string const& path, std::string const& query) {
@@ -127,21 +142,21 @@ ListAnswer ApiServer::list(std::string const& path, std::string const& query) {
   int page = kPage;
   std::string from;
   do {
-    HttpReply reply =
-        send({.method = "GET",
-              .path = path + "?limit=" + std::to_string(page) + (query.empty() ? "" : "&" + query) +
-                      (from.empty() ? "" : "&continue=" + escaped(from)),
-              .headers = {},
-              .body = {}},
-             TimePoint::clock::now() + kListPatience);
+    HttpRequest const request{.method = "GET",
+                              .path = path + "?limit=" + std::to_string(page) +
+                                      (query.empty() ? "" : "&" + query) +
+                                      (from.empty() ? "" : "&continue=" + escaped(from)),
+                              .headers = {},
+                              .body = {}};
+    HttpReply reply = send(request, TimePoint::clock::now() + kListPatience);
     if (reply.is_too_long && page > 1) {
       page = std::max(1, page / 8);
       listed.items.clear();
       from.clear();
       continue;
     }
-    Answer const answer = to_answer(path, std::move(reply));
-    Json const json = Json::parse(answer.body, nullptr, false);
+    Answer const answer = to_answer(request, std::move(reply));
+    Json const json = answer.json();
     if (!answer.is_good() || !member(json, "metadata").is_object()) {
       listed.error =
           answer.is_good() ? "GET " + path + ": an answer that is no list" : answer.error;

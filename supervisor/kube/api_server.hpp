@@ -3,7 +3,8 @@
 // Rules: a list is read to its end, in pages; a watch ends by its deadline, or when the caller has
 // enough. A credential that is refused is fetched again once, where a plugin gives it.
 //
-// Thread rule: main's thread. Source: the Kubernetes API, 'Efficient detection of changes'.
+// Thread rule: one thread; interrupt() from any, where no plugin gives the credential. Source: the
+// Kubernetes API, 'Efficient detection of changes'; RFC 6902 for patches.
 #pragma once
 
 #include <chrono>
@@ -24,9 +25,11 @@ using discovery::TimePoint;
 struct Answer {
   int status = 0;  // 0: none
   std::string body;
-  std::string error;  // why there is no answer of 200
+  std::string error;  // why there is no answer of 200 or 201
 
   bool is_good() const { return error.empty(); }
+  /// Discarded where it is no JSON, or above the limits of base/json_limits.hpp.
+  Json json() const { return json::parsed<Json>(body); }
 };
 
 struct ListAnswer {
@@ -51,14 +54,22 @@ class ApiServer {
   std::string path(std::string const& group, std::string const& rest) const;
 
   Answer get(std::string const& path, std::chrono::milliseconds patience);
+  /// Adds an object to the collection that is at the path.
+  Answer create(std::string const& path, Json const& object, std::chrono::milliseconds patience);
+  /// `operations`: of a JSON Patch.
+  Answer patch(std::string const& path, Json const& operations, std::chrono::milliseconds patience);
   ListAnswer list(std::string const& path, std::string const& query);
   /// `take` gets the type of a change and its object; false: enough. `version` follows.
   WatchEnd watch(std::string const& path, std::string const& query, std::string& version,
                  TimePoint until, std::function<bool(std::string const&, Json const&)> const& take);
 
+  /// Ends the call under way, and each later one at once.
+  void interrupt() { client_->interrupt(); }
+
  private:
+  Answer ask(discovery::HttpRequest request, std::chrono::milliseconds patience);
   discovery::HttpReply send(discovery::HttpRequest request, TimePoint deadline);
-  Answer to_answer(std::string const& path, discovery::HttpReply reply) const;
+  Answer to_answer(discovery::HttpRequest const& request, discovery::HttpReply reply) const;
   /// What a refusal reports to the caller; empty: there was none.
   std::string renew();
 

@@ -1,33 +1,17 @@
 #include "supervisor/kube/certificate.hpp"
 
-#include <ctime>
 #include <fstream>
 #include <iterator>
-#include <memory>
 
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include "supervisor/kube/openssl_handles.hpp"
+
 namespace lastcall::kube {
-namespace {
-
-struct FreeX509 {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-
-}  // namespace
 
 std::int64_t end_of_certificate(std::string const& pem) {
-  std::unique_ptr<BIO, FreeX509> const bytes(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  std::unique_ptr<X509, FreeX509> const certificate(
-      bytes ? PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr) : nullptr);
-  std::tm end{};
-  bool const is_read =
-      certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) == 1;
-  return is_read ? static_cast<std::int64_t>(::timegm(&end)) : 0;
+  auto const found = openssl::certificates_of(pem, 1);
+  return found.empty() ? 0 : openssl::seconds_of(X509_get0_notAfter(found.front().get()));
 }
 
 std::int64_t CertificateEnd::look() {

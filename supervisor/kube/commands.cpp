@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,15 @@ void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, ch
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+/// As paths of the API and names of certificates take them.
+std::string is_no_name(std::string const& text) {
+  constexpr std::size_t kLongest = 253;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+  bool const is_name = !text.empty() && text.size() <= kLongest &&
+                       text.find_first_not_of(kLetters) == std::string::npos && text.front() != '.';
+  return is_name ? "" : "'" + text + "' is no name of an object of Kubernetes";
 }
 
 cli::Run setup_inject(CLI::App& app) {
@@ -88,6 +98,38 @@ cli::Run setup_rollout(CLI::App& app) {
   };
 }
 
+/// Where the webhook makes its certificate itself.
+void add_keeping(CLI::App& app, WebhookOptions& to) {
+  CLI::Validator const is_name(is_no_name, "", "name of an object");
+  auto* const secret =
+      app.add_option("--secret", to.kept.secret, "Keep the certificate in this Secret, and make it")
+          ->type_name("NAME")
+          ->check(is_name);
+  auto* const service = app.add_option("--service", to.kept.service,
+                                       "The Service by which API servers call, with --secret")
+                            ->type_name("NAME")
+                            ->check(is_name);
+  auto* const registration =
+      app.add_option("--registration", to.kept.registration,
+                     "The MutatingWebhookConfiguration that is to trust it, with --secret")
+          ->type_name("NAME")
+          ->check(is_name);
+  secret->needs(service, registration);
+  service->needs(secret);
+  registration->needs(secret);
+  for (char const* const file : {"--tls-cert", "--tls-key"}) {
+    secret->excludes(app.get_option(file));
+  }
+  app.add_option("-n,--namespace", to.access.space, "Of Secret and Service; else the context's")
+      ->type_name("NAME")
+      ->check(is_name)
+      ->needs(secret);
+  app.add_option("--kubeconfig", to.access.kubeconfig,
+                 "Else $KUBECONFIG, ~/.kube/config, or the pod's account")
+      ->type_name("FILE")
+      ->needs(secret);
+}
+
 cli::Run setup_webhook(CLI::App& app) {
   auto const options = std::make_shared<WebhookOptions>();
   inject::Options& to = options->review.inject;
@@ -119,7 +161,10 @@ cli::Run setup_webhook(CLI::App& app) {
          "What becomes of a pod that cannot get it: deny (the default), warn or audit")
       ->check(CLI::IsMember({"deny", "warn", "audit"}).description(""))
       ->type_name("deny|warn|audit");
-  return [options](cli::Streams const& streams) { return run_webhook(*options, streams.err); };
+  add_keeping(app, *options);
+  return [options](cli::Streams const& streams) {
+    return run_webhook(*options, config::process_environment(), streams.err);
+  };
 }
 
 /// For `lastcall completion`.

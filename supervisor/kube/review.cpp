@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include <openssl/evp.h>
-
 #include "inject/pod_parts.hpp"
 #include "inject/record.hpp"
+#include "supervisor/kube/base64.hpp"
 #include "supervisor/kube/json.hpp"
 #include "supervisor/kube/json_patch.hpp"
 
@@ -34,15 +33,6 @@ constexpr std::size_t kLongestReason = std::size_t{4} * 1024;
 std::optional<Json> parse(std::string_view body) {
   Json parsed = json::parsed<Json>(body, kLimits);
   return parsed.is_discarded() ? std::nullopt : std::optional(std::move(parsed));
-}
-
-std::string base64(std::string const& bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  int const length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<unsigned char const*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
 }
 
 /// As a manifest may have it: JSON lets DEL stand in a string as it is, YAML does not.

@@ -56,7 +56,7 @@ int run_rollout(RolloutOptions const& options, config::Environment const& enviro
     if (!answer.is_good()) {
       return complain(err, options.verb, answer.error, 1);
     }
-    target.selector = selector_of(*target.workload, Json::parse(answer.body, nullptr, false));
+    target.selector = selector_of(*target.workload, answer.json());
   }
   if (options.verb == "status") {
     return print_fleet_status(api, target.selector, options.json, out, err);

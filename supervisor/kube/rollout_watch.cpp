@@ -159,8 +159,7 @@ bool RolloutWatch::is_over() {
     return !fleet_.is_any_left_of_the_begin();
   }
   Answer const answer = api_.get(path_of(api_, *target_.workload), kAskPatience);
-  if (!answer.is_good() ||
-      !target_.workload->kind->is_over(Json::parse(answer.body, nullptr, false))) {
+  if (!answer.is_good() || !target_.workload->kind->is_over(answer.json())) {
     return false;
   }
   // The watch may be behind the workload: then it has yet to report the last state of a pod.

@@ -1,16 +1,20 @@
 #include "supervisor/kube/webhook.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <utility>
+#include <variant>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 
 #include "base/descriptor.hpp"
@@ -21,6 +25,7 @@
 #include "supervisor/cli/command_line.hpp"
 #include "supervisor/kube/admission_server.hpp"
 #include "supervisor/kube/certificate.hpp"
+#include "supervisor/kube/certificate_upkeep.hpp"
 #include "supervisor/kube/json.hpp"
 #include "supervisor/kube/pods_file.hpp"
 #include "supervisor/kube/sidecar_config.hpp"
@@ -30,6 +35,7 @@ namespace lastcall::kube {
 namespace {
 
 constexpr int kExitNoPort = 1;
+constexpr std::chrono::milliseconds kBeat{2'000};
 
 /// Why it cannot go on, and with which code.
 struct Failed {
@@ -49,22 +55,40 @@ Descriptor blocked_stop_signals() {
 
 class Webhook {
  public:
-  Webhook(WebhookOptions const& options, std::ostream& err)
-      : options_(options), review_(options.review), err_(err), end_(options.certificate) {
+  Webhook(WebhookOptions const& options, config::Environment const& environment, std::ostream& err)
+      : options_(options),
+        environment_(environment),
+        review_(options.review),
+        err_(err),
+        end_(options.certificate) {
     review_.inject.check = [](inject::SidecarConfig const& sidecar) {
       return problems_of(sidecar, "lastcall.dev/config");
     };
+    if (options.keeps_certificate()) {
+      counts_.start_waits_for("no certificate yet");
+    }
   }
 
   int run() {
     try {
       read_pods();
       Descriptor const stop = blocked_stop_signals();
-      std::unique_ptr<ingress::TlsContext> tls = read_certificate();
+      std::unique_ptr<ingress::TlsContext> tls;
+      if (!options_.keeps_certificate()) {
+        tls = read_certificate(options_.certificate, options_.key);
+      }
       probes::ListeningSocket listening = listen(options_.listen, "--listen");
       probes::HttpListener probes = probe_listener();
       if (auto const problem = probes.start()) {
         throw Failed{kExitNoPort, *problem};
+      }
+      if (options_.keeps_certificate()) {
+        start_upkeep();
+        if (!has_certificate_before(stop.get())) {
+          return cli::kExitSuccess;
+        }
+        end_ = CertificateEnd(upkeep_->path());
+        tls = read_certificate(upkeep_->path(), upkeep_->path());
       }
       serve(ingress::Socket(listening.descriptor.release()), std::move(tls), stop,
             probes::address_text(listening.host, listening.port), probes.address());
@@ -77,9 +101,10 @@ class Webhook {
   }
 
  private:
-  void log(char const* level, Json line) const {
+  void log(char const* level, Json const& line) {
     Json whole = {{"level", level}};
     whole.update(line);
+    std::lock_guard const lock(log_);
     err_ << json::dump(whole) << std::endl;
   }
 
@@ -104,10 +129,56 @@ class Webhook {
     }
   }
 
-  std::unique_ptr<ingress::TlsContext> read_certificate() {
+  void start_upkeep() {
+    auto found = find_access(options_.access, environment_);
+    if (auto const* none = std::get_if<NoAccess>(&found)) {
+      throw Failed{cli::kExitUsage, "cannot find an API server: " + none->text};
+    }
+    Access& access = std::get<Access>(found);
+    KeptNames names = options_.kept;
+    names.space = access.space;
+    upkeep_ = std::make_unique<CertificateUpkeep>(
+        std::move(access), std::move(names), [this](CertificateLook const& look) { looked(look); });
+    if (int const error = upkeep_->start(); error != 0) {
+      throw Failed{kExitNoPort, "cannot start a thread: " + error_text(error)};
+    }
+  }
+
+  /// On the upkeep's thread.
+  void looked(CertificateLook const& look) {
+    bool const is_fine = look.problem.empty();
+    counts_.looked(!is_fine            ? LookEnd::failed
+                   : look.done.empty() ? LookEnd::kept
+                                       : LookEnd::changed);
+    counts_.start_waits_for(look.problem);
+    for (std::string const& what : look.done) {
+      log("info", {{"msg", what}, {"secret", options_.kept.secret}});
+    }
+    if (look.problem != problem_ && is_fine) {
+      log("info", {{"msg", "the certificate is kept again"}});
+    } else if (look.problem != problem_) {
+      log("warning", {{"msg", "the certificate is not kept"}, {"reason", look.problem}});
+    }
+    problem_ = look.problem;
+  }
+
+  /// False: it was asked to end before that.
+  bool has_certificate_before(int stop) {
+    while (true) {
+      counts_.beat(0);
+      std::array<pollfd, 2> waits{{{stop, POLLIN, 0}, {upkeep_->first(), POLLIN, 0}}};
+      ::poll(waits.data(), waits.size(), static_cast<int>(kBeat.count()));
+      if (waits[0].revents != 0 || waits[1].revents != 0) {
+        return waits[0].revents == 0;
+      }
+    }
+  }
+
+  std::unique_ptr<ingress::TlsContext> read_certificate(std::string const& certificate,
+                                                        std::string const& key) {
     ingress::TlsSettings const settings{
-        .certificate = options_.certificate,
-        .key = options_.key,
+        .certificate = certificate,
+        .key = key,
         .client_authorities = {},
         .is_only_1_3 = true,
         .ciphers = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384",
@@ -170,10 +241,17 @@ class Webhook {
       return {.body = counts_.exposition(),
               .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     }
-    if (path != "/readyz" && path != "/livez") {
-      return {.status = 404, .body = "no such path, there are: /livez /readyz /metrics\n"};
+    std::string why;
+    if (path == "/readyz") {
+      why = counts_.why_not_ready();
+    } else if (path == "/startupz") {
+      why = counts_.why_not_started();
+    } else if (path == "/livez") {
+      why = counts_.why_not_alive();
+    } else {
+      return {.status = 404,
+              .body = "no such path, there are: /livez /startupz /readyz /metrics\n"};
     }
-    std::string const why = path == "/readyz" ? counts_.why_not_ready() : counts_.why_not_alive();
     return {.status = why.empty() ? 200 : 503, .body = (why.empty() ? "ok" : why) + "\n"};
   }
 
@@ -188,6 +266,9 @@ class Webhook {
              [this](ingress::TlsFailure const& failure) {
                counts_.tls_failed(failure.kind);
                log("warning", {{"msg", "no TLS with a client"}, {"reason", failure.detail}});
+               if (upkeep_ && failure.kind == ingress::TlsFailure::Kind::certificate) {
+                 upkeep_->hurry();
+               }
              },
          .ending =
              [this] {
@@ -218,17 +299,22 @@ class Webhook {
   }
 
   WebhookOptions const& options_;
+  config::Environment const& environment_;
   ReviewSettings review_;
+  std::mutex log_;
   std::ostream& err_;
   CertificateEnd end_;
   Counts counts_;
+  std::string problem_;  // of the last look
+  std::unique_ptr<CertificateUpkeep> upkeep_;
 };
 
 }  // namespace
 
-int run_webhook(WebhookOptions const& options, std::ostream& err) {
+int run_webhook(WebhookOptions const& options, config::Environment const& environment,
+                std::ostream& err) {
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c): a client may leave while it is written to
-  return Webhook(options, err).run();
+  return Webhook(options, environment, err).run();
 }
 
 }  // namespace lastcall::kube

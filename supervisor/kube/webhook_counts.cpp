@@ -43,6 +43,17 @@ void Counts::beat(std::int64_t certificate_ends_at) {
   certificate_ends_at_ = certificate_ends_at;
 }
 
+void Counts::looked(LookEnd end) {
+  std::lock_guard const lock(mutex_);
+  ++looks_.at(static_cast<std::size_t>(end));
+}
+
+void Counts::start_waits_for(std::string const& what) {
+  std::lock_guard const lock(mutex_);
+  has_started_ = has_started_ || what.empty();
+  waits_for_ = has_started_ ? "" : what;
+}
+
 void Counts::end() {
   std::lock_guard const lock(mutex_);
   is_ending_ = true;
@@ -53,8 +64,21 @@ std::string Counts::why_not_ready() const {
   if (is_ending_) {
     return "ending";
   }
+  if (!waits_for_.empty()) {
+    return waits_for_;
+  }
   bool const has_expired = certificate_ends_at_ != 0 && certificate_ends_at_ <= std::time(nullptr);
   return has_expired ? "the certificate has expired" : "";
+}
+
+std::string Counts::why_not_started() const {
+  {
+    std::lock_guard const lock(mutex_);
+    if (!waits_for_.empty()) {
+      return waits_for_;
+    }
+  }
+  return why_not_alive();
 }
 
 std::string Counts::why_not_alive() const {
@@ -97,6 +121,13 @@ std::string Counts::exposition() const {
   out << "lastcall_webhook_certificate_reads_total{outcome=\"refused\"} " << certificates_[0]
       << "\nlastcall_webhook_certificate_reads_total{outcome=\"taken\"} " << certificates_[1]
       << '\n';
+  describe(out, "lastcall_webhook_certificate_looks_total", "counter",
+           "Looks at the Secret and the registration, where the webhook keeps its certificate");
+  constexpr std::array<char const*, 3> kEnds{"kept", "changed", "failed"};
+  for (std::size_t i = 0; i < looks_.size(); ++i) {
+    out << "lastcall_webhook_certificate_looks_total{outcome=\"" << kEnds.at(i) << "\"} "
+        << looks_.at(i) << '\n';
+  }
   describe(out, "lastcall_webhook_certificate_expiry_timestamp_seconds", "gauge",
            "When the certificate ends, in seconds since 1970; 0 where that is unknown");
   out << "lastcall_webhook_certificate_expiry_timestamp_seconds " << certificate_ends_at_ << '\n';

@@ -15,6 +15,9 @@
 
 namespace lastcall::kube {
 
+/// How a look at the Secret and the registration ended, where the webhook keeps its certificate.
+enum class LookEnd : std::uint8_t { kept, changed, failed };
+
 class Counts {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,11 +27,16 @@ class Counts {
   void read_certificate(bool is_usable);
   /// The loop has moved; the certificate is good until then (seconds since 1970; 0: unknown).
   void beat(std::int64_t certificate_ends_at);
+  void looked(LookEnd end);
+  /// It is not started, and why; empty: it is, and stays so.
+  void start_waits_for(std::string const& what);
   /// From now on it is not ready.
   void end();
 
   /// Why it is not ready; empty: it is.
   std::string why_not_ready() const;
+  /// Why it has never been ready, or is not alive; empty: neither.
+  std::string why_not_started() const;
   /// Why it is not alive; empty: it is.
   std::string why_not_alive() const;
   std::string exposition() const;
@@ -42,6 +50,9 @@ class Counts {
   double seconds_ = 0;
   std::array<std::uint64_t, 3> tls_failures_{};
   std::array<std::uint64_t, 2> certificates_{};  // refused, taken
+  std::array<std::uint64_t, 3> looks_{};
+  std::string waits_for_;
+  bool has_started_ = false;
   std::int64_t certificate_ends_at_ = 0;
   Clock::time_point beaten_ = Clock::now();
   bool is_ending_ = false;

@@ -97,10 +97,90 @@ def test_a_certificate_of_cert_manager(helm):
     assert "Issuer" not in rendered
 
 
-def test_a_certificate_that_each_render_would_make_anew_is_refused(helm):
-    """`helm template` finds no Secret of before, so a GitOps controller would roll it for ever."""
-    refusal = helm.refusal(*sets("by=webhook"), chart=INJECTOR, kube="1.28.0")
-    assert "certificate.from: certManager or secret" in refusal
+def kept(helm, *settings):
+    """The webhook makes and keeps its certificate: the default."""
+    return objects(helm, *settings, given=("by=webhook",), kube="1.34.0")
+
+
+def test_a_webhook_that_keeps_its_certificate_is_rendered_the_same_each_time(helm):
+    words = (*sets("by=webhook"), "--namespace", "s")
+    first = helm.template(*words, chart=INJECTOR, kube="1.34.0").stdout
+    assert helm.template(*words, chart=INJECTOR, kube="1.34.0").stdout == first
+    assert "caBundle" not in first and "kind: Secret" not in first
+    webhook = configured(kept(helm))
+    assert "caBundle" not in webhook["clientConfig"]
+
+
+def test_it_gets_the_names_of_what_it_keeps(helm):
+    rendered = kept(helm)
+    args = container_of(rendered)["args"]
+    service = configured(rendered)["clientConfig"]["service"]["name"]
+    assert f"--service={service}" in args and f"--secret={service}-tls" in args
+    name = rendered["MutatingWebhookConfiguration"]["metadata"]["name"]
+    assert f"--registration={name}" in args
+    assert not [arg for arg in args if arg.startswith("--tls-")]
+    pod = rendered["Deployment"]["spec"]["template"]["spec"]
+    assert "tls" not in [volume["name"] for volume in pod["volumes"]]
+    other = kept(helm, "webhook.certificate.secretName=other")
+    assert "--secret=other" in container_of(other)["args"]
+
+
+def test_it_may_read_and_change_its_own_two_objects_and_create_secrets(helm):
+    rendered = kept(helm)
+    name = rendered["ServiceAccount"]["metadata"]["name"]
+    pod = rendered["Deployment"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == name and pod["automountServiceAccountToken"] is True
+    assert rendered["ServiceAccount"]["automountServiceAccountToken"] is False
+    assert rendered["Role"]["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["x-injector-tls"],
+         "verbs": ["get", "patch"]},
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
+    ]  # fmt: skip
+    registration = rendered["MutatingWebhookConfiguration"]["metadata"]["name"]
+    assert rendered["ClusterRole"]["rules"] == [
+        {"apiGroups": ["admissionregistration.k8s.io"],
+         "resources": ["mutatingwebhookconfigurations"], "resourceNames": [registration],
+         "verbs": ["get", "patch"]}
+    ]  # fmt: skip
+    for binding, role in (("RoleBinding", "Role"), ("ClusterRoleBinding", "ClusterRole")):
+        assert rendered[binding]["roleRef"]["name"] == rendered[role]["metadata"]["name"]
+        assert rendered[binding]["roleRef"]["kind"] == role
+        [subject] = rendered[binding]["subjects"]
+        assert subject == {"kind": "ServiceAccount", "name": name, "namespace": "default"}
+
+
+@pytest.mark.parametrize("given", [GIVEN, ("webhook.certificate.from=certManager",)],
+                         ids=["secret", "certManager"])  # fmt: skip
+def test_with_a_certificate_of_others_it_has_no_right_and_no_token(helm, given):
+    rendered = objects(helm, given=(*given, "by=webhook"))
+    assert not [kind for kind in rendered if "Role" in kind or kind == "ServiceAccount"]
+    pod = rendered["Deployment"]["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False and "serviceAccountName" not in pod
+    args = container_of(rendered)["args"]
+    assert "--tls-cert=/etc/lastcall-tls/tls.crt" in args
+    assert not [arg for arg in args if arg.startswith("--secret")]
+
+
+def test_the_policies_need_no_right(helm):
+    rendered = helm.objects(*sets("by=policy", "apiVersion=v1"), chart=INJECTOR, kube="1.36.0")
+    assert not [kind for kind in rendered if "Role" in kind or kind == "ServiceAccount"]
+
+
+def test_it_is_ready_once_the_webhook_has_started(helm):
+    for given in (GIVEN, ("by=webhook",)):
+        files = objects(helm, given=given)["ConfigMap"]["data"]
+        [check] = yaml.safe_load(files["lastcall.yaml"])["health"]["checks"]
+        assert check["http"]["url"] == "http://127.0.0.1:8081/startupz"
+
+
+def test_the_program_takes_the_words_of_one_that_keeps_its_certificate(helm, tmp_path):
+    args = container_of(kept(helm))["args"]
+    words = args[args.index("webhook") :]
+    words[1:2] = ["--listen=127.0.0.1:0", "--probes=127.0.0.1:0"]
+    done = subprocess.run([KUBE, *words], capture_output=True, text=True, timeout=60,
+                          env={"HOME": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("lastcall webhook: cannot find an API server: no kubeconfig, and")
 
 
 @pytest.mark.parametrize(("kube", "form"), [("1.28.0", "plain"), ("1.29.0", "native")])

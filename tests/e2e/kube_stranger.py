@@ -35,18 +35,25 @@ def version_of_policies():
     return found[0]
 
 
-def inject_into(namespace, *settings, by="policy"):
-    """The injector as Helm installs or upgrades it, for the pods of one namespace."""
+def injector_words(namespace, *settings, by="policy"):
+    """Values of the injector for the pods of one namespace."""
     words = ["--set", f"apiVersion={version_of_policies()}"]
     if by == "webhook":
-        words = ["--set", "by=webhook", "--wait", "--timeout", "120s"]
+        words = ["--set", "by=webhook"]
     for setting in settings:
         words += ["--set", setting]
     for name in ("image", "shimImage"):
         repository = "localhost/lastcall" + ("-shim" if name == "shimImage" else "")
         words += ["--set", f"pods.{name}.repository={repository},pods.{name}.tag={TAG}"]
     key = r"namespaceSelector.matchLabels.kubernetes\.io/metadata\.name"
-    words += ["--set", f"namespaceSelector.matchExpressions=null,{key}={namespace}"]
+    return [*words, "--set", f"namespaceSelector.matchExpressions=null,{key}={namespace}"]
+
+
+def inject_into(namespace, *settings, by="policy"):
+    """The injector as Helm installs or upgrades it, for the pods of one namespace."""
+    words = injector_words(namespace, *settings, by=by)
+    if by == "webhook":
+        words += ["--wait", "--timeout", "120s"]
     call(HELM, "upgrade", "--install", namespace, INJECTOR, "-n", namespace, *words)
 
 

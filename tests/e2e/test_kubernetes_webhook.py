@@ -11,7 +11,7 @@ import pytest
 import yaml
 from client import wait_until
 from kube_release import HELM, KUBECTL, TAG, call
-from kube_stranger import PROGRAMS, inject_into
+from kube_stranger import INJECTOR, PROGRAMS, inject_into, injector_words
 from test_kubernetes_injection import GOLDEN, PODS, asking, without_token
 
 # Until the kubelet has written a Secret again, and Deployments are back.
@@ -41,12 +41,18 @@ class Injector:
                                              pod["status"].get("containerStatuses", []))
                 for pod in found["items"]}  # fmt: skip
 
+    def bundle(self):
+        [webhook] = self.get("mutatingwebhookconfiguration", f"{self.space}.lastcall.dev",
+                             space=False)["webhooks"]  # fmt: skip
+        return webhook["clientConfig"].get("caBundle")
+
+    def is_trusted(self):
+        return self.bundle() == self.get("secret", f"{self.name}-tls")["data"]["ca.crt"]
+
     def certificate(self):
         """That of the pods; its authority is the one that the API server trusts."""
         data = self.get("secret", f"{self.name}-tls")["data"]
-        [webhook] = self.get("mutatingwebhookconfiguration", f"{self.space}.lastcall.dev",
-                             space=False)["webhooks"]  # fmt: skip
-        assert webhook["clientConfig"]["caBundle"] == data["ca.crt"]
+        assert self.bundle() == data["ca.crt"]
         return base64.b64decode(data["tls.crt"])
 
     def create(self, pod):
@@ -64,6 +70,25 @@ class Injector:
     def close(self):
         call(HELM, "uninstall", self.space, "-n", self.space, check=False)
         call(KUBECTL, "delete", "namespace", self.space, "--wait=false", check=False)
+
+
+class Applied(Injector):
+    """What `helm template` prints, given to `kubectl apply`."""
+
+    def upgrade(self, *settings):
+        words = injector_words(self.space, *settings, by="webhook")
+        text = call(HELM, "template", self.space, INJECTOR, "-n", self.space, *words)
+        call(KUBECTL, "-n", self.space, "apply", "-f", "-", text=text)
+        call(KUBECTL, "-n", self.space, "rollout", "status", f"deployment/{self.name}",
+             "--timeout=120s")  # fmt: skip
+        return text
+
+    def versions(self, text):
+        """Of all objects but those whose status goes on."""
+        words = ["-n", self.space, "get", "-o", "json", "-f", "-"]
+        items = json.loads(call(KUBECTL, *words, text=text))["items"]
+        return {(each["kind"], each["metadata"]["name"]): each["metadata"]["resourceVersion"]
+                for each in items if "status" not in each}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -115,24 +140,42 @@ def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster):
     assert refusal.returncode != 0 and "log.level: 'loud', expected" in refusal.stderr
 
 
-def test_an_upgrade_keeps_the_certificate_and_another_one_is_taken_in_place(cluster):
+def test_an_upgrade_keeps_the_certificate_and_a_deleted_one_is_made_anew(cluster):
     first, pods = cluster.certificate(), cluster.pods()
     cluster.upgrade()
     assert cluster.certificate() == first and cluster.pods() == pods
     call(KUBECTL, "-n", cluster.space, "delete", "secret", f"{cluster.name}-tls")
-    cluster.upgrade()
-    assert cluster.certificate() != first
     pod = asking(GOLDEN / "pods/command.yaml")
 
-    def taken():
-        done = cluster.create(pod)
-        assert done.returncode == 0 or "x509" in done.stderr, done.stderr
-        return done.returncode == 0 and with_lastcall(json.loads(done.stdout)["spec"])
+    def is_made():
+        assert with_lastcall(cluster.made(pod))  # no pod is refused meanwhile
+        words = ["-n", cluster.space, "get", "secret", f"{cluster.name}-tls", "--ignore-not-found"]
+        return call(KUBECTL, *words)
 
-    # Each of the two has to have it, and an API server asks either.
+    wait_until(is_made, "the other certificate", pause=0.5, patience=PATIENCE)
+    wait_until(lambda: cluster.is_trusted(), "trust", pause=0.5, patience=PATIENCE)
+    assert cluster.certificate() != first and cluster.pods() == pods
+    # Each of the two takes it, and an API server asks either.
     for _ in range(6):
-        wait_until(taken, "the other certificate", pause=0.5, patience=PATIENCE)
-    assert cluster.pods() == pods
+        assert with_lastcall(cluster.made(pod))
+
+
+def test_what_is_rendered_and_applied_twice_changes_nothing_and_leaves_nothing(cluster):
+    """As Argo CD, Flux's kustomize and people with a pipe do it; beside a release of Helm."""
+    injector = Applied()
+    try:
+        first = injector.upgrade()
+        before, certificate = injector.versions(first), injector.certificate()
+        assert with_lastcall(injector.made(asking(GOLDEN / "pods/command.yaml")))
+        assert injector.upgrade() == first
+        assert injector.versions(first) == before and injector.certificate() == certificate
+        assert with_lastcall(injector.made(asking(GOLDEN / "pods/command.yaml")))
+        call(KUBECTL, "-n", injector.space, "delete", "-f", "-", text=first)
+        secrets = ["-n", injector.space, "get", "secrets", "-o", "name"]
+        wait_until(lambda: not call(KUBECTL, *secrets), "the end of the Secret", pause=0.5,
+                   patience=PATIENCE)  # fmt: skip
+    finally:
+        injector.close()
 
 
 def test_without_a_webhook_only_pods_that_ask_depend_on_its_policy(cluster):

@@ -421,6 +421,8 @@ def test_as_an_engine_of_run_it_loses_no_review_in_a_stop(start, tmp_path):
         (("--tls-cert", "/none"), "cannot use the certificate in /none: No such file"),
         (("--tls-key", "/dev/null"), "cannot use the key in /dev/null: not a regular file"),
         (("--pods", "/none"), "cannot read /none: No such file or directory"),
+        (("--secret", "a"), "--secret"),
+        (("--service", "a"), "--service requires --secret"),
         (("--mode", "prestop"), "--mode"),
         (("--on-failure", "ignore"), "--on-failure"),
     ],

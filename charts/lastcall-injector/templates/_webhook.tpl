@@ -60,23 +60,9 @@ Ignore
 {{- toYaml $pods -}}
 {{- end -}}
 
-{{/*
-The authority of the API server's trust, in PEM, with the certificate and the key where this chart makes
-them; as YAML. Those of the release stay as long as the Secret has them: `lookup` finds it in a cluster,
-and never under `helm template`, where each render would make others (docs/webhook.md).
-*/}}
-{{- define "lastcall-injector.certificate" -}}
-{{- $secret := include "lastcall-injector.certificateSecret" . -}}
-{{- $found := lookup "v1" "Secret" .Release.Namespace $secret -}}
-{{- if not (lookup "v1" "Namespace" "" "kube-system") -}}
-{{- fail "webhook.certificate.from is chart, which needs a cluster to keep its certificate in: `helm template`, and what applies its output (Argo CD, Flux's kustomize), would make another one with each render. Expected webhook.certificate.from: certManager or secret there" -}}
-{{- else if and $found (hasKey ($found.data | default dict) "ca.crt") -}}
-{{- dict "ca" (index $found.data "ca.crt" | b64dec) "cert" (index $found.data "tls.crt" | b64dec) "key" (index $found.data "tls.key" | b64dec) | toYaml -}}
-{{- else -}}
-{{- $service := include "lastcall-injector.fullname" . -}}
-{{- $names := list (printf "%s.%s.svc" $service .Release.Namespace) (printf "%s.%s" $service .Release.Namespace) $service -}}
-{{- $ca := genCA (printf "%s-ca" $service) 3650 -}}
-{{- $made := genSignedCert (first $names) nil $names 3650 $ca -}}
-{{- dict "ca" $ca.Cert "cert" $made.Cert "key" $made.Key | toYaml -}}
+{{/* Whether the webhook makes and keeps its certificate itself, for which it needs rights and a token. */}}
+{{- define "lastcall-injector.keepsCertificate" -}}
+{{- if eq .Values.webhook.certificate.from "chart" -}}
+true
 {{- end -}}
 {{- end -}}

@@ -1,9 +1,12 @@
 """The alerts of charts/lastcall-injector, asked by promtool about metrics of a real webhook."""
 
+import contextlib
+import json
 import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import promtool_rules
@@ -14,9 +17,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path += [str(HERE.parent), str(HERE.parent / "serve"), str(HERE.parent / "registries")]
 from certificates import Authority  # noqa: E402
+from kube_api import free_ports, kubeconfig  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
 from test_webhook import hooked  # noqa: E402
-from webhook_process import GOLDEN, NAME, PATIENCE, Webhook, pod_of  # noqa: E402
+from webhook_process import GOLDEN, KUBE, NAME, PATIENCE, Webhook, pod_of  # noqa: E402
 
 ALERTS = ROOT / "charts/lastcall-injector/files/alerts.yaml"
 PERIOD = 15
@@ -141,6 +145,31 @@ def test_each_cause_raises_its_alert_and_no_other(webhook, tmp_path, cause, name
     before = scrape(webhook)
     cause(webhook, tmp_path)
     assert firing(tmp_path, series(before, scrape(webhook))) == names
+
+
+def test_one_that_cannot_look_after_its_certificate_raises_one(tmp_path):
+    probes, nobody = free_ports(2)
+    config = tmp_path / "kubeconfig"
+    config.write_text(json.dumps(kubeconfig(f"http://127.0.0.1:{nobody}")))
+    words = [KUBE, "webhook", "--secret=a", "--service=b", "--registration=c",
+             f"--kubeconfig={config}", "--listen=127.0.0.1:0",
+             f"--probes=127.0.0.1:{probes}"]  # fmt: skip
+    failed = 'lastcall_webhook_certificate_looks_total{outcome="failed"}'
+
+    def scraped():
+        with contextlib.suppress(OSError):
+            page = urllib.request.urlopen(f"http://127.0.0.1:{probes}/metrics", timeout=20)
+            with page:
+                text = page.read().decode()
+            return text if f"{failed} 0" not in text else None
+
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        try:
+            after = wait_until(scraped, "a look", patience=PATIENCE)
+        finally:
+            process.kill()
+    before = "".join(f"{line}\n" for line in after.splitlines() if failed not in line)
+    assert firing(tmp_path, series(before, after)) == ["LastcallWebhookCertificateNotKept"]
 
 
 def test_a_webhook_that_nobody_scrapes_raises_one(tmp_path):

@@ -37,5 +37,28 @@ TEST(WebhookCounts, It_is_ready_until_it_ends_or_its_certificate_has) {
   EXPECT_EQ(counts.why_not_alive(), "");
 }
 
+TEST(WebhookCounts, It_starts_once_and_what_it_waits_for_later_does_not_matter) {
+  Counts counts;
+  counts.start_waits_for("no certificate yet");
+  EXPECT_EQ(counts.why_not_started(), "no certificate yet");
+  EXPECT_EQ(counts.why_not_ready(), "no certificate yet");
+  EXPECT_EQ(counts.why_not_alive(), "");
+  counts.start_waits_for("");
+  counts.start_waits_for("the API server is away");
+  EXPECT_EQ(counts.why_not_started(), "");
+  EXPECT_EQ(counts.why_not_ready(), "");
+}
+
+TEST(WebhookCounts, Looks_are_counted_by_how_they_ended) {
+  Counts counts;
+  counts.looked(LookEnd::changed);
+  counts.looked(LookEnd::failed);
+  counts.looked(LookEnd::failed);
+  std::string const text = counts.exposition();
+  EXPECT_THAT(text, HasSubstr("certificate_looks_total{outcome=\"kept\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("certificate_looks_total{outcome=\"changed\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("certificate_looks_total{outcome=\"failed\"} 2\n"));
+}
+
 }  // namespace
 }  // namespace lastcall::kube

@@ -1,0 +1,61 @@
+// Keeps a webhook's certificate in a Secret, and API servers' trust in it in their registration.
+//
+// Rules:
+//  1. Replicas agree: the Secret is the only place of the certificate, and whoever creates or
+//     changes it second takes what the first one wrote.
+//  2. A certificate is served only once a look has found that it is trusted; a look that has to
+//     write the trust is not that one, unless there is no other certificate to serve. So a change
+//     of certificates refuses no pod: API servers have had the time to read the trust.
+//  3. A Secret that somebody else made is used where it can be, and never written to.
+//
+// Thread rule: one thread, which each look blocks for some calls of kCallPatience. Source:
+// docs/webhook.md, 'The certificate'.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "supervisor/kube/api_server.hpp"
+#include "supervisor/kube/kept_objects.hpp"
+#include "supervisor/kube/key_pair.hpp"
+
+namespace lastcall::kube {
+
+/// What one look at the cluster has found and done.
+struct CertificateLook {
+  KeyPair pair;
+  bool was_trusted = false;       // before anything was written
+  std::vector<std::string> done;  // what was written, for the log
+  std::string problem;            // why the certificate is not kept and trusted; empty: it is
+};
+
+class CertificateKeeper {
+ public:
+  static constexpr std::chrono::seconds kCallPatience{5};
+
+  /// `api` outlives it.
+  CertificateKeeper(ApiServer& api, KeptNames names) : api_(api), names_(std::move(names)) {}
+
+  /// `now` in seconds since 1970.
+  CertificateLook look(std::int64_t now);
+
+ private:
+  bool try_look(std::int64_t now, CertificateLook& look);
+  KeyPair make(std::string const& before, std::int64_t now) const;
+  bool create_secret(Json const& registration, std::int64_t now, CertificateLook& look);
+  bool take_secret(Json const& secret, std::int64_t now, CertificateLook& look);
+  bool write_secret(Json const& secret, KeyPair pair, char const* what, CertificateLook& look);
+  bool trust(Json const& registration, CertificateLook& look);
+  Json get(std::string const& path, bool may_be_absent) const;
+  bool patch(std::string const& path, Json const& operations);
+  bool is_written(Answer const& answer);
+
+  ApiServer& api_;
+  KeptNames const names_;
+  std::string held_;   // authorities of the certificate that was found last
+  std::string again_;  // the answer to a write that came too late
+};
+
+}  // namespace lastcall::kube
