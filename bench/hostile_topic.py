@@ -192,8 +192,9 @@ def hostile_minute(bench):
     ours, before = slowed.pop("lastcall"), slowed.pop("before", None)
     whole = seconds * rounds
     rates = ", ".join(f"{name} {crowd.made / whole:.0f}/s" for name, crowd in crowds.items())
+    parts = f"{rounds} times {seconds} s; {rates}"
     yield figure("a crowd: polite client's median, slowed", "x", [ours], peers=slowed,
-                 before=before, bound=1.5 * slowed["nginx"], note=f"{rounds} times {seconds} s; {rates}")
+                 before=before, bound=1.5 * slowed["nginx"], note=parts)
     yield figure("a crowd: liveness probes failed", "", [probe.failed], bound=0,
                  note=f"of {probe.asked}, the slowest {probe.worst * 1e3:.0f} ms")  # fmt: skip
 
