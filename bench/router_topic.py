@@ -23,6 +23,7 @@ import ingress_load as load
 import processes
 from bench import PATIENCE, await_that, need, output
 from core_topic import benchmarked
+from dynamo_fleet import START, DynamoFleet, python_of_dynamo
 from figures import NotMeasured, figure, middle
 from ingress_proxies import (
     ENGINE,
@@ -282,6 +283,7 @@ class Streams:
         body = json.dumps({"model": "demo", "stream": True, "max_tokens": tokens,
                            "messages": [{"role": "user", "content": "x"}]}).encode()  # fmt: skip
         sent = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+                b"Content-Type: application/json\r\n"
                 b"Content-Length: %d\r\n\r\n%b" % (len(body), body))  # fmt: skip
         self.poll, self.users, self.got, self.times = select.epoll(), {}, {}, {}
         for _ in range(count):
@@ -396,6 +398,65 @@ def pauses(bench):
                  ]  # fmt: skip
         yield figure(f"{name}: pause beyond one token, median", "ms", taken, bound=bound)
         yield figure(f"{name}: the longest of {len(taken)}", "ms", [max(taken)])
+
+
+# --- beside NVIDIA Dynamo
+
+DYNAMO_STALL = 1  # seconds, of its stream timeout
+
+
+def _dynamo_pause(bench, sent, after, share):
+    """The same of Dynamo: its frontend, and two engines of its own at the same pace."""
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        fleet = DynamoFleet(bench, port, RATE, DYNAMO_STALL)
+        stack.callback(fleet.close)
+        await_that(lambda: _brings_words(port), "word of Dynamo", START)
+        streams = Streams(port, STREAMS, 100_000)
+        stack.callback(streams.close)
+        streams.read(0.6)
+        fleet.add_engine()
+        streams.read(1.5)
+        streams.read(1 / RATE - (time.monotonic() - streams.last()) + share / RATE)
+        struck = time.monotonic()
+        fleet.engines[0].send_signal(sent)
+        # It cuts what runs when its grace is over.
+        deadline = struck + PATIENCE
+        while sent == signal.SIGTERM and fleet.engines[0].poll() is None:
+            if time.monotonic() > deadline:
+                raise NotMeasured("Dynamo's engine has not ended")
+            streams.read(0.1)
+        streams.read(after)
+        pauses = streams.pauses(struck, time.monotonic(), 1 / RATE)
+        return [pause - 1e3 / RATE for pause in pauses]
+
+
+def _brings_words(port):
+    """A stream of one word; before its model is whole it refuses."""
+    with contextlib.suppress(OSError), contextlib.closing(Streams(port, 1, 2)) as one:
+        one.read(0.3)
+        return any(one.times.values())
+    return False
+
+
+def beside_dynamo(bench):
+    """The same pauses in turns with Dynamo's; of a frozen engine with what each waits for first."""
+    python_of_dynamo()
+    rounds = 2 if bench.quick else 5
+    for name, strike, sent, after in (
+        ("engine killed", _kill, signal.SIGKILL, 2.0),
+        ("SIGTERM", _drain, signal.SIGTERM, 4.0),
+        ("engine frozen", _freeze, signal.SIGSTOP, 8.0),
+    ):
+        taken = {"router": [], "Dynamo": []}
+        for number in range(rounds):
+            share = (number + 0.5) / rounds
+            taken["router"] += _one_pause(bench, strike, after, share)
+            taken["Dynamo"] += _dynamo_pause(bench, sent, after, share)
+        for word, of in (("median", middle), ("longest", max)):
+            peer = of(taken["Dynamo"])
+            yield figure(f"beside Dynamo, {name}: pause beyond one token, {word}", "ms",
+                         [of(taken["router"])], peers={"Dynamo": peer}, bound=peer / 2)  # fmt: skip
 
 
 def crowd(bench):
@@ -556,4 +617,4 @@ def _burst(bench, count):
         front.close()
 
 
-MEASUREMENTS = (unary, events, how_much, first_byte, pauses, crowd, rollout, fleet)
+MEASUREMENTS = (unary, events, how_much, first_byte, pauses, beside_dynamo, crowd, rollout, fleet)

@@ -1,5 +1,7 @@
 #include "relay/delivery.hpp"
 
+#include <utility>
+
 #include "relay/chunk_writer.hpp"
 #include "relay/first_byte.hpp"
 #include "relay/head_writer.hpp"
@@ -58,22 +60,25 @@ void Delivery::pass(std::string_view bytes, std::string& wire) {
 }
 
 bool Delivery::emit_events(std::string_view payload, std::size_t boundary, std::string& wire) {
-  EventStream::Pieces const whole = events_.whole(payload, boundary);
+  EventStream& events = this->events();
+  EventStream::Pieces const whole = events.whole(payload, boundary);
   if (whole.has_whole_events) {
     emit(whole.held, whole.fresh, wire);
-    events_.settle();
+    events.settle();
   }
-  EventStream::Pieces const rest = events_.rest(payload, boundary);
+  EventStream::Pieces const rest = events.rest(payload, boundary);
   if (!rest.held.empty() || !rest.fresh.empty()) {
     emit(rest.held, rest.fresh, wire);
-    events_.settle();
+    events.settle();
   }
   return whole.has_whole_events;
 }
 
 void Delivery::finish(std::string& wire) {
-  emit(events_.part(), {}, wire);
-  events_.settle();
+  if (events_) {
+    emit(events_->part(), {}, wire);
+    events_->settle();
+  }
   if (coding_ == Coding::chunked) {
     append_last_chunk(wire);
   }
@@ -88,7 +93,7 @@ void Delivery::refuse(Refusal const& refusal, Refusing const& how, std::string& 
 Farewell Delivery::cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                        std::string& wire) {
   bool const can_report = is_in_body() && kind_ == Kind::events &&
-                          events_.at() == EventStream::At::boundary &&
+                          std::as_const(*this).events().at() == EventStream::At::boundary &&
                           coding_ != Coding::as_it_came;
   cut();
   if (!can_report) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -71,8 +72,21 @@ class Delivery {
   bool is_event_stream() const { return kind_ == Kind::events; }
   Coding coding() const { return coding_; }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  EventStream& events() { return events_; }
-  EventStream const& events() const { return events_; }
+  /// Made where it is asked for: other payloads, and events that are read elsewhere, have none.
+  EventStream& events() {
+    if (!events_) {
+      events_ = std::make_unique<EventStream>();
+    }
+    return *events_;
+  }
+  EventStream const& events() const {
+    static EventStream const kNone;
+    return events_ ? *events_ : kNone;
+  }
+  /// Bytes beside this object.
+  std::size_t capacity() const {
+    return events_ ? sizeof *events_ + events_->part().capacity() : 0;
+  }
 
   struct Opening {
     std::string_view request_id;
@@ -117,7 +131,7 @@ class Delivery {
   Kind kind_ = Kind::bytes;
   std::uint16_t status_ = 0;
   std::uint64_t bytes_sent_ = 0;
-  EventStream events_;
+  std::unique_ptr<EventStream> events_;
 };
 
 }  // namespace lastcall::relay

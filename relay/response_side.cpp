@@ -15,8 +15,7 @@ std::uint64_t ResponseSide::events_sent() const {
 
 std::size_t ResponseSide::capacity() const {
   HeldBack::Error const* const held = held_back_.error();
-  return leg_.capacity() + delivery_.events().part().capacity() +
-         (held != nullptr ? held->bytes.capacity() : 0);
+  return leg_.capacity() + delivery_.capacity() + (held != nullptr ? held->bytes.capacity() : 0);
 }
 
 Received ResponseSide::receive(std::span<char> bytes, Context const& context, std::string& wire) {

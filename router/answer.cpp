@@ -32,7 +32,7 @@ bool Answer::is_recorded() const {
 void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing,
                   std::string& wire) {
   if (std::exchange(call_.is_queued, false)) {
-    parts_.metrics.taken(call_.model);
+    parts_.metrics.taken(call_.label());
   }
   bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
                             relay::Delivery::Coding::until_close;
@@ -41,10 +41,10 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
   }
   call_.error_type = error_type_of(head.status);
   if (is_rejection(head)) {
-    parts_.metrics.rejected(call_.model, call_.route.endpoint);
+    parts_.metrics.rejected(call_.label(), call_.route.endpoint);
   }
   call_.delivery.open(head,
-                      {.request_id = call_.id,
+                      {.request_id = call_.id(),
                        .framing = framing,
                        .streaming = call_.wanted.stream,
                        .close = call_.after != relay::After::keep},
@@ -93,12 +93,12 @@ void Answer::note_time(bool has_events) {
   Call::Clock::time_point const now = Call::Clock::now();
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
-    parts_.metrics.first_byte(call_.model, now - call_.began_at);
+    parts_.metrics.first_byte(call_.label(), now - call_.began_at);
   }
   if (has_events && call_.moving) {
     has_moved(now);
   } else if (has_events && !is_first) {
-    parts_.metrics.event_gap(call_.model, now - call_.last_event_at);
+    parts_.metrics.event_gap(call_.label(), now - call_.last_event_at);
   }
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
 }
@@ -133,7 +133,7 @@ bool Answer::forget_record() {
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
     parts_.log.debug("what is known of an answer is dropped for lack of memory",
-                     {{"request_id", call_.id}});
+                     {{"request_id", call_.id()}});
   }
   return is_forgotten;
 }

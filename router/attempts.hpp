@@ -15,7 +15,7 @@ namespace lastcall::router {
 
 class Attempts {
  public:
-  explicit Attempts(std::size_t most) : most_(most) {}
+  explicit Attempts(std::uint32_t most) : most_(most) {}
 
   std::span<std::uint64_t const> tried() const { return tried_; }
   bool are_left() const { return tried_.size() < most_; }
@@ -34,14 +34,16 @@ class Attempts {
   }
   /// No worker is left: all may be asked again.
   void ask_all() { tried_.clear(); }
+  /// One of them answers: who else was asked does not matter any more.
+  void have_ended() { std::vector<std::uint64_t>().swap(tried_); }
   void wait_until(Time until) { until_ = until; }
   bool may_wait(Time now) const { return now < until_; }
 
  private:
-  std::size_t const most_;
   std::vector<std::uint64_t> tried_;  // workers
   std::uint64_t crossed_ = 0;
   Time until_{};
+  std::uint32_t const most_;
   bool is_doubted_ = false;
 };
 

@@ -110,7 +110,7 @@ void HandOver::alarm_rings() {
 
 void HandOver::begin_leg(std::string_view suffix, std::string_view body) {
   leg_ = Leg::begin(parts_, *this, to_,
-                    {.head = call_.head_of_leg(suffix, true, state_ == State::holding),
+                    {.head = call_.head.of_leg(suffix, true, state_ == State::holding),
                      .body = body,
                      .awaits = Awaits::events,
                      .fresh = false,

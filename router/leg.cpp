@@ -17,7 +17,10 @@ std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
   parts.fleet.began(*worker);
   Load const load = message.load;
   auto leg = std::make_unique<Leg>(parts, listener, worker, *connection, std::move(message));
-  leg->place_.take(parts.pacing, worker->id(), load);
+  if (load.kind != Load::Kind::usual) {
+    leg->place_ = std::make_unique<Pacing::Place>();
+    leg->place_->take(parts.pacing, worker->id(), load);
+  }
   connection->carry(*leg);
   if (connection->is_connected()) {
     leg->connected();
@@ -35,7 +38,7 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
   Parts& parts = ended->parts_;
   ended->deadline_.disarm();
   parts.stalls.leave(*ended);
-  ended->place_.give_back();
+  ended->place_.reset();
   parts.fleet.ended(*ended->worker_);
   ended->connection_.release(keep && !ended->worker_->has_left());
   parts.connections.swept(*ended->worker_);
@@ -77,7 +80,7 @@ void Leg::await_next(bool progress) {
   await();
   if (progress) {
     speak(ingress::monotonic_now());
-    place_.give_back();
+    place_.reset();
   }
 }
 

@@ -120,7 +120,7 @@ class Leg final : public ingress::Buried,
   relay::ResponseReader reader_;
   Outgoing out_;
   Awaits const awaits_;
-  Pacing::Place place_;
+  std::unique_ptr<Pacing::Place> place_;  // where its load needs one, until its first event
   ingress::Deadline deadline_{*this};
 };
 

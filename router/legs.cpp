@@ -163,7 +163,7 @@ Waiter::Tried Legs::choose_and_connect() {
     }
     budget_.attempts.note(*worker);
     if (budget_.attempts.tried().size() > 1 && call_.has_sent_nothing()) {
-      parts_.metrics.asked_another(call_.model);
+      parts_.metrics.asked_another(call_.label());
     }
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
       return Tried::gone;
@@ -222,7 +222,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   unsigned const moves = seam_.moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
   leg_ = Leg::begin(parts_, *this, worker,
-                    {.head = call_.head_of_leg(suffix, seam_.is_recording(), moves > 0),
+                    {.head = call_.head.of_leg(suffix, seam_.is_recording(), moves > 0),
                      .body = seam_.body(call_),
                      .awaits = seam_.is_recording() ? Awaits::events : Awaits::whole_answer,
                      .fresh = fresh,
@@ -281,7 +281,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   parts_.fleet.failed(*worker, now);
   parts_.metrics.failed_over(why);
   parts_.log.debug("a worker is given up before its first byte",
-                   {{"request_id", call_.id}, {"worker", worker->url()}, {"reason", name(why)}});
+                   {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
     give_up(request_, seam_, limit, limit == Refused::budget ? last : poisonous());
@@ -317,8 +317,8 @@ void Legs::proof_ended(Leaving const& leaving) {
   std::string out;
   Seam::Going const going = seam_.go_on(call_, reason, limit, out);
   call_.events = seam_.story().events();
-  parts_.metrics.migrated(call_.model, reason, seam_.why_not());
-  parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id},
+  parts_.metrics.migrated(call_.label(), reason, seam_.why_not());
+  parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id()},
                                                                    {"worker", worker->url()},
                                                                    {"reason", reason},
                                                                    {"why_not", seam_.why_not()}});
@@ -448,6 +448,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     if (call_.has_sent_nothing()) {
       answer_.open(read.head, leg_->reader().framing(), wire);
     }
+    budget_.attempts.have_ended();
     if (answer_.is_recorded()) {
       seam_.begin_leg(leg_->sent().is_all_out());
     }
@@ -528,10 +529,10 @@ void Legs::hand_over_ended(HandedOver handed) {
   }
   std::string wire;
   if (std::unique_ptr<Leg> next = std::move(handed.next)) {
-    parts_.metrics.migrated(call_.model, kHandOff, {});
-    parts_.log.info(
-        "an answer was handed over",
-        {{"request_id", call_.id}, {"from", leg_->worker()->url()}, {"to", next->worker()->url()}});
+    parts_.metrics.migrated(call_.label(), kHandOff, {});
+    parts_.log.info("an answer was handed over", {{"request_id", call_.id()},
+                                                  {"from", leg_->worker()->url()},
+                                                  {"to", next->worker()->url()}});
     Leg::end(leg_, false);
     leg_ = std::move(next);
     leg_->listen_to(*this);

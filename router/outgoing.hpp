@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,42 +17,50 @@ namespace lastcall::router {
 class Outgoing {
  public:
   /// `head`: without its length and its last line; `body` outlives it.
-  Outgoing(std::string head, std::string_view body) : out_(std::move(head)) {
-    out_.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
+  Outgoing(std::string head, std::string_view body)
+      : left_(std::make_unique<Left>(Left{.first = std::move(head), .apart = {}})) {
+    left_->first.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
     if (body.size() <= kSmallBody) {
-      out_.append(body);
+      left_->first.append(body);
     } else {
-      apart_ = body;
+      left_->apart = body;
     }
   }
 
   /// As much as the worker takes now. What a broken connection still holds is read, and then its
   /// end.
   void write_to(ingress::Upstream& connection) {
-    while (!is_all_out()) {
-      std::string_view const left = sent_ < out_.size() ? std::string_view(out_).substr(sent_)
-                                                        : apart_.substr(sent_ - out_.size());
+    while (left_) {
+      std::size_t const first = left_->first.size();
+      std::string_view const left = left_->sent < first
+                                        ? std::string_view(left_->first).substr(left_->sent)
+                                        : left_->apart.substr(left_->sent - first);
       bool broken = false;
       std::size_t const put = connection.write(left, broken);
-      sent_ += put;
+      left_->sent += put;
+      has_begun_ = has_begun_ || put > 0;
       if (broken || put < left.size()) {
         return;
       }
-      if (sent_ == out_.size() + apart_.size()) {
-        std::string().swap(out_);
+      if (left_->sent == first + left_->apart.size()) {
+        left_.reset();
       }
     }
   }
-  bool has_begun() const { return sent_ > 0; }
-  bool is_all_out() const { return out_.empty(); }
+  bool has_begun() const { return has_begun_; }
+  bool is_all_out() const { return left_ == nullptr; }
 
  private:
   /// A body up to this size goes with its head, in one call.
   static constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
 
-  std::string out_;  // the head, and the body where that is small; empty: all is out
-  std::string_view apart_;
-  std::size_t sent_ = 0;
+  struct Left {
+    std::string first;  // the head, and the body where that is small
+    std::string_view apart;
+    std::size_t sent = 0;
+  };
+  std::unique_ptr<Left> left_;  // nothing: all is out
+  bool has_begun_ = false;
 };
 
 }  // namespace lastcall::router

@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "relay/chunk_decoder.hpp"
 #include "relay/http_head.hpp"
@@ -37,7 +39,11 @@ class RequestBody {
   bool is_whole() const { return state_ == State::whole; }
   bool takes_more() const { return state_ == State::reads; }
   Taken take(std::span<char> bytes, Time now, Limits const& limits);
-  void await(Time now) { pace_.await(now); }
+  void await(Time now) {
+    if (reading_) {
+      reading_->pace.await(now);
+    }
+  }
   std::string const& text() const { return text_; }
   std::size_t capacity() const { return text_.capacity(); }
   /// Nothing of it is needed any more.
@@ -46,13 +52,18 @@ class RequestBody {
  private:
   enum class State : std::uint8_t { reads, whole, refused };
 
+  struct Reading {  // needed until all of it is there
+    relay::Framing::Kind kind = relay::Framing::Kind::none;
+    std::uint64_t left = 0;  // of a length
+    relay::ChunkDecoder chunks{};
+    relay::Pace pace{};
+  };
+
+  void end(State state);
   Taken refuse(unsigned status, std::string_view what);
 
-  relay::Framing const framing_;
   State state_;
-  std::uint64_t left_;  // of a length
-  relay::ChunkDecoder chunks_;
-  relay::Pace pace_;
+  std::unique_ptr<Reading> reading_;
   std::string text_;
 };
 

@@ -7,10 +7,11 @@ using continuation::Refused;
 using continuation::Suspects;
 
 std::uint64_t RequestRisk::hash() {
-  if (!hash_) {
+  if (!has_hash_) {
+    has_hash_ = true;
     hash_ = continuation::hash_of_body(call_.body.text());
   }
-  return *hash_;
+  return hash_;
 }
 
 bool RequestRisk::begin(Time now) {

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "relay/refusal.hpp"
@@ -62,8 +61,9 @@ class RequestRisk {
   SharedRisk& shared_;
   Call const& call_;
   continuation::MoveLimit moves_;
-  std::optional<std::uint64_t> hash_;
+  bool has_hash_ = false;
   bool is_suspect_ = false;
+  std::uint64_t hash_ = 0;
 };
 
 /// 502, and not to be sent again.

@@ -55,10 +55,7 @@ std::string model_of_form(std::string_view body) {
 
 Route route_of(std::string_view method, std::string_view target) {
   if (relay::path_of(target) == "/v1/models" && (method == "GET" || method == "HEAD")) {
-    return {.routed = Routed::list_of_models,
-            .endpoint = "models",
-            .repeat = Repeat::always,
-            .model = {}};
+    return {{Routed::list_of_models, Repeat::always, "models"}, {}};
   }
   relay::EndpointName const name = relay::endpoint_of(method, target, false);
   auto const rule = std::find_if(kRules.begin(), kRules.end(), [&](Rule const& candidate) {
@@ -67,15 +64,16 @@ Route route_of(std::string_view method, std::string_view target) {
   if (rule == kRules.end() || method != "POST") {
     return {};
   }
-  return {.routed = Routed::to_a_worker,
-          .endpoint = rule->endpoint,
-          .repeat = rule->repeat,
-          .model = relay::unescaped(name.model)};
+  return {{Routed::to_a_worker, rule->repeat, rule->endpoint}, relay::unescaped(name.model)};
+}
+
+bool is_form(std::string_view content_type) {
+  return content_type.starts_with("multipart/form-data");
 }
 
 Wanted wanted_of(std::string_view body, std::string_view content_type) {
   Wanted wanted;
-  if (content_type.starts_with("multipart/form-data")) {
+  if (is_form(content_type)) {
     wanted.model = model_of_form(body);
     return wanted;
   }

@@ -24,15 +24,21 @@ enum class Repeat : std::uint8_t {
   unsent,        // where no byte of it was sent: the worker keeps something of it
 };
 
-struct Route {
+struct RouteKind {
   Routed routed = Routed::no;
-  std::string_view endpoint;  // "chat_completions"; lives for ever
   Repeat repeat = Repeat::unsent;
+  std::string_view endpoint;  // "chat_completions"; lives for ever
+};
+
+struct Route : RouteKind {
   std::string model;  // where the path says it
 };
 
 /// `target`: in origin form, with its query.
 Route route_of(std::string_view method, std::string_view target);
+
+/// A body of this type names its model in a part of a form.
+bool is_form(std::string_view content_type);
 
 /// The facts that the body adds; `content_type` as it came.
 struct Wanted {

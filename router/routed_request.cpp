@@ -52,13 +52,17 @@ RoutedRequest::RoutedRequest(Parts& parts, ingress::RequestClient const& client,
                              relay::TakenHead const& taken)
     : parts_(parts),
       client_(&client.connection),
-      call_{.id = id_of(parts, taken.head.fields),
+      call_{.head = LegHead(id_of(parts, taken.head.fields)),
             .asked = without_upgrade(taken.asked),
-            .route = route_of(taken.head.method, taken.destination.target),
+            .route = {},
             .body = RequestBody(taken.framing),
             .place = client.place},
       legs_(parts, *this, call_),
-      charge_(parts.memory) {}
+      charge_(parts.memory) {
+  Route route = route_of(taken.head.method, taken.destination.target);
+  call_.route = route;
+  call_.wanted.model = std::move(route.model);
+}
 
 void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClient const& client) {
   relay::RequestHead head = taken.head;
@@ -68,14 +72,18 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
       head.fields.add(field);
     }
   }
-  call_.content_type = only(taken.head.fields, "content-type");
-  relay::write_request_head(call_.head, head, taken.destination,
-                            {.request_id = call_.id,
+  std::string_view const type = only(taken.head.fields, "content-type");
+  if (is_form(type)) {
+    call_.form = std::make_unique<std::string>(type);
+  }
+  std::string lines;
+  relay::write_request_head(lines, head, taken.destination,
+                            {.request_id = call_.id(),
                              .client = client.address,
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,
                              .keeps_underscores = parts_.options.keeps_underscores});
-  call_.head.resize(call_.head.rfind("X-Request-Id: "));  // each leg has its own
+  lines.resize(lines.rfind(LegHead::kId));  // each leg has its own
   Choosing const& choosing = parts_.settings.choosing;
   if (choosing.affinity == Affinity::header) {
     std::string_view const value = only(taken.head.fields, choosing.affinity_header);
@@ -85,9 +93,7 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
   // Where a router stands behind a router, the client is the first one's. No request is its own
   // parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
-  call_.head.append("X-Lastcall-Parent: ");
-  call_.head.append(parent.empty() ? "router/" + call_.id : std::string(parent)).append("\r\n");
-  call_.head.shrink_to_fit();  // it is kept as long as the request may be sent again
+  call_.head.set(std::move(lines), parent);
 }
 
 void RoutedRequest::start() {
@@ -129,11 +135,13 @@ std::size_t RoutedRequest::unfinished() const {
 
 /// All of it is there: which worker gets it?
 void RoutedRequest::route() {
+  std::string of_path = std::move(call_.wanted.model);
   Wanted& wanted = call_.wanted =
-      wanted_of(call_.body.text(), std::exchange(call_.content_type, {}));
-  Route& route = call_.route;
-  if (!route.model.empty()) {
-    wanted.model = route.model;
+      wanted_of(call_.body.text(), call_.form ? *call_.form : std::string_view());
+  call_.form.reset();
+  RouteKind& route = call_.route;
+  if (!of_path.empty()) {
+    wanted.model = std::move(of_path);
   }
   if (route.endpoint == "responses" && !wanted.is_kept) {
     route.repeat = Repeat::always;
@@ -147,11 +155,10 @@ void RoutedRequest::route() {
   if (wanted.model.empty() && models.size() == 1) {
     wanted.model = models.front();
   }
-  bool const is_announced = parts_.fleet.announces(wanted.model);
-  call_.model = is_announced ? wanted.model : std::string();
+  call_.is_announced = parts_.fleet.announces(wanted.model);
   standing_ = Standing::counted;
   parts_.live.insert(this);
-  parts_.metrics.began(call_.model);
+  parts_.metrics.began(call_.label());
   call_.is_queued = true;
   bool const is_empty = parts_.fleet.workers().empty();
   if (is_ambiguous) {
@@ -170,7 +177,7 @@ void RoutedRequest::route() {
     call_.error_type = "validation";
     answer(append_not_its_worker);
   } else if (auto const excess = parts_.fleet.busy(wanted.model, ingress::monotonic_now())) {
-    parts_.metrics.rejected(call_.model, route.endpoint);
+    parts_.metrics.rejected(call_.label(), route.endpoint);
     refuse(all_busy(*excess, parts_.ids.draw()));
   } else {
     client_->wait_for_nothing();
@@ -189,7 +196,7 @@ void RoutedRequest::answer(Append const& append) {
     call_.after = relay::After::close;
   }
   std::string response;
-  append(response, Answering{.request_id = call_.id,
+  append(response, Answering{.request_id = call_.id(),
                              .close = call_.after != relay::After::keep,
                              .head_only = call_.asked.is_head});
   call_.delivery.cut();
@@ -201,7 +208,7 @@ void RoutedRequest::refuse(relay::Refusal const& refusal) {
   parts_.observer.refused(refusal);
   call_.error_type = error_type_of(refusal.status);
   answer([&](std::string& out, Answering const& how) {
-    relay::append_refusal(out, refusal, {call_.id, 0, 0}, how.close, how.head_only);
+    relay::append_refusal(out, refusal, {call_.id(), 0, 0}, how.close, how.head_only);
   });
 }
 
@@ -215,7 +222,7 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
   call_.after = relay::After::close;
   std::string last;
   std::uint64_t const events = std::max(call_.events, call_.delivery.events().events());
-  switch (call_.delivery.cut(refusal, call_.id, events, last)) {
+  switch (call_.delivery.cut(refusal, call_.id(), events, last)) {
     case relay::Farewell::refusal:
     case relay::Farewell::error_event:
       write_and_end(last);
@@ -252,7 +259,7 @@ void RoutedRequest::client_left(bool has_taken_all) {
   bool const has_its_end = has_taken_all && call_.delivery.events().has_sent_done();
   if (standing_ == Standing::counted && !call_.delivery.is_over() && !has_its_end) {
     call_.error_type = "cancelled";
-    parts_.metrics.client_left(call_.model, call_.route.endpoint, call_.wanted.stream);
+    parts_.metrics.client_left(call_.label(), call_.route.endpoint, call_.wanted.stream);
   }
   call_.after = relay::After::close;
   end();
@@ -279,13 +286,13 @@ void RoutedRequest::retire() {
   if (std::exchange(standing_, Standing::over) == Standing::counted) {
     parts_.live.erase(this);
     if (std::exchange(call_.is_queued, false)) {
-      parts_.metrics.taken(call_.model);
+      parts_.metrics.taken(call_.label());
     }
     if (call_.moving) {
       bool const has_left = call_.error_type == "cancelled";
       parts_.metrics.moved(*call_.moving, has_left ? Moved::cancelled : Moved::failed);
     }
-    parts_.metrics.finished({.model = call_.model,
+    parts_.metrics.finished({.model = call_.label(),
                              .endpoint = call_.route.endpoint,
                              .is_stream = call_.wanted.stream,
                              .error_type = call_.error_type,
@@ -300,7 +307,8 @@ void RoutedRequest::end() {
 
 void RoutedRequest::weigh() {
   if (standing_ != Standing::over) {
-    charge_.set(sizeof *this + call_.head.capacity() + call_.body.capacity() + legs_.capacity());
+    charge_.set(sizeof *this + call_.head.capacity() + call_.body.capacity() +
+                call_.delivery.capacity() + legs_.capacity());
   }
 }
 

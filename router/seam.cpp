@@ -7,15 +7,20 @@ namespace lastcall::router {
 using continuation::Mode;
 using continuation::Refused;
 
-namespace {
-
-/// Keeps the reason of a failure, whichever leg has failed.
-continuation::Received noted(continuation::Received received, std::string_view& reason) {
-  reason = received.progress == continuation::Progress::failed ? received.reason : reason;
-  return received;
+Seam::Words& Seam::words() {
+  if (!words_) {
+    words_ = std::make_unique<Words>();
+  }
+  return *words_;
 }
 
-}  // namespace
+/// Keeps the reason of a failure, whichever leg has failed.
+continuation::Received Seam::noted(continuation::Received received) {
+  if (received.progress == continuation::Progress::failed) {
+    words().reason = received.reason;
+  }
+  return received;
+}
 
 void Seam::begin(Call const& call) {
   bool const is_recorded =
@@ -62,22 +67,21 @@ void Seam::begin_leg(bool is_sent) {
 }
 
 continuation::Received Seam::receive(std::string_view payload, std::string& out) {
-  return noted(is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out),
-               reason_);
+  return noted(is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out));
 }
 
 continuation::Received Seam::leg_ended(std::string& out) {
-  return noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out), reason_);
+  return noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out));
 }
 
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
-  reason_ = reason;
+  words().reason = reason;
   if (reason == kStall || reason == kGone || reason == kHandOff) {
     story_->leg_ended(out);  // no worker has sent that
   }
-  why_not_ = story_->refused();
-  if (!why_not_.empty()) {
+  words().why_not = story_->refused();
+  if (!why_not().empty()) {
     return Going::refused;
   }
   auto const next = story_->next(call.modes.best(story_->known()), out);
@@ -85,7 +89,7 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
     return Going::finished;
   }
   if (!next || limit != Refused::no) {
-    why_not_ = continuation::label(limit != Refused::no ? limit : Refused::worker_cannot);
+    words().why_not = continuation::label(limit != Refused::no ? limit : Refused::worker_cannot);
     return Going::refused;
   }
   ++moves_;
@@ -116,7 +120,7 @@ bool Seam::is_holding() const {
 }
 
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
-  continuation::Received const received = noted(hand_off_->receive_new(payload, out), reason_);
+  continuation::Received const received = noted(hand_off_->receive_new(payload, out));
   if (!is_holding()) {
     hand_off_.reset();  // it is over; another one begins anew
   }
@@ -124,11 +128,11 @@ continuation::Received Seam::receive_next(std::string_view payload, std::string&
 }
 
 continuation::Received Seam::release(std::string& out) {
-  return noted(hand_off_->release(out), reason_);
+  return noted(hand_off_->release(out));
 }
 
 void Seam::give_up(Refused why) {
-  why_not_ = continuation::label(why);
+  words().why_not = continuation::label(why);
 }
 
 std::size_t Seam::capacity() const {

@@ -70,8 +70,8 @@ class Seam {
   /// No worker gets body().
   void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
-  std::string_view why_not() const { return why_not_; }
-  std::string_view reason() const { return reason_; }
+  std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
+  std::string_view reason() const { return words_ ? words_->reason : std::string_view(); }
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
@@ -82,13 +82,19 @@ class Seam {
   bool forget();
 
  private:
+  struct Words {
+    std::string_view why_not;
+    std::string_view reason;  // of the last failure
+  };
+  Words& words();
+  continuation::Received noted(continuation::Received received);
+
   // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
   continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
   std::string body_;
-  std::string_view why_not_;
-  std::string_view reason_;  // of the last failure
+  std::unique_ptr<Words> words_;  // of an answer that has left a worker
   unsigned moves_ = 0;
 };
 

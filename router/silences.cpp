@@ -1,6 +1,7 @@
 #include "router/silences.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lastcall::router {
 namespace {
@@ -13,29 +14,34 @@ void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker
                      Awaits awaits) {
   stream.since_ = now;
   stream.awaits_ = awaits;
-  Of& of = of_worker_[worker->id()];
-  of.worker = worker;
-  of.streams.insert(&stream);
-  workers_.emplace(&stream, worker->id());
+  SilentStreams& all = of_worker_[worker->id()];
+  all.worker = worker;
+  stream.among_ = &all;
+  stream.previous_ = nullptr;
+  stream.next_ = std::exchange(all.first, &stream);
+  if (stream.next_ != nullptr) {
+    stream.next_->previous_ = &stream;
+  }
 }
 
 void Silences::leave(SilentStream& stream) {
-  auto const found = workers_.find(&stream);
-  if (found == workers_.end()) {
+  SilentStreams* const all = std::exchange(stream.among_, nullptr);
+  if (all == nullptr) {
     return;
   }
-  auto const of = of_worker_.find(found->second);
-  of->second.streams.erase(&stream);
-  if (of->second.streams.empty()) {
-    of_worker_.erase(of);
+  (stream.previous_ != nullptr ? stream.previous_->next_ : all->first) = stream.next_;
+  if (stream.next_ != nullptr) {
+    stream.next_->previous_ = stream.previous_;
   }
-  workers_.erase(found);
+  if (all->first == nullptr) {
+    of_worker_.erase(all->worker->id());
+  }
 }
 
-Silences::Limits Silences::limits_of(Of const& of) const {
+Silences::Limits Silences::limits_of(SilentStreams const& of) const {
   Time const stall = of.worker->has_left() ? stall_ / kLeft : stall_;
   std::optional<Time> last;
-  for (SilentStream const* const stream : of.streams) {
+  for (SilentStream const* stream = of.first; stream != nullptr; stream = stream->next_) {
     if (stream->awaits_ == Awaits::events && stream->has_spoken_ && !stream->is_paused_) {
       last = std::max(last.value_or(stream->since_), stream->since_);
     }
@@ -57,7 +63,7 @@ std::vector<SilentStream*> Silences::find(Time now) const {
   std::vector<SilentStream*> found;
   for (auto const& [id, of] : of_worker_) {
     Limits const limits = limits_of(of);
-    for (SilentStream* const stream : of.streams) {
+    for (SilentStream* stream = of.first; stream != nullptr; stream = stream->next_) {
       if (due(*stream, limits) <= now) {
         found.push_back(stream);
       }
@@ -67,7 +73,7 @@ std::vector<SilentStream*> Silences::find(Time now) const {
 }
 
 std::optional<Time> Silences::next(Time now) const {
-  if (workers_.empty()) {
+  if (of_worker_.empty()) {
     return std::nullopt;
   }
   // A stream that rests or sends its first event, and a worker that leaves, change when the next
@@ -75,7 +81,7 @@ std::optional<Time> Silences::next(Time now) const {
   Time soonest = now + std::max<Time>(stall_ / kLeft, Time(1));
   for (auto const& [id, of] : of_worker_) {
     Limits const limits = limits_of(of);
-    for (SilentStream const* const stream : of.streams) {
+    for (SilentStream const* stream = of.first; stream != nullptr; stream = stream->next_) {
       soonest = std::min(soonest, due(*stream, limits));
     }
   }

@@ -20,7 +20,6 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "router/fleet.hpp"
@@ -29,6 +28,14 @@ namespace lastcall::router {
 
 /// The event that a request waits for at its worker.
 enum class Awaits : std::uint8_t { events, whole_answer };
+
+class SilentStream;
+
+/// Those of one worker.
+struct SilentStreams {
+  std::shared_ptr<Worker> worker;
+  SilentStream* first = nullptr;
+};
 
 /// A stream of a worker, as far as its silence matters. An event costs two stores.
 class SilentStream {
@@ -59,6 +66,9 @@ class SilentStream {
  private:
   friend class Silences;
 
+  SilentStreams* among_ = nullptr;  // nothing: it is not watched
+  SilentStream* next_ = nullptr;
+  SilentStream* previous_ = nullptr;
   Time since_{};
   Awaits awaits_ = Awaits::events;
   bool has_spoken_ = false;
@@ -77,7 +87,7 @@ class Silences {
   void leave(SilentStream& stream);
   /// It was found, and stays: not to be found again before `stall` has passed.
   void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }
-  bool has(SilentStream& stream) const { return workers_.contains(&stream); }
+  static bool has(SilentStream const& stream) { return stream.among_ != nullptr; }
 
   /// Those that have been silent for too long now.
   std::vector<SilentStream*> find(Time now) const;
@@ -85,21 +95,16 @@ class Silences {
   std::optional<Time> next(Time now) const;
 
  private:
-  struct Of {
-    std::shared_ptr<Worker> worker;
-    std::unordered_set<SilentStream*> streams;
-  };
   struct Limits {
     Time together{};  // when all of the worker's are stalled
     Time alone{};     // how long one may be silent
     Time whole{};     // how long the answer may take that comes whole
   };
-  Limits limits_of(Of const& of) const;
+  Limits limits_of(SilentStreams const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);
 
   Time const stall_;
-  std::unordered_map<std::uint64_t, Of> of_worker_;
-  std::unordered_map<SilentStream*, std::uint64_t> workers_;
+  std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // those with some
 };
 
 }  // namespace lastcall::router

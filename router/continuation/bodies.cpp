@@ -19,7 +19,9 @@ using Members = std::vector<json::Member>;
 class Body {
  public:
   explicit Body(Request const& request)
-      : request_(request), members_(request.members()), edits_(request.body) {}
+      : request_(request), members_(request.members(room_)), edits_(request.body) {}
+  Body(Body const&) = delete;
+  Body& operator=(Body const&) = delete;
 
   void set(std::string_view key, std::string value) {
     if (Value const* const old = find(members_, key)) {
@@ -40,7 +42,8 @@ class Body {
 
  private:
   Request const& request_;
-  Members const members_;
+  Members room_;
+  Members const& members_;
   JsonEdits edits_;
 };
 

@@ -89,12 +89,13 @@ void ClientStream::change_head(JsonEdits& edits, Chunk const& chunk) const {
 void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
   json::Value const* const usage = find_value(chunk.top, "usage");
   Members members;
-  if (usage == nullptr || !chunk.usage || !leg_.is_later || (leg_.kept == 0 && !leg_.prompt) ||
-      json::read_object(usage->text, members)) {
+  Before const* const before = leg_.before.get();
+  if (usage == nullptr || !chunk.usage || !leg_.is_later || before == nullptr ||
+      (before->kept == 0 && !before->prompt) || json::read_object(usage->text, members)) {
     return;
   }
-  std::uint64_t const prompt = leg_.prompt.value_or(chunk.usage->prompt);
-  std::uint64_t const completion = leg_.kept + chunk.usage->completion;
+  std::uint64_t const prompt = before->prompt.value_or(chunk.usage->prompt);
+  std::uint64_t const completion = before->kept + chunk.usage->completion;
   std::array<std::pair<std::string_view, std::uint64_t>, 3> const values{
       {{"prompt_tokens", prompt},
        {"completion_tokens", completion},
@@ -128,10 +129,10 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
 
 void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
   json::Value const* const ids = find_value(chunk.choice, "token_ids");
-  if (ids == nullptr || leg_.early_ids.empty() || !request_.wants_ids) {
+  if (ids == nullptr || !leg_.before || leg_.before->early_ids.empty() || !request_.wants_ids) {
     return;
   }
-  TokenIds all = std::exchange(leg_.early_ids, {});
+  TokenIds all = std::exchange(leg_.before->early_ids, {});
   all.insert(all.end(), chunk.ids.begin(), chunk.ids.end());
   std::string list;
   append_ids(list, all);
@@ -184,7 +185,8 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     change_usage(edits, chunk);
   }
   change_choice(edits, chunk, texts);
-  change_offsets(edits, chunk, request_.endpoint == Endpoint::completions ? leg_.characters : 0);
+  bool const has_offsets = request_.endpoint == Endpoint::completions && leg_.before;
+  change_offsets(edits, chunk, has_offsets ? leg_.before->characters : 0);
   add_early_ids(edits, chunk);
   has_role_ = has_role_ || chunk.has_role;
   has_finished_ = has_finished_ || chunk.finish == Finish::normal;

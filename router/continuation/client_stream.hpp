@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,18 +29,27 @@ class ClientStream {
   /// `request` lives longer.
   explicit ClientStream(Request const& request) : request_(request) {}
 
-  struct Leg {
-    bool is_later = false;  // the client has events of another one
-    bool asks_more = false;
+  /// What a leg goes on from.
+  struct Before {
     std::uint64_t kept = 0;               // tokens of the legs before
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
     std::uint64_t characters = 0;         // of the text that is a part of its prompt
     TokenIds early_ids{};                 // report_early()
   };
-  void begin_leg(Leg const& leg) { leg_ = leg; }
+  struct Leg {
+    bool is_later = false;  // the client has events of another one
+    bool asks_more = false;
+    std::unique_ptr<Before> before{};  // nothing: it begins the answer
+  };
+  /// Returns the leg that was the present one.
+  Leg begin_leg(Leg leg) { return std::exchange(leg_, std::move(leg)); }
   /// Ids of this leg whose events were left out: the next event that reports ids reports these
   /// first.
-  void report_early(TokenIds ids) { leg_.early_ids = std::move(ids); }
+  void report_early(TokenIds ids) {
+    if (leg_.before) {
+      leg_.before->early_ids = std::move(ids);
+    }
+  }
 
   /// The part of the texts that the client may see; nothing: they stay as they are.
   struct Texts {

@@ -58,27 +58,31 @@ Continuation::Continuation(Asked const& asked)
 
 void Continuation::begin_leg(Mode mode) {
   Promised const promised = std::exchange(promised_, {});
-  request_.forget_members();
   leg_ = Leg{.state = leg_.state, .way = promised.way, .kept = promised.kept};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
   ClientStream& client = voice_.client();
-  leg_.client = {.is_later = client.has_begun(),
-                 .asks_more = mode != Mode::none && !request_.is_plain(),
-                 .kept = leg_.kept,
-                 .prompt = is_whole ? std::nullopt : transcript_.prompt_count(),
-                 .characters = is_whole ? 0 : characters_of(transcript_.text())};
-  client.begin_leg(leg_.client);
+  ClientStream::Leg as_client_sees{.is_later = client.has_begun(),
+                                   .asks_more = mode != Mode::none && !request_.is_plain()};
   if (!is_whole) {
+    as_client_sees.before = std::make_unique<ClientStream::Before>(
+        ClientStream::Before{.kept = leg_.kept,
+                             .prompt = transcript_.prompt_count(),
+                             .characters = characters_of(transcript_.text())});
+  }
+  client.begin_leg(std::move(as_client_sees));
+  if (!is_whole) {
+    request_.forget_members();
     leg_.verifier = std::make_unique<Verifier>(proof_of(known(), leg_.way));
     return;
   }
   transcript_.begin_again();
   voice_.begin_again();
-  if (request_.prompt_ids) {
-    transcript_.report_prompt(*request_.prompt_ids);
+  if (std::optional<TokenIds> ids = request_.prompt_ids()) {
+    transcript_.report_prompt(std::move(*ids));
   }
+  request_.forget_members();
 }
 
 Received Continuation::receive(std::string_view payload, std::string& out) {
@@ -329,9 +333,9 @@ bool Continuation::may_be_cut() const {
          odd_ == Refused::no && (by_ids || (!will_be && why_not_by_text(known()) == Refused::no));
 }
 
-Continuation::Leg Continuation::swap_leg(Leg leg) {
-  voice_.client().begin_leg(leg.client);
-  return std::exchange(leg_, std::move(leg));
+Continuation::Parked Continuation::swap_leg(Parked other) {
+  return {std::exchange(leg_, std::move(other.leg)),
+          voice_.client().begin_leg(std::move(other.client))};
 }
 
 std::size_t Continuation::held() const {

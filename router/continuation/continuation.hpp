@@ -95,7 +95,6 @@ class Continuation {
 
   struct Leg {  // the response of one worker, as far as it has been read
     EventReader reader{};
-    ClientStream::Leg client{};
     LegState state = LegState::none;
     std::unique_ptr<Verifier> verifier{};  // of a leg that goes on; most answers have none
     Way way = Way::whole;
@@ -112,9 +111,14 @@ class Continuation {
   /// After a failure: the body for a worker of that mode; nothing: such a worker cannot go on.
   std::optional<Next> next(Mode mode, std::string& out);
 
+  /// A leg that another one stands in for.
+  struct Parked {
+    Leg leg{};
+    ClientStream::Leg client{};
+  };
   /// For hand_off.hpp: ids and text are level, and the present leg; another one for it.
   bool may_be_cut() const;
-  Leg swap_leg(Leg leg);
+  Parked swap_leg(Parked other);
 
   std::uint64_t events() const { return voice_.client().events(); }
   /// For eligibility.hpp; transcript().confirm() takes what it asks for.

@@ -14,8 +14,8 @@ namespace {
 /// Where the prompt is a text: its last bytes, which no first delta may hold.
 std::string prompt_end_of(Request const& request) {
   constexpr std::size_t kEnd = 24;
-  std::vector<json::Member> const members = request.members();
-  json::Value const* const prompt = find_value(members, "prompt");
+  std::vector<json::Member> room;
+  json::Value const* const prompt = find_value(request.members(room), "prompt");
   if (prompt == nullptr || prompt->kind != json::Kind::string) {
     return {};
   }

@@ -39,23 +39,23 @@ bool EventReader::take_line(std::string_view text, std::size_t end) {
   std::string_view line = text.substr(line_, end - line_);
   line.remove_suffix(line.ends_with('\n') ? 1 : 0);
   line.remove_suffix(line.ends_with('\r') ? 1 : 0);
-  std::size_t const begin = line_;
-  line_ = end;
+  std::uint32_t const begin = line_;
+  line_ = static_cast<std::uint32_t>(end);
   if (line.empty()) {
     return true;
   }
   if (line.front() == ':') {
     is_comment_ = !has_field_;
     data_begin_ = is_comment_ ? begin + 1 : data_begin_;
-    data_size_ = is_comment_ ? line.size() - 1 : data_size_;
+    data_size_ = is_comment_ ? static_cast<std::uint32_t>(line.size() - 1) : data_size_;
     return is_comment_;
   }
   has_field_ = true;
   if (line.starts_with("data:")) {
     std::string_view const value = value_of(line, 5);
     ++data_lines_;
-    data_begin_ = static_cast<std::size_t>(value.data() - text.data());
-    data_size_ = value.size();
+    data_begin_ = static_cast<std::uint32_t>(value.data() - text.data());
+    data_size_ = static_cast<std::uint32_t>(value.size());
   } else if (line == "data") {
     ++data_lines_;
     data_size_ = 0;
@@ -84,9 +84,9 @@ Event EventReader::finish(std::string_view text) {
 
 std::optional<Event> EventReader::tear(std::string_view& bytes) {
   is_torn_ = true;
-  if (!part_.empty() && !part_is_out_) {
+  if (part_ && !part_is_out_) {
     part_is_out_ = true;
-    return Event{Event::Kind::torn, part_, {}};
+    return Event{Event::Kind::torn, *part_, {}};
   }
   if (bytes.empty()) {
     return std::nullopt;
@@ -98,13 +98,13 @@ std::optional<Event> EventReader::tear(std::string_view& bytes) {
 
 std::optional<Event> EventReader::next(std::string_view& bytes) {
   if (part_is_out_) {
-    std::string().swap(part_);
+    part_.reset();
     part_is_out_ = false;
   }
   if (is_torn_) {
     return tear(bytes);
   }
-  return part_.empty() ? whole(bytes) : rest(bytes);
+  return part_ ? rest(bytes) : whole(bytes);
 }
 
 /// As long as an event is whole in `bytes`, nothing is copied.
@@ -116,24 +116,28 @@ std::optional<Event> EventReader::whole(std::string_view& bytes) {
       return finish(text.substr(0, end));
     }
   }
-  part_.assign(text);
   bytes = {};
-  return part_.size() > most_ ? tear(bytes) : std::nullopt;
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  part_ = std::make_unique<std::string>(text);
+  return text.size() > most_ ? tear(bytes) : std::nullopt;
 }
 
 std::optional<Event> EventReader::rest(std::string_view& bytes) {
+  std::string& part = *part_;
   while (!bytes.empty()) {
-    bool const has_return = line_ < part_.size() && part_.back() == '\r';
+    bool const has_return = line_ < part.size() && part.back() == '\r';
     std::size_t const end = has_return ? (bytes.front() == '\n' ? 1 : 0) : line_end(bytes, 0);
     std::size_t const size = std::min(end, bytes.size());
-    part_.append(bytes.substr(0, size));
+    part.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
-    if (part_.size() > most_) {
+    if (part.size() > most_) {
       return tear(bytes);
     }
-    if (end != std::string_view::npos && take_line(part_, part_.size())) {
+    if (end != std::string_view::npos && take_line(part, part.size())) {
       part_is_out_ = true;
-      return finish(part_);
+      return finish(part);
     }
   }
   return std::nullopt;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,15 +37,15 @@ struct Event {
 class EventReader {
  public:
   /// The ids of a prompt come in one event: this is room for half a million of them.
-  static constexpr std::size_t kMaxEvent = std::size_t{4} * 1024 * 1024;
+  static constexpr std::uint32_t kMaxEvent = std::uint32_t{4} * 1024 * 1024;
 
-  explicit EventReader(std::size_t most = kMaxEvent) : most_(most) {}
+  explicit EventReader(std::uint32_t most = kMaxEvent) : most_(most) {}
 
   /// Takes the next event off the front of `bytes`; nothing: all of them were taken. Its views are
   /// valid until the next call, and no longer than `bytes` are.
   std::optional<Event> next(std::string_view& bytes);
   /// Bytes of an event that has not ended.
-  std::size_t held() const { return part_.size(); }
+  std::size_t held() const { return part_ ? part_->size() : 0; }
 
  private:
   bool take_line(std::string_view text, std::size_t end);
@@ -53,11 +54,11 @@ class EventReader {
   std::optional<Event> rest(std::string_view& bytes);
   std::optional<Event> tear(std::string_view& bytes);
 
-  std::size_t most_;
-  std::string part_;            // the start of an event whose end has not come
-  std::size_t line_ = 0;        // where the line begins in it
-  std::size_t data_begin_ = 0;  // of the line of data
-  std::size_t data_size_ = 0;
+  std::unique_ptr<std::string> part_;  // the start of an event whose end has not come
+  std::uint32_t most_;
+  std::uint32_t line_ = 0;        // where the line begins in it
+  std::uint32_t data_begin_ = 0;  // of the line of data
+  std::uint32_t data_size_ = 0;
   std::uint32_t data_lines_ = 0;
   bool has_field_ = false;  // the event has begun
   bool names_error_ = false;

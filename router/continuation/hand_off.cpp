@@ -26,7 +26,7 @@ std::optional<std::string> HandOff::warm(Mode mode) {
   if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
     return std::nullopt;
   }
-  Continuation::Leg old = answer_.swap_leg({});
+  Continuation::Parked old = answer_.swap_leg({});
   auto const next = answer_.next(mode, out);
   answer_.swap_leg(std::move(old));
   bool const is_one = next && !next->finished && next->way != Way::whole;

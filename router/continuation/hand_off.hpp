@@ -57,7 +57,7 @@ class HandOff {
 
  private:
   Continuation& answer_;
-  Continuation::Leg old_;
+  Continuation::Parked old_;
   std::string held_;
   bool old_has_ended_ = false;
   HandOffState state_ = HandOffState::idle;

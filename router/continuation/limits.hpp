@@ -55,9 +55,9 @@ class MoveLimit {
   bool has(Cause cause) const { return MoveLimit(*this).take(cause) == Refused::no; }
 
  private:
-  unsigned planned_ = 0;
-  unsigned deaths_ = 0;
-  unsigned unproven_ = 0;
+  std::uint8_t planned_ = 0;
+  std::uint8_t deaths_ = 0;
+  std::uint8_t unproven_ = 0;
 };
 
 /// FNV-1a, which is enough to distinguish bodies that are not forged.

@@ -159,8 +159,9 @@ void read_prompt(Request& request, Members const& members) {
   if (prompt != nullptr && prompt->kind == Kind::string) {
     return;
   }
-  request.prompt_ids = prompt != nullptr ? read_ids(*prompt) : std::nullopt;
-  if (!request.prompt_ids || request.prompt_ids->empty()) {
+  std::optional<TokenIds> const ids = prompt != nullptr ? read_ids(*prompt) : std::nullopt;
+  request.has_prompt_ids = ids && !ids->empty();
+  if (!request.has_prompt_ids) {
     return refuse(request, Refused::prompt_kind);
   }
   request.by_text = request.by_text == Refused::no ? Refused::prompt_kind : request.by_text;
@@ -274,12 +275,19 @@ Endpoint endpoint_of(std::string_view name) {
   return Endpoint::other;
 }
 
-std::vector<json::Member> Request::members() const {
-  Members members = kept_members;
-  if (members.empty() && is_readable) {
-    static_cast<void>(json::read_object(body, members));
+std::vector<json::Member> const& Request::members(std::vector<json::Member>& room) const {
+  if (!kept_members.empty() || !is_readable) {
+    return kept_members;
   }
-  return members;
+  room.clear();
+  static_cast<void>(json::read_object(body, room));
+  return room;
+}
+
+std::optional<TokenIds> Request::prompt_ids() const {
+  Members room;
+  Value const* const prompt = has_prompt_ids ? find_value(members(room), "prompt") : nullptr;
+  return prompt != nullptr ? read_ids(*prompt) : std::nullopt;
 }
 
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules) {

@@ -45,11 +45,13 @@ struct Request {
   bool has_tools = false;
   bool wants_logprobs = false;
   bool continues_message = false;  // continue_final_message
-  std::optional<TokenIds> prompt_ids;
+  bool has_prompt_ids = false;
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
-  /// Those of its body; empty where it is unreadable.
-  std::vector<json::Member> members() const;
+  /// Those of its body; empty where it is unreadable. They are kept, or read into `room`.
+  std::vector<json::Member> const& members(std::vector<json::Member>& room) const;
+  /// The prompt, where it is given as ids.
+  std::optional<TokenIds> prompt_ids() const;
   /// They are read again where they are needed, which is rarely after the first leg has begun.
   void forget_members() { std::vector<json::Member>().swap(kept_members); }
   /// Whatever is sent, nothing of it is continued.

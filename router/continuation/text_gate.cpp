@@ -58,18 +58,21 @@ TextGate::Out TextGate::pass(std::string_view text) {
   }
   std::string whole = std::exchange(held_, {});
   whole.append(text);
-  std::string const searched = seen_ + whole;
+  std::string searched = seen_ ? *seen_ : std::string();
+  std::size_t const seen = searched.size();
+  searched.append(whole);
   if (Found const found = first_of(rules_.stops, searched); found.begin != searched.npos) {
     std::size_t const end = rules_.keeps_stop ? found.end : found.begin;
-    whole.resize(end - std::min(end, seen_.size()));
+    whole.resize(end - std::min(end, seen));
     return {std::move(whole), true};
   }
   std::size_t const hold = size_to_hold(whole);
   held_ = whole.substr(whole.size() - hold);
   whole.resize(whole.size() - hold);
   if (rules_.keeps_stop) {
-    std::string const out = seen_ + whole;
-    seen_ = out.substr(out.size() - begun(rules_.stops, out));
+    std::string const out = searched.substr(0, seen) + whole;
+    std::size_t const open = begun(rules_.stops, out);
+    seen_ = open > 0 ? std::make_unique<std::string>(out.substr(out.size() - open)) : nullptr;
   }
   return {std::move(whole), false};
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +45,7 @@ class TextGate {
 
   Rules rules_;
   std::string held_;
-  std::string seen_;  // the end of what went out, where stop strings are kept
+  std::unique_ptr<std::string> seen_;  // the end of what went out, where stop strings are kept
 };
 
 /// Bytes of white space at the end, as templates trim them.

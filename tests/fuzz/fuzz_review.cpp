@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -23,16 +21,9 @@
 namespace {
 
 using namespace lastcall;
+using fuzz::require;
 using kube::Json;
 using kube::ReviewEnd;
-
-void require(bool condition, std::string_view what, std::string_view review) {
-  if (!condition) {
-    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
-                 static_cast<int>(review.size()), review.data());
-    std::abort();
-  }
-}
 
 std::string decoded(std::string_view base64) {
   std::string out;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,15 +22,8 @@
 namespace {
 
 using namespace lastcall;
+using fuzz::require;
 using relay::EventScanner;
-
-void require(bool condition, std::string_view what, std::string_view stream) {
-  if (!condition) {
-    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
-                 static_cast<int>(stream.size()), stream.data());
-    std::abort();
-  }
-}
 
 constexpr std::string_view kLines[] = {
     "",

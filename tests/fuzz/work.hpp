@@ -10,8 +10,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace lastcall::fuzz {
+
+/// Ends the process with `what` and the input where a property of the input does not hold.
+inline void require(bool condition, std::string_view what, std::string_view input) {
+  if (!condition) {
+    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
+                 static_cast<int>(input.size()), input.data());
+    std::abort();
+  }
+}
 
 struct MostWork {
   std::uint64_t a_byte = 0;
