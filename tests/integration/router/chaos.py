@@ -218,6 +218,8 @@ class Fleet:
 
     def signal(self, pid, *numbers, length=0.0):
         """The second one comes after `length` seconds."""
+        if not pid:  # between two lives of a supervisor; 0 would be our own group
+            return
         for number in numbers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
