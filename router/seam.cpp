@@ -7,17 +7,16 @@ namespace lastcall::router {
 using continuation::Mode;
 using continuation::Refused;
 
-Seam::Words& Seam::words() {
+Causes::Words& Causes::words() {
   if (!words_) {
     words_ = std::make_unique<Words>();
   }
   return *words_;
 }
 
-/// Keeps the reason of a failure, whichever leg has failed.
-continuation::Received Seam::noted(continuation::Received received) {
+continuation::Received Causes::noted(continuation::Received received) {
   if (received.progress == continuation::Progress::failed) {
-    words().reason = received.reason;
+    set_reason(received.reason);
   }
   return received;
 }
@@ -67,20 +66,21 @@ void Seam::begin_leg(bool is_sent) {
 }
 
 continuation::Received Seam::receive(std::string_view payload, std::string& out) {
-  return noted(is_holding() ? hand_off_->receive_old(payload, out) : story_->receive(payload, out));
+  return causes_.noted(is_holding() ? hand_off_->receive_old(payload, out)
+                                    : story_->receive(payload, out));
 }
 
 continuation::Received Seam::leg_ended(std::string& out) {
-  return noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out));
+  return causes_.noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out));
 }
 
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
-  words().reason = reason;
+  causes_.set_reason(reason);
   if (reason == kStall || reason == kGone || reason == kHandOff) {
     story_->leg_ended(out);  // no worker has sent that
   }
-  words().why_not = story_->refused();
+  causes_.set_why_not(story_->refused());
   if (!why_not().empty()) {
     return Going::refused;
   }
@@ -89,7 +89,7 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
     return Going::finished;
   }
   if (!next || limit != Refused::no) {
-    words().why_not = continuation::label(limit != Refused::no ? limit : Refused::worker_cannot);
+    causes_.set_why_not(continuation::label(limit != Refused::no ? limit : Refused::worker_cannot));
     return Going::refused;
   }
   ++moves_;
@@ -120,7 +120,7 @@ bool Seam::is_holding() const {
 }
 
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
-  continuation::Received const received = noted(hand_off_->receive_new(payload, out));
+  continuation::Received const received = causes_.noted(hand_off_->receive_new(payload, out));
   if (!is_holding()) {
     hand_off_.reset();  // it is over; another one begins anew
   }
@@ -128,11 +128,11 @@ continuation::Received Seam::receive_next(std::string_view payload, std::string&
 }
 
 continuation::Received Seam::release(std::string& out) {
-  return noted(hand_off_->release(out));
+  return causes_.noted(hand_off_->release(out));
 }
 
 void Seam::give_up(Refused why) {
-  words().why_not = continuation::label(why);
+  causes_.set_why_not(continuation::label(why));
 }
 
 std::size_t Seam::capacity() const {

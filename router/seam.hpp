@@ -30,6 +30,26 @@ inline constexpr std::string_view kGone = "gone";
 // Its worker has announced that it will cut the answer.
 inline constexpr std::string_view kHandOff = "hand_off";
 
+/// Why legs failed and why the answer does not go on. Most answers have neither, and do not pay.
+class Causes {
+ public:
+  std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
+  std::string_view reason() const { return words_ ? words_->reason : std::string_view(); }
+  void set_why_not(std::string_view why) { words().why_not = why; }
+  void set_reason(std::string_view reason) { words().reason = reason; }
+  /// Keeps the reason of a failure, whichever leg has failed.
+  continuation::Received noted(continuation::Received received);
+
+ private:
+  struct Words {  // of closed sets; they live for ever
+    std::string_view why_not;
+    std::string_view reason;
+  };
+  Words& words();
+
+  std::unique_ptr<Words> words_;
+};
+
 class Seam {
  public:
   /// The request is whole; `call` outlives it.
@@ -70,8 +90,8 @@ class Seam {
   /// No worker gets body().
   void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
-  std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
-  std::string_view reason() const { return words_ ? words_->reason : std::string_view(); }
+  std::string_view why_not() const { return causes_.why_not(); }
+  std::string_view reason() const { return causes_.reason(); }
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
@@ -82,19 +102,12 @@ class Seam {
   bool forget();
 
  private:
-  struct Words {
-    std::string_view why_not;
-    std::string_view reason;  // of the last failure
-  };
-  Words& words();
-  continuation::Received noted(continuation::Received received);
-
   // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
   continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
   std::string body_;
-  std::unique_ptr<Words> words_;  // of an answer that has left a worker
+  Causes causes_;
   unsigned moves_ = 0;
 };
 
