@@ -62,6 +62,12 @@ class Injector:
             input=json.dumps(pod), capture_output=True, text=True, timeout=60,
         )  # fmt: skip
 
+    def await_answers(self):
+        """The node learns of the Service's first address after the Deployment is ready."""
+        pod = asking(GOLDEN / "pods/command.yaml")
+        wait_until(lambda: self.create(pod).returncode == 0, "an answer of the webhook",
+                   patience=PATIENCE)  # fmt: skip
+
     def made(self, pod):
         done = self.create(pod)
         assert done.returncode == 0, done.stderr
@@ -96,6 +102,7 @@ def cluster():
     injector = Injector()
     try:
         injector.upgrade()
+        injector.await_answers()
         yield injector
     finally:
         injector.close()
@@ -165,6 +172,7 @@ def test_what_is_rendered_and_applied_twice_changes_nothing_and_leaves_nothing(c
     injector = Applied()
     try:
         first = injector.upgrade()
+        injector.await_answers()
         before, certificate = injector.versions(first), injector.certificate()
         assert with_lastcall(injector.made(asking(GOLDEN / "pods/command.yaml")))
         assert injector.upgrade() == first
