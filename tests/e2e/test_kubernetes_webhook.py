@@ -27,6 +27,7 @@ class Injector:
 
     def upgrade(self, *settings):
         inject_into(self.space, *settings, by="webhook")
+        self.await_answers()
 
     def get(self, kind, name=None, space=True):
         where = ["-n", self.space] if space else []
@@ -87,6 +88,7 @@ class Applied(Injector):
         call(KUBECTL, "-n", self.space, "apply", "-f", "-", text=text)
         call(KUBECTL, "-n", self.space, "rollout", "status", f"deployment/{self.name}",
              "--timeout=120s")  # fmt: skip
+        self.await_answers()
         return text
 
     def versions(self, text):
@@ -102,7 +104,6 @@ def cluster():
     injector = Injector()
     try:
         injector.upgrade()
-        injector.await_answers()
         yield injector
     finally:
         injector.close()
@@ -172,7 +173,6 @@ def test_what_is_rendered_and_applied_twice_changes_nothing_and_leaves_nothing(c
     injector = Applied()
     try:
         first = injector.upgrade()
-        injector.await_answers()
         before, certificate = injector.versions(first), injector.certificate()
         assert with_lastcall(injector.made(asking(GOLDEN / "pods/command.yaml")))
         assert injector.upgrade() == first
