@@ -13,7 +13,7 @@
 namespace lastcall::kube {
 
 std::string MemoryFile::put(std::string_view bytes) {
-  Descriptor made(::memfd_create("credential", MFD_CLOEXEC));
+  Descriptor made(::memfd_create("lastcall", MFD_CLOEXEC));
   bool is_good = static_cast<bool>(made);
   while (is_good && !bytes.empty()) {
     ssize_t const count = ::write(made.get(), bytes.data(), bytes.size());
@@ -25,7 +25,7 @@ std::string MemoryFile::put(std::string_view bytes) {
   } else if (is_good) {
     file_ = std::move(made);
   }
-  return is_good ? "" : "cannot keep a certificate: " + error_text(errno);
+  return is_good ? "" : "cannot keep a file in memory: " + error_text(errno);
 }
 
 }  // namespace lastcall::kube

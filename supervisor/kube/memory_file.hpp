@@ -1,4 +1,5 @@
-// Bytes as a file that has a path and is on no file system: secrets for what reads files.
+// Bytes as a file that has a path and is on no file system, for what reads files: secrets, and what
+// is judged as a file would be.
 //
 // Invariants:
 //  1. A reader of the path finds what was put last, as a whole: each put() is a file of its own,

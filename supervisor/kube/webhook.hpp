@@ -11,8 +11,8 @@
 // file of pods or a kubeconfig that cannot be used.
 //
 // Thread rule: main's thread; the listener of probes and the upkeep of the certificate have their
-// own. Source: docs/injection.md, 'By a
-// webhook'.
+// own.
+// Source: docs/injection.md, 'By a webhook'.
 #pragma once
 
 #include <iosfwd>

@@ -29,6 +29,20 @@ NAME = "lastcall-injector.lastcall-system.svc"  # as the API server calls it
 PATIENCE = 30
 
 
+def log_lines(log, message):
+    """The lines of a webhook's log that have this message."""
+    found = []
+    for line in log.read_text().splitlines():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return [line for line in found if line["msg"] == message]
+
+
+def value_of(exposition, series):
+    [line] = [line for line in exposition.splitlines() if line.startswith(series + " ")]
+    return float(line.split()[-1])
+
+
 class Webhook:
     def __init__(self, folder, authority, *words, before=(), readable=False):
         self.folder, self.authority = folder, authority
@@ -48,11 +62,7 @@ class Webhook:
         self.port, self.probes = (int(line[key].rsplit(":", 1)[1]) for key in ("address", "probes"))
 
     def lines(self, message):
-        found = []
-        for line in self.log.read_text().splitlines():
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
-        return [line for line in found if line["msg"] == message]
+        return log_lines(self.log, message)
 
     def connect(self, authority=None):
         context = (authority or self.authority).client_context()
@@ -92,9 +102,7 @@ class Webhook:
             return reply.status, reply.read().decode()
 
     def metric(self, series):
-        [line] = [line for line in self.probe("/metrics")[1].splitlines()
-                  if line.startswith(series + " ")]  # fmt: skip
-        return float(line.split()[-1])
+        return value_of(self.probe("/metrics")[1], series)
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)

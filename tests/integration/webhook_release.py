@@ -18,19 +18,14 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import yaml
-
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE / "serve")]
 from kube_api import free_ports, kubeconfig, why_not_real  # noqa: E402
 from serve_peer import wait_until  # noqa: E402
+from webhook_process import GOLDEN, KUBE, ROOT, log_lines, pod_of, value_of  # noqa: E402
 
-ROOT = HERE.parents[1]
-BUILD = Path(os.environ.get("LASTCALL_BUILD_DIR", ROOT / "build/dev")).resolve()
 TOOLS = Path(os.environ.get("LASTCALL_TOOLS", ROOT / "build/tools"))
-KUBE = BUILD / "supervisor/cli/lastcall-kube"
 CHART = ROOT / "charts/lastcall-injector"
-GOLDEN = ROOT / "tests/chart/golden"
 SPACE = "lastcall-system"
 GROUP = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 PATIENCE = 60
@@ -74,16 +69,10 @@ class Running:
         wait_until(self.answers, "the webhook", patience=PATIENCE)
 
     def lines(self, message):
-        found = []
-        for line in self.log.read_text().splitlines():
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
-        return [line for line in found if line["msg"] == message]
+        return log_lines(self.log, message)
 
     def metric(self, series):
-        lines = self.probe("/metrics")[1].splitlines()
-        [line] = [line for line in lines if line.startswith(series + " ")]
-        return float(line.split()[-1])
+        return value_of(self.probe("/metrics")[1], series)
 
     def address(self):
         [line] = self.lines("listening")
@@ -228,15 +217,9 @@ class Injector:
         self.one, self.running = None, []
 
 
-def pod_of(path, asks=True):
-    pod = {"apiVersion": "v1", "kind": "Pod", **yaml.safe_load(path.read_text())}
-    if asks:
-        pod["metadata"].setdefault("labels", {})["lastcall.dev/inject"] = "true"
-    return pod
-
-
 ASKS = pod_of(GOLDEN / "pods/command.yaml")
-BARE = pod_of(GOLDEN / "pods/bare.yaml", asks=False)
+BARE = pod_of(GOLDEN / "pods/bare.yaml")  # but for the label, by which a pod asks
+del BARE["metadata"]["labels"]["lastcall.dev/inject"]
 
 
 def has_lastcall(spec):
