@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "relay/http_text.hpp"
@@ -27,17 +29,40 @@ bool begins_with(std::string_view path, std::string_view prefix) {
   return path.size() >= prefix.size() && http_text::same(path.substr(0, prefix.size()), prefix);
 }
 
-bool is_control_character(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+/// What a byte of a path can be, one look each: a path may be 8 KiB of them.
+enum class PathByte : std::uint8_t {
+  text,
+  slash,
+  mark,  // ends a segment as a slash does, or begins its parameters
+  escape,
+  control,
+};
+
+constexpr std::array<PathByte, 256> classify_path_bytes() {
+  std::array<PathByte, 256> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    kinds[i] = i < 0x20 || i == 0x7f ? PathByte::control : PathByte::text;
+  }
+  kinds['/'] = PathByte::slash;
+  kinds['\\'] = kinds[';'] = PathByte::mark;
+  kinds['%'] = PathByte::escape;
+  return kinds;
+}
+constexpr auto kPathBytes = classify_path_bytes();
+
+PathByte kind_of(char c) {
+  return kPathBytes[static_cast<unsigned char>(c)];
 }
 
 /// Whether the path may mean another one than it spells.
 bool is_plain(std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
-    char const c = path[i];
-    bool const begins_segment = i > 0 && path[i - 1] == '/';
-    if (is_control_character(c) || c == '%' || c == '\\' || c == ';' ||
-        (begins_segment && (c == '/' || c == '.'))) {
+    PathByte const kind = kind_of(path[i]);
+    if (kind == PathByte::text) {
+      continue;
+    }
+    bool const is_followed = i + 1 < path.size();
+    if (kind != PathByte::slash || (is_followed && (path[i + 1] == '/' || path[i + 1] == '.'))) {
       return false;
     }
   }
@@ -45,12 +70,13 @@ bool is_plain(std::string_view path) {
 }
 
 /// The written bytes may be an escape again: they are looked at as they grow, so that the whole
-/// takes no more steps than there are bytes.
-std::string decoded(std::string_view path) {
+/// takes no more steps than there are bytes from the first escape on.
+std::string decoded(std::string_view path, std::size_t first_escape) {
   constexpr std::size_t kBefore = 3;  // in front of the first byte there is no escape
   std::string out(kBefore + path.size(), '\0');
-  char* end = out.data() + kBefore;
-  for (char const c : path) {
+  path.copy(out.data() + kBefore, first_escape);
+  char* end = out.data() + kBefore + first_escape;
+  for (char const c : path.substr(first_escape)) {
     *end++ = c;
     while (end[-3] == '%') {
       int const code = http_text::hex_code(end[-2], end[-1]);
@@ -66,16 +92,6 @@ std::string decoded(std::string_view path) {
   return out;
 }
 
-constexpr std::array<bool, 256> make_ends() {
-  std::array<bool, 256> ends{};
-  for (char const c : std::string_view("/\\;")) {
-    ends[static_cast<unsigned char>(c)] = true;
-  }
-  return ends;
-}
-/// The characters that end a segment, or the part of it that means something.
-constexpr auto kEnds = make_ends();
-
 /// The meaning of a path: its segments without their parameters, one slash before each. For a long
 /// one it is the beginning, which decides; dot segments are looked for to its end.
 class Meaning {
@@ -84,30 +100,29 @@ class Meaning {
 
   /// False: it has a dot segment or a control character.
   bool take(std::string_view bytes) {
-    if (std::any_of(bytes.begin(), bytes.end(), is_control_character)) {
-      return false;
-    }
     bool is_parameter = false;  // up to the end of its segment
-    for (std::size_t at = 0; at < bytes.size();) {
-      if (is_end(bytes[at])) {
-        is_parameter = bytes[at++] == ';';
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      PathByte const kind = kind_of(bytes[at]);
+      if (kind == PathByte::text || kind == PathByte::escape) {
         continue;
       }
-      std::size_t const begin = at;
-      while (at < bytes.size() && !is_end(bytes[at])) {
-        ++at;
-      }
-      if (!is_parameter && !take_segment(bytes.substr(begin, at - begin))) {
+      if (kind == PathByte::control || !take_part(bytes.substr(begin, at - begin), is_parameter)) {
         return false;
       }
+      is_parameter = bytes[at] == ';';
+      begin = at + 1;
     }
-    return true;
+    return take_part(bytes.substr(begin), is_parameter);
   }
 
   std::string_view text() const { return text_.empty() ? std::string_view("/") : text_; }
 
  private:
-  static bool is_end(char c) { return kEnds[static_cast<unsigned char>(c)]; }
+  bool take_part(std::string_view part, bool is_parameter) {
+    return part.empty() || is_parameter || take_segment(part);
+  }
+
   bool take_segment(std::string_view segment) {
     bool const is_dots = segment.front() == '.' &&
                          (segment.size() == 1 || (segment.size() == 2 && segment[1] == '.'));
@@ -150,8 +165,9 @@ ControlPaths::Decision ControlPaths::decide(std::string_view target) const {
     return look_up(without_last_slash(path));
   }
   Meaning meaning(most_);
-  bool const is_escaped = path.find('%') != std::string_view::npos;
-  if (!(is_escaped ? meaning.take(decoded(path)) : meaning.take(path))) {
+  std::size_t const escape = path.find('%');
+  bool const is_escaped = escape != std::string_view::npos;
+  if (!(is_escaped ? meaning.take(decoded(path, escape)) : meaning.take(path))) {
     return {.is_ambiguous = true};
   }
   return look_up(meaning.text());
