@@ -46,6 +46,10 @@ std::optional<std::string> CheckBoard::finished(Instant now, CheckFinished const
         row.unanswered_since = now - result.took;
       }
       break;
+    case CheckVerdict::not_asked:
+      row.slow_since.reset();
+      row.unanswered_since.reset();
+      break;
   }
   return std::nullopt;
 }
@@ -107,6 +111,9 @@ std::optional<std::string> CheckBoard::busy_text() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].seen && rows_[i].last == CheckVerdict::busy) {
       return "check '" + checks_[i].name + "' says busy";
+    }
+    if (rows_[i].seen && rows_[i].last == CheckVerdict::not_asked) {
+      return "check '" + checks_[i].name + "' could not be asked" + finding(i).because;
     }
     if (rows_[i].slow_since) {
       return "check '" + checks_[i].name + "' is slow" + finding(i).because;

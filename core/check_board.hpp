@@ -4,7 +4,9 @@
 //  1. A definite failure is fatal after `failure_threshold` consecutive ones; refused before all
 //     were up it is an engine that loads.
 //  2. A timeout only proves slowness. It is counted from when the check that timed out was asked.
-//  3. Thresholds may change while it runs; checks may not.
+//  3. A check that could not be asked proves nothing: a silence counts anew from the next one that
+//     was, and failures stay as they are.
+//  4. Thresholds may change while it runs; checks may not.
 //
 // Owned by the core's thread. Source: specification, 'Checks'.
 #pragma once

@@ -238,7 +238,13 @@ struct LoadThresholdsChanged {
 
 // --- checks, registries, cleanup -----------------------------------------------------------------
 
-enum class CheckVerdict : std::uint8_t { passed, busy, failed, timed_out };
+enum class CheckVerdict : std::uint8_t {
+  passed,
+  busy,
+  failed,
+  timed_out,
+  not_asked,  // we lacked what asking takes
+};
 
 struct CheckFinished {
   std::uint32_t check = 0;  // index into the settings

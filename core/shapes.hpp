@@ -26,8 +26,8 @@ namespace lastcall::lifecycle {
 
 namespace vocabulary {
 template <>
-inline constexpr std::array<std::string_view, 4> kWordsOf<CheckVerdict>{"passed", "busy", "failed",
-                                                                        "timed_out"};
+inline constexpr std::array<std::string_view, 5> kWordsOf<CheckVerdict>{"passed", "busy", "failed",
+                                                                        "timed_out", "not_asked"};
 template <>
 inline constexpr std::array<std::string_view, 5> kWordsOf<Refusal>{"duplicate_id", "not_yours",
                                                                    "bad_field", "conflict", "busy"};

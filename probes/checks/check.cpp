@@ -32,6 +32,8 @@ std::string_view name(CheckResult result) {
       return "unclear";
     case CheckResult::timed_out:
       return "timed_out";
+    case CheckResult::not_asked:
+      return "not_asked";
   }
   return "unknown";
 }

@@ -31,6 +31,7 @@ enum class CheckResult : std::uint8_t {
   failed_definite,  // proof that the engine does not work: refused, or a dead status
   failed_unclear,   // an answer that proves neither (HTTP 404, garbage, a reset): as good as none
   timed_out,        // proves slowness only
+  not_asked,        // we lack what asking takes: a descriptor, a port, a process; proves nothing
 };
 
 std::string_view name(CheckResult result);

@@ -19,6 +19,14 @@ std::string to_text(asio::ip::tcp::endpoint const& endpoint) {
          std::to_string(endpoint.port());
 }
 
+/// Descriptors, memory or local ports are used up, here or in the whole system.
+bool is_shortage(error_code error) {
+  namespace errc = boost::system::errc;
+  return error == asio::error::no_descriptors || error == errc::too_many_files_open_in_system ||
+         error == asio::error::no_buffer_space || error == asio::error::no_memory ||
+         error == errc::address_not_available;
+}
+
 }  // namespace
 
 ConnectAttempt::ConnectAttempt(asio::any_io_executor const& executor, Target const& target,
@@ -118,7 +126,8 @@ void ConnectAttempt::look_up() {
 void ConnectAttempt::connect_next() {
   if (next_ == endpoints_.size()) {
     if (refused_by_.empty()) {
-      report({.result = CheckResult::failed_unclear, .detail = last_error_});
+      report({.result = is_short_ ? CheckResult::not_asked : CheckResult::failed_unclear,
+              .detail = last_error_});
     } else {
       report({.result = CheckResult::failed_definite,
               .detail = "connection refused by " + refused_by_});
@@ -143,6 +152,7 @@ void ConnectAttempt::on_connect(error_code error, Endpoint const& to) {
     refused_by_ = to_text(to);
     connect_next();
   } else if (error) {
+    is_short_ = is_shortage(error);
     last_error_ = "cannot connect to " + to_text(to) + ": " + error.message();
     connect_next();
   } else {

@@ -5,10 +5,12 @@
 //     check may start its next attempt, or be destroyed, inside the report.
 //  2. Numeric addresses and `localhost` are never looked up. Other names go to Asio's resolver,
 //     which makes a thread for it; while a lookup hangs there, no second one is queued.
-//  3. A connection to itself is a refused one. (The kernel may pick the very port of a dead engine
+//  3. An attempt that fails for want of something of our own, such as a descriptor, has not asked
+//     anybody: that is no failure of the engine.
+//  4. A connection to itself is a refused one. (The kernel may pick the very port of a dead engine
 //     as the source port, and TCP then connects the socket to itself.)
 //
-// Thread rule: the loop thread. Source: tcp(7), RFC 9293 3.5 (simultaneous open), getaddrinfo(3).
+// Thread rule: the loop thread. Source: connect(2), socket(2), tcp(7), RFC 9293 3.5 (simultaneous open), getaddrinfo(3).
 #pragma once
 
 #include <chrono>
@@ -70,6 +72,7 @@ class ConnectAttempt : public std::enable_shared_from_this<ConnectAttempt> {
   std::size_t next_ = 0;
   std::string refused_by_;
   std::string last_error_;
+  bool is_short_ = false;  // the last error was want of our own
 };
 
 /// A check that makes an attempt of some kind each time. The attempts may refer to what `make`

@@ -6,8 +6,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "ipc/server.hpp"
 #include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 #include "telemetry/log.hpp"
 
@@ -25,17 +25,16 @@ void keep_memory_small() {
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
-/// A socket and a pidfd for each, and what else the supervisor has open.
-void make_room_for_connections(Log& log) {
-  constexpr std::uint64_t kEach = 2;
-  constexpr std::uint64_t kOwn = 128;
-  ipc::ServerOptions const places;
-  std::uint64_t const wanted = kEach * (places.max_connections + places.max_admin_connections);
-  std::uint64_t const limit = raise_descriptor_limit();
-  if (limit < wanted + kOwn) {
-    std::uint64_t const room = limit > kOwn ? (limit - kOwn) / kEach : 0;
+void make_room_for_connections(Log& log, std::uint32_t threads) {
+  raise_descriptor_limit();
+  std::uint64_t const limit = descriptor_limit();
+  DescriptorShares const shares = descriptor_shares(limit, threads);
+  if (limit < shares.wanted) {
     log.warning("the hard limit of descriptors is too low for every connection",
-                {{"limit", limit}, {"needed", wanted + kOwn}, {"connections", room}});
+                {{"limit", limit},
+                 {"needed", shares.wanted},
+                 {"connections", shares.sessions},
+                 {"operators", shares.operators}});
   }
 }
 
@@ -44,7 +43,7 @@ void make_room_for_connections(Log& log) {
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
-  make_room_for_connections(log);
+  make_room_for_connections(log, config.ingress.threads);
   boost::asio::io_context io(1);
   Supervisor supervisor(io, config, options, log);
   if (std::string const problem = supervisor.problem(); !problem.empty()) {

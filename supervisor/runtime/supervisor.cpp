@@ -1,6 +1,7 @@
 // Construction, routing of what is received, and the end; the orders are in supervisor_obey.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -8,6 +9,8 @@
 
 #include "base/clock.hpp"
 #include "ingress/request_id.hpp"
+#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/settings.hpp"
@@ -21,6 +24,20 @@ std::vector<uid_t> uids_of(std::vector<std::uint32_t> const& uids) {
 
 std::optional<std::string> advertise_of(config::Config const& config) {
   return config::resolve_advertise(config, config::process_environment()("POD_IP"));
+}
+
+/// One process may have a quarter of the places, so that it locks no other one out.
+ipc::ServerOptions server_options(config::Config const& config) {
+  DescriptorShares const shares = descriptor_shares(descriptor_limit(), config.ingress.threads);
+  return {.engine_socket = config.ipc.socket,
+          .admin_socket = config.ipc.admin_socket,
+          .mode = config.ipc.mode,
+          .allow_uids = uids_of(config.ipc.allow_uids.listed),
+          .allow_any_uid = config.ipc.allow_uids.any,
+          .max_connections = shares.sessions,
+          .max_admin_connections = shares.operators,
+          .max_of_process = std::max<std::size_t>(shares.sessions / 4, 4),
+          .max_admin_of_process = std::max<std::size_t>(shares.operators / 4, 2)};
 }
 
 }  // namespace
@@ -55,13 +72,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                      return order_over_http(order, caller, operators_, core_);
                    }},
               log),
-      server_(io,
-              {.engine_socket = config.ipc.socket,
-               .admin_socket = config.ipc.admin_socket,
-               .mode = config.ipc.mode,
-               .allow_uids = uids_of(config.ipc.allow_uids.listed),
-               .allow_any_uid = config.ipc.allow_uids.any},
-              *this),
+      server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),
       shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),

@@ -306,7 +306,7 @@ Entry fill(Random& random, Instant at, What what) {
     e.b = random.below(2'000);
   } else if (what == What::health_turns) {
     e.a = random.below(2);
-    e.b = random.below(4);
+    e.b = random.below(5);
   } else if (what == What::gauges_say) {
     e.a = random.chance(60) ? 0 : random.chance(50) ? 1'000 : 1;
   }

@@ -85,7 +85,7 @@ void World::happen_elsewhere(Entry const& e) {
   } else if (e.what == What::resume) {
     notify(ResumeRequested{});
   } else if (e.what == What::health_turns) {
-    health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 4);
+    health_[e.a % health_.size()] = static_cast<CheckVerdict>(e.b % 5);
   } else if (e.what == What::gauges_say) {
     tell_gauges(e);
   } else if (e.what == What::tokens_say) {

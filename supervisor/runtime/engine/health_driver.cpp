@@ -33,8 +33,10 @@ CheckVerdict verdict_of(CheckResult result) {
     case CheckResult::failed_unclear:
     case CheckResult::timed_out:
       return CheckVerdict::timed_out;
+    case CheckResult::not_asked:
+      return CheckVerdict::not_asked;
   }
-  return CheckVerdict::timed_out;
+  return CheckVerdict::not_asked;
 }
 
 /// `output` is the last line that it wrote, which usually has the reason.
@@ -48,7 +50,7 @@ CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   }
   // A check that cannot be started shows something about us, not about the engine.
   bool const is_answer = exit.problem.empty();
-  return {.result = is_answer ? CheckResult::failed_definite : CheckResult::failed_unclear,
+  return {.result = is_answer ? CheckResult::failed_definite : CheckResult::not_asked,
           .status = exit.code,
           .detail = why};
 }

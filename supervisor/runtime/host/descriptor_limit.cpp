@@ -8,14 +8,18 @@ std::optional<rlimit> original;
 
 }  // namespace
 
-std::uint64_t raise_descriptor_limit() {
+void raise_descriptor_limit() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   rlimit const raised{limit.rlim_max, limit.rlim_max};
   if (limit.rlim_cur < limit.rlim_max && ::setrlimit(RLIMIT_NOFILE, &raised) == 0) {
     original = limit;
-    return raised.rlim_cur;
   }
+}
+
+std::uint64_t descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
 }
 

@@ -16,9 +16,11 @@
 
 namespace lastcall::runtime {
 
-/// Raises the soft limit to the hard one; returns the limit then. What the kernel refuses changes
-/// nothing.
-std::uint64_t raise_descriptor_limit();
+/// Raises the soft limit to the hard one. What the kernel refuses changes nothing.
+void raise_descriptor_limit();
+
+/// The soft limit that is in force.
+std::uint64_t descriptor_limit();
 
 /// For a child; nothing where ours was not raised.
 std::optional<rlimit> original_descriptor_limit();

@@ -7,17 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "config/presets.hpp"
 #include "config/text.hpp"
+#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/host/memory_limit.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
-/// Descriptors that are not for clients and their connections to the engine.
-constexpr std::size_t kKeptDescriptors = 512;
 /// Longer than the second after which a shim that cannot be watched counts as gone.
 constexpr config::Duration kVerdict{1'500};
 constexpr config::Duration kConnectAgain{20};
@@ -30,7 +28,6 @@ constexpr config::Duration kLinger{2'000};
 constexpr std::uint64_t kPartForBuffers = 2;
 /// More than 10 000 slow clients can hold; in one container the limit is the engine's.
 constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;
-constexpr std::size_t kOfAThread = 8;  // its epoll sets, its timer, its wake-up
 
 /// The configuration has checked that they are some.
 ingress::Networks networks(std::vector<std::string> const& texts) {
@@ -114,11 +111,9 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = config.ingress.max_header_size;
   options.max_body = config.ingress.max_body_size;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::size_t const kept = kKeptDescriptors + kOfAThread * (config.ingress.threads - 1);
-  std::size_t const room = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : kKeptDescriptors;
-  options.max_connections = std::min<std::size_t>(config.ingress.max_connections, room / 2);
+  options.max_connections =
+      std::min<std::size_t>(config.ingress.max_connections,
+                            descriptor_shares(descriptor_limit(), config.ingress.threads).clients);
   options.max_connections_per_address = config.ingress.max_connections_per_address;
   std::uint64_t const memory = memory_limit().value_or(kPartForBuffers * kMostForBuffers);
   options.max_buffer_memory = static_cast<std::size_t>(config.ingress.max_buffer_memory.value_or(

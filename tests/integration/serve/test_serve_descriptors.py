@@ -1,15 +1,17 @@
 """Descriptors: the supervisor takes all it may have, its children get what it was started with."""
 
 import os
+import re
 import resource
 import signal
+import socket
 
 import pytest
-from serve_peer import PATIENCE, wait_until
+from serve_peer import PATIENCE, holds_for, wait_until
 from serve_world import SLEEPER
 
-SOFT, RAISED = 700, 3000
-NEEDED = 2304  # two for each place on the sockets, and what else the supervisor has
+SOFT, RAISED = 700, 6000
+NEEDED = 5136  # as many for clients of an ingress as for the sockets and the supervisor itself
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 enough = pytest.mark.skipif(HARD != resource.RLIM_INFINITY and HARD < RAISED,
@@ -64,8 +66,30 @@ def test_a_hard_limit_that_is_too_low_is_reported_with_numbers(world):
     one.serve()
     one.wait_for_log("lastcall serves")
     [warning] = [r for r in one.records() if "needed" in r]
-    assert (warning["limit"], warning["needed"], warning["connections"]) == (512, NEEDED, 192)
+    assert (warning["limit"], warning["needed"], warning["connections"]) == (512, NEEDED, 48)
     pid = one.supervisor_pid()
     assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (512, 512)
     assert os.path.exists(one.socket)
     wait_until(lambda: one.status()["phase"] == "starting", "it serves all the same")
+
+
+@pytest.mark.parametrize("kind", ["tcp", "exec"])
+def test_an_engine_that_nobody_could_ask_is_not_dead(world, kind):
+    one, bad = world(), re.compile('"verdict":"(unresponsive|dead)"')
+    engine = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    one.config["health"].update(unresponsive_after="1s", checks=[{"name": "it", kind: {
+        "tcp": {"address": "127.0.0.1:%d" % engine.getsockname()[1]},
+        "exec": {"command": ["/bin/true"]}}[kind]}])  # fmt: skip
+    with engine:
+        one.run(*SLEEPER)
+        one.wait_for_log('"phase begun","phase":"serving"')
+        pid = one.supervisor_pid()
+        # Not in the moment of a spawn, in which the limit is the child's.
+        wait_until(lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] > SOFT, "raised")
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, before[1]))
+        one.wait_for_log("check 'it' could not be asked")
+        holds_for(lambda: not bad.search(one.log()), 2.5)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        one.wait_for_log('"check passes","check":"it"', count=2)
+        assert one.status()["phase"] == "serving"

@@ -41,6 +41,29 @@ TEST(EngineHealth, starts_when_every_check_has_passed_once) {
   EXPECT_TRUE(e.health.started());
 }
 
+TEST(EngineHealth, is_not_dead_because_nobody_could_ask_it) {
+  Engine e(settings(1));
+  e.check(0s, CheckVerdict::passed);
+  e.check(2s, CheckVerdict::timed_out);
+  for (int at = 4; at < 200; at += 2) {
+    ASSERT_EQ(e.check(at * 1s, CheckVerdict::not_asked), Verdict::busy) << at;
+  }
+  EXPECT_EQ(e.health.reason(), "check 'c0' could not be asked: why");
+  // Its silence counts from the next check on that was asked.
+  EXPECT_EQ(e.check(200s, CheckVerdict::timed_out), Verdict::busy);
+  EXPECT_EQ(e.pass_time(229s), Verdict::unresponsive);
+  EXPECT_EQ(e.pass_time(230s), Verdict::dead);
+}
+
+TEST(EngineHealth, a_check_that_could_not_be_asked_neither_starts_it_nor_forgives_it) {
+  Engine e(settings(1));
+  EXPECT_EQ(e.check(1s, CheckVerdict::not_asked), Verdict::starting);
+  e.check(2s, CheckVerdict::passed);
+  e.check(3s, CheckVerdict::failed);
+  EXPECT_NE(e.check(4s, CheckVerdict::not_asked), Verdict::dead);
+  EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead);
+}
+
 TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
   Engine e(settings(0));
   EXPECT_EQ(e.pass_time(1s), Verdict::healthy);
