@@ -38,10 +38,13 @@ class Departure {
     return report_.correct_code(wrong, code);
   }
 
-  void begin(Instant now, bool service_may_end) {
+  /// `supervisor`: as it is before we end what is left of it; one word, for the report.
+  void begin(Instant now, bool service_may_end, std::string_view supervisor) {
     since_ = now;
     service_may_end_ = service_may_end;
+    supervisor_ = supervisor;
   }
+  std::string_view supervisor() const { return supervisor_; }
   Instant since() const { return since_; }
   /// From here on the supervisor of our own is killed.
   Instant service_kill_at(StopClock const& clock) const {
@@ -64,6 +67,7 @@ class Departure {
   bool service_may_end_ = false;
   std::optional<int> code_;
   Instant since_{};
+  std::string_view supervisor_ = "never";
   std::optional<Instant> log_was_full_at_;
   HandedReport report_;
 };

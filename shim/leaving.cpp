@@ -69,14 +69,11 @@ void take_terminal_back(Parts const& s) {
 /// There is no report of the supervisor's own: this has what it left for this case, and what we
 /// saw.
 void report_alone(Parts const& s, int code, int survivors) {
-  Standing const standing = s.link.standing(s.now);
   TextOf<kLongestWillReport + 1024> report;
   make_own_report(report, {.exit_code = code,
                            .stopping = in_stop(s),
                            .stop_signal = s.stop.signal_at_us(),
-                           .supervisor = standing == Standing::never     ? "never"
-                                         : standing == Standing::present ? "present"
-                                                                         : "gone",
+                           .supervisor = s.departure.supervisor(),
                            .will = s.will.report(),
                            .engine = s.engine.facts(),
                            .orphans_reaped = s.orphans_reaped,
@@ -101,6 +98,13 @@ void reap_the_last(Parts& s) {
   }
 }
 
+/// A frozen one is connected, and silent.
+std::string_view supervisor_word(Parts const& s) {
+  return s.link.standing(s.now) == Standing::never ? "never"
+         : s.link.connected()                      ? "present"
+                                                   : "gone";
+}
+
 }  // namespace
 
 void leave(Parts& s) {
@@ -108,7 +112,8 @@ void leave(Parts& s) {
   if (standing == Standing::never && s.service.is_running()) {
     kill(s.service.pid(), SIGTERM);  // it knows of no shim, and removes its sockets
   }
-  s.departure.begin(s.now, s.departure.is_ordered() || standing != Standing::gone);
+  s.departure.begin(s.now, s.departure.is_ordered() || standing != Standing::gone,
+                    supervisor_word(s));
   s.service.never_restart();
   if (!s.departure.report().is_empty()) {
     write_report(s.options.termination_log, s.departure.report().view());

@@ -159,3 +159,12 @@ def test_a_stop_that_the_supervisor_ends_itself_has_its_own_report(world):
     stop.cause("cleaning_up")
     assert stop.container.wait(timeout=30) == 0
     assert "phases" in stop.report() and "supervisor" not in stop.report()
+
+
+@pytest.mark.parametrize("mode", ["run", "beside"])
+def test_a_supervisor_that_was_frozen_for_the_whole_stop_was_present(world, mode):
+    stop = Stop(world, mode, "signal")
+    os.kill(stop.one.supervisor_pid(), signal.SIGSTOP)
+    stop.container.send_signal(signal.SIGTERM)
+    assert stop.container.wait(timeout=30) == 0
+    assert stop.report()["supervisor"] == "present"
