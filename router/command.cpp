@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "router/options.hpp"
 #include "router/router.hpp"
 #include "router/settings.hpp"
 #include "telemetry/log.hpp"
@@ -44,6 +45,11 @@ int serve(Settings const& settings, config::LoadOptions const& options) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
+  if (std::size_t const most = options_of(settings).max_connections;
+      most < settings.limits.max_connections) {
+    log.warning("the limit of open files is too low for limits.max_connections",
+                {{"wanted", settings.limits.max_connections}, {"connections", most}});
+  }
   Router router(settings, options, log);
   if (std::string const problem = router.start(); !problem.empty()) {
     log.critical("the router cannot serve", {{"detail", problem}});

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Descriptors that are not for clients and their connections to workers.
+/// Descriptors that are not for clients and their connections to workers; of a low limit a quarter.
 constexpr std::size_t kKeptDescriptors = 256;
 
 }  // namespace
@@ -39,9 +39,9 @@ ingress::Options options_of(Settings const& settings) {
   options.max_body = settings.limits.max_body_size;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::size_t const room =
-      limit.rlim_cur > 2 * kKeptDescriptors ? limit.rlim_cur - kKeptDescriptors : kKeptDescriptors;
-  options.max_connections = std::min<std::size_t>(settings.limits.max_connections, room / 2);
+  std::size_t const kept = std::min<std::size_t>(kKeptDescriptors, limit.rlim_cur / 4);
+  options.max_connections =
+      std::min<std::size_t>(settings.limits.max_connections, (limit.rlim_cur - kept) / 2);
   options.max_buffer_memory = settings.limits.max_buffer_memory;
   return options;
 }

@@ -1,11 +1,13 @@
 """What may not spread: requests that end engines, slow fleets, the work that a death leaves."""
 
+import collections
+import contextlib
 import json
 import time
 
 import sim_fleet
 from raw_engine import SSE_HEAD, chunk, post
-from router_world import static
+from router_world import Router, static
 from serve_peer import wait_until
 from sim_fleet import User, sims
 
@@ -196,3 +198,18 @@ def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(route
         user.close()
     assert ends[0] == 0 and sum(ends) == 1, "a small one is kept"
     assert one.counts("lastcall_router_record_bytes", 0)
+
+
+def test_clients_above_the_limit_of_open_files_are_not_taken_for_dead_workers(tmp_path):
+    with sims(1) as fleet, contextlib.closing(Router(tmp_path, [of(fleet)])) as one:
+        one.start("prlimit", "--nofile=256:256")
+        users = [User(one.port, f"user {number}") for number in range(130)]
+        kinds = collections.Counter(
+            user.error["type"] if user.ended().error else user.is_whole() for user in users
+        )
+        # Each client takes two, and a quarter is the router's own.
+        assert kinds[True] >= 96
+        assert set(kinds) == {True, "too_many_connections"}
+        assert one.metric("lastcall_router_failovers_total") == 0
+    warning = next(line for line in one.log().splitlines() if "limits.max_connections" in line)
+    assert json.loads(warning)["connections"] == 96
