@@ -78,7 +78,7 @@ std::vector<BadInput> const kBadInputs{
     {"key_that_is_no_text", "? [a]\n: b\n", {"c.yaml:1:3: ?: not a text, expected a key"}},
     {"two_documents",
      "log: {}\n---\nlog: {}\n",
-     {"c.yaml:2:1: a second document, expected one a file"}},
+     {"c.yaml:2:1: a second document, expected one per file"}},
     {"syntax", "log: {level: info\n", {"c.yaml:2:1: not valid YAML: end of map flow not found"}},
     {"tab",
      "log:\n\tlevel: info\n",
@@ -210,7 +210,7 @@ std::vector<BadInput> const kBadInputs{
      {"c.yaml:1:1: invalid UTF-8 (byte 0xff), expected UTF-8 text"}},
     {"same_name_twice",
      "endpoints: [{name: a}, {name: b}, {name: a}]\n",
-     {"c.yaml:1:42: endpoints[2].name: 'a' is there already, expected a name of its own"}},
+     {"c.yaml:1:42: endpoints[2].name: 'a' is used already, expected another name"}},
     {"lease_of_half_a_second",
      "discovery: [{etcd: {lease_ttl: 2500ms}}]\n",
      {"c.yaml:1:32: discovery[0].etcd.lease_ttl: 2500ms, expected whole seconds, as etcd "
