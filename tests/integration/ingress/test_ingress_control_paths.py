@@ -135,7 +135,7 @@ def test_calls_that_put_an_engine_to_rest_and_wake_it_are_logged(proxy, engine):
     assert relayed(client(one), engine, post("/release_memory_occupation", b"{}", TOKEN))
     one.wait_for_log("the engine is told to rest")
     assert relayed(client(one), engine, post("/resume_memory_occupation", b"{}", TOKEN))
-    one.wait_for_log("the engine is told to go on")
+    one.wait_for_log("the engine was woken up")
 
 
 def test_refusals_are_logged_at_a_limited_rate(proxy):
