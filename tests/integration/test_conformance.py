@@ -83,7 +83,8 @@ def test_a_feature_that_a_subject_does_not_claim_is_not_applicable(tmp_path):
     for name, cannot in (("able", "{}"), ("unable", '{"admission": "it is small"}')):
         (folder / name).write_text(SPEC.format(python=sys.executable, cannot=cannot))
         (folder / name).chmod(0o755)
-    done = kit("--adapters", str(folder), "--scenario", "client-leaves-queue", "--results", str(results))
+    done = kit("--adapters", str(folder), "--scenario", "client-leaves-queue",
+               "--results", str(results))  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = cells(results)
     assert found["unable", "client-leaves-queue"]["reasons"] == ["it is small"]

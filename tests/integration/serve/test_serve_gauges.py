@@ -274,7 +274,8 @@ def test_a_paused_engine_is_not_taken_for_an_idle_one_when_it_drains(gauged):
     one = gauged("--paused", "--late-gauges", drain_unknown="2s")
     report = stop(one)
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
-    assert "no request of one token is sent, so that it stays unknown what is in flight" in one.log()
+    line = "no request of one token is sent, so that it stays unknown what is in flight"
+    assert line in one.log()
 
 
 def test_work_that_an_idle_looking_engine_has_is_watched_though_nobody_counts(gauged):
