@@ -12,9 +12,9 @@ constexpr std::string_view kIntroduction = R"(# Configuration
 
 <!-- Generated from config/keys.cpp by `ninja config_reference`. Do not edit. -->
 
-The configuration is one YAML file, and every key in it is optional: an empty file means the defaults
-below. `lastcall check` validates a file and prints every problem at once; `lastcall plan` prints the
-shutdown timeline that results from it.
+The configuration is one YAML file, and every key in it is optional: an empty file means the
+defaults below. `lastcall check` validates a file and prints every problem at once; `lastcall plan`
+prints the shutdown timeline that results from it.
 
 Values are looked up in this order, and the last one found applies:
 
@@ -23,9 +23,9 @@ Values are looked up in this order, and the last one found applies:
    exists,
 3. the environment variables named below,
 4. `--set a.b=value`, which may be repeated; they apply in their order, so that the last of
-   two for one key applies. Lists and sections are written as YAML (`--set 'cleanup.paths=[/tmp/lora-*]'`,
-   `--set 'log={level: debug, format: text}'`); any other value is taken literally, without
-   quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
+   two for one key applies. Lists and sections are written as YAML
+   (`--set 'cleanup.paths=[/tmp/lora-*]'`, `--set 'log={level: debug, format: text}'`); any other
+   value is taken literally, without quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
 
 The file is read strictly. Unknown and duplicate keys, quoted numbers, unquoted texts that look like
 numbers or booleans, anchors, aliases, tags, a second document, and values out of range are errors,
@@ -37,12 +37,13 @@ A default in *italics* depends on other keys, the preset or the environment.
 ## Changing it while it runs
 
 `lastcall reload`, or SIGHUP at `lastcall serve`, reads the same sources again. Keys marked **live**
-change at once. Any other key that differs keeps its value and is reported with the reason: it needs a
-restart of the supervisor, which the engine does not notice. A file with errors changes nothing: the
-old configuration stays, and all errors are logged and printed. During a stop the configuration is not read.
+change at once. Any other key that differs keeps its value and is reported with the reason: it needs
+a restart of the supervisor, which the engine does not notice. A file with errors changes nothing:
+the old configuration stays, and all errors are logged and printed. During a stop the configuration
+is not read.
 
-In a container whose PID 1 is the shim, which includes `lastcall run`, the shim forwards SIGHUP to the
-engine, as it does with every signal except the stop signals. Use `lastcall reload` there.
+In a container whose PID 1 is the shim, which includes `lastcall run`, the shim forwards SIGHUP to
+the engine, as it does with every signal except the stop signals. Use `lastcall reload` there.
 )";
 
 /// Pipes would end a table cell.

@@ -12,8 +12,9 @@ constexpr std::string_view kIntroduction = R"(# Configuration of the router
 
 <!-- Generated from router/settings_keys.cpp by `ninja router_config_reference`. Do not edit. -->
 
-The configuration is one YAML file. `workers` is required, and everything else is optional. `lastcall-router check`
-prints every problem at once. [router.md](router.md) explains what the router does.
+The configuration is one YAML file. `workers` is required, and everything else is optional.
+`lastcall-router check` prints every problem at once. [router.md](router.md) explains what the
+router does.
 
 Values are looked up in this order, and the last one found applies: the defaults; the file of
 `--config`, else of `$LASTCALL_ROUTER_CONFIG`, else `/etc/lastcall/router.yaml` if it exists; the
