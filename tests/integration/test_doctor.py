@@ -167,7 +167,7 @@ def test_a_supervisor_that_refuses_us_is_not_taken_for_ended(doctor, shown, is_o
             pytest.skip("another user may not run what was built here")
     areas = [line.split(":")[0] for line in found.splitlines()]
     assert areas.count("uids") == 1 and not {"ports", "sockets"} & set(areas), found
-    assert "ask as its user or as root" in found
+    assert "run this as its user or as root" in found
     assert ("ipc.allow_uids" in found) is is_open
 
 
