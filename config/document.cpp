@@ -26,7 +26,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(YAML::Mark const& mark) override {
     ++documents_;
     if (documents_ == 2) {
-      problems_.push_back({place_of(mark), "", "a second document, expected one a file"});
+      problems_.push_back({place_of(mark), "", "a second document, expected one per file"});
     }
   }
   void OnDocumentEnd() override {}

@@ -14,7 +14,7 @@ Keys no_keys(auto& /*element*/) {
 Keys http_check_keys(HttpCheck& check) {
   return {{.path = "url",
            .slot = &check.url,
-           .doc = "What is asked with GET; 2xx and 3xx are healthy.",
+           .doc = "URL to GET; 2xx and 3xx are healthy.",
            .form = &kPlainHttpUrl,
            .required = true}};
 }
@@ -22,7 +22,7 @@ Keys http_check_keys(HttpCheck& check) {
 Keys tcp_check_keys(TcpCheck& check) {
   return {{.path = "address",
            .slot = &check.address,
-           .doc = "What is connected to.",
+           .doc = "Address to connect to.",
            .range = Range{1, 65'535},
            .required = true}};
 }
@@ -30,7 +30,7 @@ Keys tcp_check_keys(TcpCheck& check) {
 Keys exec_check_keys(ExecCheck& check) {
   return {{.path = "command",
            .slot = &check.command,
-           .doc = "What is run, without a shell; exit code 0 is healthy.",
+           .doc = "Command to run, without a shell; exit code 0 is healthy.",
            .form = &kArgument,
            .required = true}};
 }
@@ -51,22 +51,22 @@ void add_tls_keys(Keys& keys, Tls tls) {
                             .slot = tls.cert_file,
                             .doc = "File with the client's certificate; needs `key_file`.",
                             .form = &kAbsolutePath,
-                            .unset = "no certificate is shown"},
+                            .unset = "no certificate is presented"},
                            {.path = "key_file",
                             .slot = tls.key_file,
                             .doc = "File with the key of the client's certificate.",
                             .form = &kAbsolutePath,
-                            .unset = "no certificate is shown"}});
+                            .unset = "no certificate is presented"}});
 }
 
 Keys etcd_keys(EtcdRegistry& etcd) {
   Keys keys{{.path = "endpoints",
              .slot = &etcd.endpoints,
-             .doc = "The servers, tried in turn.",
+             .doc = "URLs of the servers, which are tried in turn.",
              .form = &kHttpUrl},
             {.path = "lease_ttl",
              .slot = &etcd.lease_ttl,
-             .doc = "Life of the lease without keep-alive, in whole seconds.",
+             .doc = "Lifetime of the lease without a keep-alive, in whole seconds.",
              .range = within(2s, 1h)},
             {.path = "username",
              .slot = &etcd.username,
@@ -77,7 +77,7 @@ Keys etcd_keys(EtcdRegistry& etcd) {
              .slot = &etcd.password_file,
              .doc = "File whose first line is the user's password.",
              .form = &kAbsolutePath,
-             .unset = "`LASTCALL_ETCD_PASSWORD` of the environment"}};
+             .unset = "the environment variable `LASTCALL_ETCD_PASSWORD`"}};
   add_tls_keys(keys, {&etcd.ca_file, &etcd.cert_file, &etcd.key_file});
   return keys;
 }
@@ -85,29 +85,30 @@ Keys etcd_keys(EtcdRegistry& etcd) {
 Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
   return {{.path = "services",
            .slot = &kubernetes.services,
-           .doc = "Services whose EndpointSlices must stop listing this pod; empty means every "
+           .doc = "Services whose EndpointSlices must stop listing this pod; if empty, every "
                   "slice that lists it.",
            .form = &kName},
           {.path = "readiness_gate",
            .slot = &kubernetes.readiness_gate,
-           .doc = "Condition of the pod that is true while registered.",
+           .doc = "Condition of the pod that is true while it is registered.",
            .form = &kQualifiedName,
            .unset = "no condition is written"},
           {.path = "serving_label",
            .slot = &kubernetes.serving_label,
-           .doc = "Label of the pod that is \"true\" while registered and removed after.",
+           .doc = "Label of the pod that is \"true\" while it is registered and removed "
+                  "afterwards.",
            .form = &kQualifiedName,
            .unset = "no label is written"},
           {.path = "after_others",
            .slot = &kubernetes.after_others,
-           .doc = "Whether the condition and the label wait until every other registry has this "
-                  "instance."},
+           .doc = "Whether the condition and the label wait until every other registry lists "
+                  "this instance."},
           {.path = "deletion_cost",
            .slot = &kubernetes.deletion_cost,
            .doc = "Keeps the pod's annotation controller.kubernetes.io/pod-deletion-cost at the "
-                  "requests in flight, with at most one write in this time.",
+                  "number of requests in flight, with at most one write per this time.",
            .range = within(1s, 1h),
-           .unset = "it is not written"},
+           .unset = "the annotation is not written"},
           {.path = "event",
            .slot = &kubernetes.event,
            .doc = "Whether the outcome of each stop becomes an Event of the pod."},
@@ -129,19 +130,19 @@ Keys kubernetes_keys(KubernetesRegistry& kubernetes) {
 Keys http_registry_keys(HttpRegistry& http) {
   Keys keys{{.path = "url",
              .slot = &http.url,
-             .doc = "Where registrations and deregistrations are posted.",
+             .doc = "URL that registrations and deregistrations are posted to.",
              .form = &kHttpUrl,
              .required = true},
             {.path = "deregister_url",
              .slot = &http.deregister_url,
-             .doc = "Where deregistrations are posted instead.",
+             .doc = "URL that deregistrations are posted to instead.",
              .form = &kHttpUrl,
              .unset = "`url`"},
             {.path = "body",
              .slot = &http.body,
-             .doc = "What is posted; `${action}`, `${instance_id}`, `${instance_hex}`, "
-                    "`${namespace}`, `${component}`, `${endpoint}`, `${advertise}`, `${model}` and "
-                    "`${pod_uid}` stand for their values, escaped as inside a JSON text.",
+             .doc = "Body to post; `${action}`, `${instance_id}`, `${instance_hex}`, "
+                    "`${namespace}`, `${component}`, `${endpoint}`, `${advertise}`, `${model}` "
+                    "and `${pod_uid}` stand for their values, escaped as in a JSON string.",
              .form = &kHttpBody,
              .unset = "a JSON object with all of these"},
             {.path = "headers",
@@ -151,12 +152,13 @@ Keys http_registry_keys(HttpRegistry& http) {
              .secret = true},
             {.path = "token_file",
              .slot = &http.token_file,
-             .doc = "File whose first line is sent as bearer token; read again for each request.",
+             .doc = "File whose first line is sent as the bearer token; it is read again for "
+                    "each request.",
              .form = &kAbsolutePath,
              .unset = "no token is sent"},
             {.path = "timeout",
              .slot = &http.timeout,
-             .doc = "Longest wait for one answer.",
+             .doc = "Longest wait for an answer.",
              .range = within(10ms, 10min)}};
   add_tls_keys(keys, {&http.ca_file, &http.cert_file, &http.key_file});
   return keys;
@@ -165,7 +167,7 @@ Keys http_registry_keys(HttpRegistry& http) {
 Keys file_registry_keys(FileRegistry& file) {
   return {{.path = "directory",
            .slot = &file.directory,
-           .doc = "Directory in which one file an instance appears and disappears.",
+           .doc = "Directory in which each registered instance has one file.",
            .form = &kAbsolutePath,
            .required = true}};
 }
@@ -180,46 +182,50 @@ Keys keys_of(Hook& hook) {
            .required = true},
           {.path = "command",
            .slot = &hook.command,
-           .doc = "What is run, without a shell.",
+           .doc = "Command to run, without a shell.",
            .form = &kArgument,
            .required = true},
           {.path = "timeout",
            .slot = &hook.timeout,
-           .doc = "After this long it is killed; all hooks together have 2s.",
+           .doc = "Time after which the hook is killed; all hooks together have 2s.",
            .range = within(10ms, 1h)}};
 }
 
 Keys keys_of(HealthCheck& check) {
   auto& kind = check.kind;
-  return {{.path = "name",
-           .slot = &check.name,
-           .doc = "Name in logs, metrics and `?verbose` probes.",
-           .form = &kName,
-           .required = true},
-          {.path = "timeout",
-           .slot = &check.timeout,
-           .doc = "Longest wait for one answer.",
-           .range = within(10ms, 10min)},
-          {.path = "failure_threshold",
-           .slot = &check.failure_threshold,
-           .doc = "Consecutive definite failures of this check that are fatal.",
-           .range = Range{1, 1'000},
-           .unset = "`health.failure_threshold`"},
-          {.path = "",
-           .slot = OneOf{{alternative<HttpCheck>(kind, "http", "Asks a URL.", http_check_keys),
-                          alternative<TcpCheck>(kind, "tcp", "Opens a connection.", tcp_check_keys),
-                          alternative<ExecCheck>(kind, "exec",
-                                                 "Runs a command in the supervisor's "
-                                                 "container.",
-                                                 exec_check_keys),
-                          alternative<IpcCheck>(kind, "ipc", "Asks the SDK inside the engine.",
-                                                no_keys<IpcCheck>),
-                          alternative<ProgressCheck>(kind, "progress",
-                                                     "Watches bytes move; needs "
-                                                     "`health.stalled_after`.",
-                                                     no_keys<ProgressCheck>)},
-                         [&kind] { return kind.index(); }},
-           .doc = "What kind of check it is."}};
+  return {
+      {.path = "name",
+       .slot = &check.name,
+       .doc = "Name in logs, metrics and `?verbose` probes.",
+       .form = &kName,
+       .required = true},
+      {.path = "timeout",
+       .slot = &check.timeout,
+       .doc = "Longest wait for an answer.",
+       .range = within(10ms, 10min)},
+      {.path = "failure_threshold",
+       .slot = &check.failure_threshold,
+       .doc = "Number of consecutive definite failures of this check that is fatal.",
+       .range = Range{1, 1'000},
+       .unset = "`health.failure_threshold`"},
+      {.path = "",
+       .slot =
+           OneOf{{alternative<HttpCheck>(kind, "http", "Sends a GET to a URL.", http_check_keys),
+                  alternative<TcpCheck>(kind, "tcp", "Opens a connection.", tcp_check_keys),
+                  alternative<ExecCheck>(kind, "exec",
+                                         "Runs a command in the supervisor's "
+                                         "container.",
+                                         exec_check_keys),
+                  alternative<IpcCheck>(kind, "ipc",
+                                        "Requests an answer from the SDK "
+                                        "inside the engine.",
+                                        no_keys<IpcCheck>),
+                  alternative<ProgressCheck>(kind, "progress",
+                                             "Watches whether bytes move; needs "
+                                             "`health.stalled_after`.",
+                                             no_keys<ProgressCheck>)},
+                 [&kind] { return kind.index(); }},
+       .doc = "Kind of the check."}};
 }
 
 Keys keys_of(Registry& registry) {
@@ -231,20 +237,23 @@ Keys keys_of(Registry& registry) {
        .form = &kName,
        .unset = "the kind's name"},
       {.path = "",
-       .slot =
-           OneOf{
-               {alternative<EtcdRegistry>(kind, "etcd", "etcd v3, in Dynamo's layout.", etcd_keys),
-                alternative<KubernetesRegistry>(
-                    kind, "kubernetes", "EndpointSlices of this pod's services.", kubernetes_keys),
-                alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
-                                          http_registry_keys),
-                alternative<FileRegistry>(kind, "file", "Files in a directory.",
-                                          file_registry_keys),
-                alternative<IpcRegistry>(kind, "ipc",
-                                         "Asks every process with an SDK to deregister itself.",
-                                         no_keys<IpcRegistry>)},
-               [&kind] { return kind.index(); }},
-       .doc = "What kind of registry it is."}};
+       .slot = OneOf{{alternative<EtcdRegistry>(kind, "etcd",
+                                                "Writes keys to etcd v3, in Dynamo's "
+                                                "layout.",
+                                                etcd_keys),
+                      alternative<KubernetesRegistry>(
+                          kind, "kubernetes",
+                          "Waits for the EndpointSlices of this pod's services.", kubernetes_keys),
+                      alternative<HttpRegistry>(kind, "http", "Posts to a URL, with retries.",
+                                                http_registry_keys),
+                      alternative<FileRegistry>(kind, "file", "Writes files in a directory.",
+                                                file_registry_keys),
+                      alternative<IpcRegistry>(kind, "ipc",
+                                               "Requests that every process with an SDK deregister "
+                                               "itself.",
+                                               no_keys<IpcRegistry>)},
+                     [&kind] { return kind.index(); }},
+       .doc = "Kind of the registry."}};
 }
 
 Keys keys_of(EndpointSettings& endpoint) {
@@ -255,15 +264,16 @@ Keys keys_of(EndpointSettings& endpoint) {
            .required = true},
           {.path = "graceful_shutdown",
            .slot = &endpoint.graceful_shutdown,
-           .doc = "Whether a drain waits for its requests; without it they are handed off."},
+           .doc = "Whether a drain waits for its requests; if `false`, they are handed off."},
           {.path = "cancel",
            .slot = Section{},
-           .doc = "What the ingress does when a client of this endpoint leaves."},
+           .doc = "What the ingress does when a client of this endpoint hangs up."},
           {.path = "cancel.defer_until_first_byte",
            .slot = &endpoint.defer_cancel,
-           .doc = "Whether the engine keeps a request whose client has left until its first byte, "
-                  "for engines that must not be broken off earlier; it is counted as cancelled at "
-                  "once. Without `ingress.timeouts.first_byte` or `total` for 5m at most."}};
+           .doc = "Whether the engine keeps a request whose client has hung up until its first "
+                  "byte, for engines that must not be interrupted earlier. The request counts as "
+                  "cancelled at once. Without `ingress.timeouts.first_byte` or `total` the "
+                  "engine keeps it for at most 5m."}};
 }
 
 }  // namespace lastcall::config

@@ -44,7 +44,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
     rows.push_back({kill_cancel, "kill_cancel",
                     "what still runs is killed; preStop returns, the kubelet sends SIGTERM"});
     rows.push_back(
-        {deadline - cause, "deadline", "the time of the kubelet's SIGKILL is near: exit"});
+        {deadline - cause, "deadline", "the kubelet's SIGKILL is near: the supervisor exits"});
     return rows;
   }
   std::vector<PlanRow> const end{

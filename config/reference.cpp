@@ -12,37 +12,38 @@ constexpr std::string_view kIntroduction = R"(# Configuration
 
 <!-- Generated from config/keys.cpp by `ninja config_reference`. Do not edit. -->
 
-One YAML file, and every key in it is optional: an empty file means the defaults below. `lastcall
-check` validates a file and prints every problem at once, `lastcall plan` prints the shutdown
-timeline that it gives.
+The configuration is one YAML file, and every key in it is optional: an empty file means the
+defaults below. `lastcall check` validates a file and prints every problem at once; `lastcall plan`
+prints the shutdown timeline that results from it.
 
-Values are looked for in this order, and the last one found holds:
+Values are looked up in this order, and the last one found applies:
 
 1. the defaults,
 2. the file of `--config`, else of `$LASTCALL_CONFIG`, else `/etc/lastcall/lastcall.yaml` if it
    exists,
 3. the environment variables named below,
-4. `--set a.b=value`, which may be repeated; they are taken in their order, so of two for one key
-   the last holds. Lists and sections are written as YAML (`--set 'cleanup.paths=[/tmp/lora-*]'`,
-   `--set 'log={level: debug, format: text}'`); any other value is taken as it stands, without
-   quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
+4. `--set a.b=value`, which may be repeated; they apply in their order, so that the last of
+   two for one key applies. Lists and sections are written as YAML
+   (`--set 'cleanup.paths=[/tmp/lora-*]'`, `--set 'log={level: debug, format: text}'`); any other
+   value is taken literally, without quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
 
 The file is read strictly. Unknown and duplicate keys, quoted numbers, unquoted texts that look like
 numbers or booleans, anchors, aliases, tags, a second document, and values out of range are errors,
 each with its place. Durations are whole numbers with a unit: `500ms`, `60s`, `2m`, `1h`. Addresses
 are `host:port`, with IPv6 in brackets.
 
-A default in *italics* is decided elsewhere.
+A default in *italics* depends on other keys, the preset or the environment.
 
 ## Changing it while it runs
 
 `lastcall reload`, or SIGHUP at `lastcall serve`, reads the same sources again. Keys marked **live**
-change at once. Any other key that differs keeps its value and is named with the reason: it needs a
-restart of the supervisor, which the engine does not notice. A file with errors changes nothing: the
-old configuration stays, and all errors are logged and printed. During a stop nothing is read.
+change at once. Any other key that differs keeps its value and is reported with the reason: it needs
+a restart of the supervisor, which the engine does not notice. A file with errors changes nothing:
+the old configuration stays, and all errors are logged and printed. During a stop the configuration
+is not read.
 
-In a container of the shim's, `lastcall run` included, SIGHUP at the container goes to the engine,
-as every signal but the stop signals does: there `lastcall reload` is the way.
+In a container whose PID 1 is the shim, which includes `lastcall run`, the shim forwards SIGHUP to
+the engine, as it does with every signal except the stop signals. Use `lastcall reload` there.
 )";
 
 /// Pipes would end a table cell.

@@ -51,8 +51,8 @@ void look_around(Config const& config, Places const& places, Environment const& 
   auto const look_for = [&](std::string key, std::string const& command) {
     if (!is_command_here(command, environment)) {
       note(std::move(key), quote(command) +
-                               " is no executable here; it is looked for in the "
-                               "supervisor's container, not the engine's");
+                               " is not an executable here; it is looked up in the supervisor's "
+                               "container, not the engine's");
     }
   };
   for (std::size_t i = 0; i < config.cleanup.hooks.size(); ++i) {

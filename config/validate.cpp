@@ -47,7 +47,7 @@ class Validator {
       }
     }
     if (given("ingress") && !config_.ingress.enabled && !given("ingress.enabled")) {
-      warn("ingress", "nothing is below it: the ingress is off; `ingress: {}` turns it on");
+      warn("ingress", "it is empty: the ingress is off; `ingress: {}` turns it on");
     }
     Address const upstream = resolve_engine(config_).upstream;
     if (config_.ingress.enabled && resolve_engine(config_).upstream_socket.empty() &&
@@ -130,7 +130,7 @@ class Validator {
     }
     if (!config_.ingress.control_paths.certificates.empty() && !tls.client_ca_file) {
       error("ingress.control_paths.certificates",
-            "set without ingress.tls.client_ca_file: no client shows a certificate");
+            "set without ingress.tls.client_ca_file: no certificate is requested from clients");
     }
     bool const has_new = std::any_of(tls.ciphers.begin(), tls.ciphers.end(),
                                      [](std::string const& c) { return c.starts_with("TLS_"); });
@@ -138,8 +138,8 @@ class Validator {
       error("ingress.tls.ciphers", "an empty list, expected at least one cipher");
     } else if (tls.min_version == TlsVersion::v1_3 && !has_new) {
       error("ingress.tls.ciphers",
-            "none of TLS 1.3, which ingress.tls.min_version asks for, expected one that begins "
-            "with TLS_");
+            "no cipher of TLS 1.3, which ingress.tls.min_version requires, expected one that "
+            "begins with TLS_");
     }
   }
 
@@ -192,18 +192,19 @@ class Validator {
     });
     if (config_.lifecycle.enabled && !connects) {
       warn("lifecycle.enabled",
-           "without an http or tcp check another engine is only told by the time that passed");
+           "without an http or tcp check, only the time that passed shows that another engine "
+           "runs");
     }
     if (config_.lifecycle.enabled && config_.lifecycle.http && !config_.lifecycle.token) {
-      warn(
-          "lifecycle.token",
-          "without one every pod that reaches lifecycle.listen can take this replica out; expected "
-          "a token, or lifecycle.http: false and hooks that run lastcall-shim --prestop engine");
+      warn("lifecycle.token",
+           "without a token every pod that reaches lifecycle.listen can take this replica out of "
+           "service; expected a token, or lifecycle.http: false and hooks that run lastcall-shim "
+           "--prestop engine");
     }
     if (config_.admission.http_api && !config_.admission.http_token) {
       warn("admission.http_token",
-           "without one every pod that reaches probes.listen can set thresholds, and with 0 this "
-           "replica refuses every request; expected a token, or admission.http_api: false");
+           "without a token every pod that reaches probes.listen can set thresholds, and with 0 "
+           "this replica refuses every request; expected a token, or admission.http_api: false");
     }
     EngineMetrics const& metrics = config_.engine.metrics;
     if (metrics.url && !resolve_engine(config_).gauges) {
@@ -267,7 +268,7 @@ class Validator {
       std::string const& name = elements[i].name;
       if (!name.empty() && !names.insert(name).second) {
         error(list + "[" + std::to_string(i) + "].name",
-              "'" + name + "' is there already, expected a name of its own");
+              "'" + name + "' is used already, expected another name");
       }
     }
   }

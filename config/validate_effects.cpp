@@ -62,7 +62,9 @@ class Effects {
     EngineProfile const engine = resolve_engine(config_);
     if (config_.ingress.enabled && config_.engine.kind == EngineKind::custom &&
         !config_.ingress.upstream && !config_.engine.url) {
-      warn("ingress.upstream", {"not set: ", to_text(engine.upstream), " is taken for the engine"});
+      warn("ingress.upstream", {"not set: ", to_text(engine.upstream),
+                                " is assumed to be the "
+                                "engine"});
     }
     Admission const& admission = config_.admission;
     bool const has_gauge = engine.gauges && !engine.gauges->kv_usage.empty();
@@ -90,7 +92,7 @@ class Effects {
       if (!endpoint.name.starts_with('/') && !is_known) {
         warn(joined({key, "name"}),
              {"'", endpoint.name,
-              "' is no endpoint of the ingress: without an SDK that registers it, it has no "
+              "' is not an endpoint of the ingress: without an SDK that registers it, it has no "
               "effect"});
       }
       if (endpoint.defer_cancel && !timeouts.first_byte && !timeouts.total) {

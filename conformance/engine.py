@@ -3,8 +3,8 @@
 
     engine.py --port P --trace FILE [flags, see --help]
 
-A main process serves HTTP, and a *core* beside it generates: it ticks once a token, and each tick
-is one token of every stream. So an engine can die or freeze in parts: without its core the server
+A main process serves HTTP, and a *core* beside it generates: each of its ticks is one token of
+every stream. So an engine can die or freeze in parts: without its core the server
 still answers /health, as real ones do. Tokens are `t0 t1 t2 ...`, so a reader sees what is missing.
 
 Serves POST /v1/completions and /v1/chat/completions (streams and unary), GET /health, /v1/models
@@ -12,7 +12,7 @@ and /metrics (vLLM's names). What happens goes to the trace as JSON lines with C
 milliseconds: `listening`, `process` (pid and role of each process), `begin`, `first`, `end`,
 `abort` (the client is gone, the request is no longer worked on), `signal` (by role), `exit`.
 
-Only the standard library, unless --sdk is given. One thread but for the SDK's.
+It needs only the standard library, unless --sdk is given, and has one thread besides the SDK's.
 """
 
 import argparse
@@ -34,19 +34,23 @@ def options_of(arguments):
     add = parser.add_argument
     add("--port", type=int, required=True)
     add("--trace", required=True, help="file of JSON lines")
-    add("--token-ms", type=int, default=50, help="one token of every stream in this time")
-    add("--prefill-ms", type=int, default=0, help="from the request to its first token")
-    add("--load-s", type=float, default=0, help="loading: no handler, no port, no core yet")
-    add("--on-term", default="exit", help="exit, ignore, or drain:SECONDS as --shutdown-timeout")
-    add("--exit-code", type=int, default=0, help="after a TERM")
+    add("--token-ms", type=int, default=50, help="milliseconds for one token of every stream")
+    add("--prefill-ms", type=int, default=0, help="milliseconds from a request to its first token")
+    add("--load-s", type=float, default=0,
+        help="seconds without handler, port and core, as while a model loads")
+    add("--on-term", default="exit",
+        help="exit, ignore, or drain:SECONDS (as vLLM's --shutdown-timeout)")
+    add("--exit-code", type=int, default=0, help="exit code after a TERM")
     add("--cut", choices=("close", "abort"), default="close",
-        help="how streams end that are cut: closed, or finished with finish_reason 'abort'")
-    add("--health", choices=("honest", "lie"), default="honest", help="lie: 200 without a core")
+        help="how a cut stream ends: closed, or with finish_reason 'abort'")
+    add("--health", choices=("honest", "lie"), default="honest",
+        help="lie: answers 200 without a core")
     add("--gauges", choices=("honest", "zero", "none"), default="honest")
-    add("--answers", choices=("tokens", "nothing"), default="tokens", help="nothing: an empty 200")
-    add("--workers", type=int, default=0, help="further children, which do nothing")
+    add("--answers", choices=("tokens", "nothing"), default="tokens",
+        help="nothing: answers an empty 200")
+    add("--workers", type=int, default=0, help="number of further children, which do nothing")
     add("--workers-are", choices=("children", "setsid", "daemons"), default="children",
-        help="daemons: forked twice, children of nobody here")
+        help="daemons: forked twice, so that the engine is not their parent")
     add("--daemons-live-s", type=float, default=3600)
     add("--sdk", action="store_true", help="take part through the Python package lastcall")
     add("--role", default="main", help=argparse.SUPPRESS)
@@ -72,7 +76,7 @@ def set_title(title):
 
 
 def child_main(options, trace):
-    """A core ticks until its reader is gone; a worker waits for its end."""
+    """A core ticks until its reader is gone; a worker waits until the main process ends."""
     core = options.role == "core"
     if core:
         set_title("VLLM::EngineCore")
@@ -93,7 +97,7 @@ def child_main(options, trace):
             os._exit(0)
         next_at = max(next_at + options.token_ms / 1000, time.monotonic() - 1)
         time.sleep(max(0, next_at - time.monotonic()))
-    sys.stdin.buffer.read()  # its end is that of the main process
+    sys.stdin.buffer.read()  # ends when the main process ends
 
 
 class Request:

@@ -3,9 +3,10 @@
 
     install.py [dynamo] [queue-proxy]        both by default
 
-Dynamo's wheels come by pip into a virtual environment, with a model of a few kilobytes that is made
-here; Knative's queue-proxy is built from the Go module proxy, with the Go that is on PATH. What is
-there already stays. `python3 -c 'import adapter; print(adapter.CACHE)'` prints the folder.
+Dynamo's wheels are installed with pip into a virtual environment, and a model of a few kilobytes
+is made. Knative's queue-proxy is built from the Go module proxy, with the Go that is on PATH. What
+is installed already is left as it is. The folder is printed by
+`python3 -c 'import adapter; print(adapter.CACHE)'`.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""What the adapters of lastcall share: its programs, and a configuration of addresses alone.
+"""What the adapters of lastcall share: its programs, and a configuration of only addresses.
 
-Every budget has its default: what the table shows is what a user gets.
+Every budget has its default, so that the table shows what a user gets.
 """
 
 import json
@@ -10,7 +10,7 @@ import subprocess
 
 from adapter import ROOT
 
-TOLD = "the chart tells both containers of the pod's grace"
+GRACE_IS_SET = "the chart sets the grace of both containers"
 
 
 def program(name, folder):
@@ -22,19 +22,22 @@ LASTCALL = program("lastcall", "supervisor/cli")
 SHIM = program("lastcall-shim", "shim")
 
 
-# Why a form of lastcall does not hold a scenario, where nothing in it could: the table shows it.
-NOBODY_IN_THE_WAY = ("nobody of lastcall's is in the way of the stream, so that nobody can write "
-                     "into it; the ingress and the middleware can")
-DIED_WITH_IT = "whoever would tell the client is in the process that died; the ingress is not"
-GRACE_OF_TEN = ("of 10 s the kubelet keeps 2, the cleanup up to 4 and a cancel 1, so that requests "
-                "have 3; `shutdown.cleanup_reserve` can be lowered, and of 30 s they have 23")
+# Reasons why a form of lastcall cannot hold a scenario; the page of the table shows them.
+NOT_IN_THE_PATH = ("without ingress and SDK no part of lastcall is in the path of the stream, so "
+                   "that none can write an error into it")
+SDK_DIES_TOO = ("the SDK, which would notify the client, is in the process that died; the ingress "
+                "is not")
+GRACE_OF_TEN = ("of 10 s, 2 are a margin before the kubelet's KILL, 4 are reserved for the "
+                "cleanup and 1 for cancelling, so that 3 are left for requests; of 30 s, 23 are "
+                "left, and `shutdown.cleanup_reserve` can be lowered")
 CARRIES_STREAMS = ("the ingress carries the streams, so that they die with its process, as in any "
-                   "proxy; with the middleware or by gauges nobody is in the way")
-LATE_AT_THE_END = ("without ingress or SDK nobody can refuse a request that comes when the drain "
-                   "is over, and the engine's stop cuts it")
-WITHOUT_A_VOICE = {
-    "six-of-ten": GRACE_OF_TEN, "long-stream": NOBODY_IN_THE_WAY, "long-unary": NOBODY_IN_THE_WAY,
-    "death-is-told": NOBODY_IN_THE_WAY, "very-late-request": LATE_AT_THE_END,
+                   "proxy; with the middleware or gauges alone there is no proxy")
+NO_REFUSALS = ("without ingress or SDK lastcall cannot refuse a request that comes after the "
+               "drain, and the engine's stop cuts it")
+WITH_GAUGES = {
+    "six-second-stream": GRACE_OF_TEN, "stream-exceeds-grace": NOT_IN_THE_PATH,
+    "unary-exceeds-grace": NOT_IN_THE_PATH, "engine-dies-mid-stream": NOT_IN_THE_PATH,
+    "very-late-request": NO_REFUSALS,
 }  # fmt: skip
 
 
@@ -63,7 +66,7 @@ class LastcallPod:
     def write(self):
         path = self.request["dir"] + "/lastcall.yaml"
         with open(path, "w") as file:
-            json.dump(self.config, file)  # which is YAML, too
+            json.dump(self.config, file)  # JSON is YAML, too
         return path
 
     def environment(self, **more):
@@ -88,7 +91,7 @@ class LastcallPod:
                 "env": self.environment(**environment)}  # fmt: skip
 
     def pair(self, engine):
-        """The chart's form: the shim is PID 1 beside the engine, `serve` a native sidecar."""
+        """The chart's form: the shim is the engine's PID 1, and `serve` a native sidecar."""
         sidecar = [SHIM, "--restart", LASTCALL, "--", "serve", "--config", self.write()]
         return [
             {"name": "lastcall", "argv": sidecar, "env": self.environment(),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The conformance kit: scenarios of an engine's life, played with inits and sidecars as subjects.
+"""The conformance kit: scenarios of an engine's life, played with inits and sidecars.
 
     run.py [SUBJECT...] [--scenario NAME]... [--quick] [--jobs N] [--repeat N]
            [--results FILE] [--docs] [--list] ... (see --help)
 
-Prints a line a cell, then the table. Without subjects all of conformance/adapters. Ends with 0 when
-every cell was played, whatever its verdict; `--must-hold SUBJECT` makes a failure of that one a 1;
-2 is bad usage, and 3 means that the kit itself could not do what a scenario asks for.
+Prints a line for each cell, then the table. Without subjects it plays all of conformance/adapters.
+Ends with 0 when every cell was played, whatever its verdict; with `--must-hold SUBJECT` a failure
+of that subject ends it with 1. 2 is bad usage, and 3 means that the kit itself could not do what a
+scenario requires.
 
 Needs Python 3.11, util-linux and a kernel with user namespaces; no root, no cluster, no network.
 """
@@ -37,23 +38,24 @@ class BadUsage(Exception):
 
 
 def options_of():
-    parser = argparse.ArgumentParser(description="aims scenarios at inits and sidecars")
+    parser = argparse.ArgumentParser(description="plays scenarios with inits and sidecars")
     add = parser.add_argument
     add("subjects", nargs="*", help="names in conformance/adapters")
-    add("--scenario", action="append", default=[], help="only these")
-    add("--quick", action="store_true", help="only the scenarios that are marked quick")
-    add("--jobs", type=int, default=4 * (os.cpu_count() or 1), help="cells at the same time")
-    add("--repeat", type=int, default=1, help="play each cell so often: one failure is a failure")
-    add("--patience", type=float, default=1, help="times of the expectations are this much longer")
-    add("--grace", type=int, help="seconds of grace, instead of the scenarios' own")
-    add("--adapters", type=Path, default=HERE / "adapters", help="another folder of adapters")
+    add("--scenario", action="append", default=[], help="play only this one (repeatable)")
+    add("--quick", action="store_true", help="play only the scenarios that are marked quick")
+    add("--jobs", type=int, default=4 * (os.cpu_count() or 1), help="cells that run in parallel")
+    add("--repeat", type=int, default=1, help="play each cell N times; one failure counts")
+    add("--patience", type=float, default=1, help="a factor for the times of the expectations")
+    add("--grace", type=int, help="seconds of grace in place of the scenarios' own")
+    add("--adapters", type=Path, default=HERE / "adapters", help="use another folder of adapters")
     add("--results", type=Path, help="write the cells here, as JSON")
     add("--from", dest="earlier", type=Path, action="append", default=[], metavar="FILE",
-        help="results of an earlier run, whose cells are taken and not played again")
-    add("--docs", action="store_true", help="make docs/conformance.md and the transcripts")
-    add("--must-hold", action="append", default=[], metavar="SUBJECT")
-    add("--transcripts", action="store_true", help="print those of the failed cells")
-    add("--list", action="store_true", help="the subjects and scenarios")
+        help="take the cells of an earlier run instead of playing them again")
+    add("--docs", action="store_true", help="remake docs/conformance.md and the transcripts")
+    add("--must-hold", action="append", default=[], metavar="SUBJECT",
+        help="end with 1 where this subject fails a scenario")
+    add("--transcripts", action="store_true", help="print the transcripts of failed cells")
+    add("--list", action="store_true", help="list the subjects and scenarios")
     return parser.parse_args()
 
 
@@ -145,7 +147,7 @@ def main():
             missing = f" (missing: {each.missing})" * bool(each.missing)
             print(f"{each.name:<17} {each.title}{missing}")
         for each in chosen:
-            print(f"{each.name:<21} {each.title}")
+            print(f"{each.name:<{table.WIDTH}} {each.title}")
         return 0
     known = table.by_place([cell for path in options.earlier for cell in table.read_results(path)])
     wanted = [(s, a) for s in chosen for a in adapters]

@@ -1,10 +1,11 @@
-// Everything the core can ask of the shell: one struct an order or note, in the imperative.
+// Everything that the core can order from the shell: one struct for each order or note, named in
+// the imperative.
 //
 // Rules:
-//  1. Orders are obeyed in their sequence; Remember always comes first in its step, and LeaveWill
-//     right after it.
+//  1. Orders are carried out in their sequence; Remember is always the first of its step, and
+//     LeaveWill follows it.
 //  2. Views point into the core and are valid until its next call.
-//  3. Notes (last part) change nothing; they are the content of the log and the metrics.
+//  3. Notes (the last part) change nothing; the log and the metrics are made from them.
 //
 // Values only, no thread rule.
 #pragma once
@@ -26,18 +27,18 @@ enum class PhaseOutcome : std::uint8_t { running, completed, timed_out, skipped,
 
 // --- what must survive us ------------------------------------------------------------------------
 
-/// To the shim, or to `stop.json` while no shim is connected.
+/// Goes to the shim, or to `stop.json` while no shim is connected.
 struct Remember {
   std::string blob;
 };
 /// The drain or stop has ended: a `stop.json` must not outlive it.
 struct ForgetStopRecord {};
-/// To the shim, for the case that it must finish this stop alone; the shell adds what to report.
+/// Goes to the shim in case it must finish this stop alone; the shell adds what to report.
 struct LeaveWill {
   Phase phase = Phase::starting;
   StopMode mode = StopMode::graceful;
   Instant deadline;
-  std::optional<int> code;  // absent: how the engine ends decides
+  std::optional<int> code;  // absent: it depends on how the engine ends
   friend bool operator==(LeaveWill const&, LeaveWill const&) = default;
 };
 
@@ -70,9 +71,9 @@ struct Admit {
   std::string_view id;
   Duration waited{};
 };
-/// `limit` and `count`: how many may run and wait together, and how many did; of limits only.
-/// `silent`: it is overloaded because the engine is unresponsive, whatever its limits.
-/// `excess`: by what the engine was busy; of load only.
+/// `limit` and `count` say how many requests may run and wait together, and how many did; only
+/// limits set them. `silent`: the instance is overloaded because the engine is unresponsive,
+/// whatever its limits. `excess` is the figure that made the engine busy; only load sets it.
 struct Reject {
   PeerId peer = 0;
   std::string id;
@@ -83,7 +84,7 @@ struct Reject {
   bool silent = false;
   std::optional<LoadExcess> excess;
 };
-/// Nothing of this peer is of interest any more (its process may be unwatched).
+/// This peer is of no further interest, so its process need not be watched.
 struct ForgetPeer {
   PeerId peer = 0;
 };
@@ -103,17 +104,17 @@ struct Answer {
 
 // --- preStop mode --------------------------------------------------------------------------------
 
-/// Every preStop call of the engine's container that waits may return.
+/// Every waiting preStop call of the engine's container may return.
 struct ReleaseHook {
   std::string_view why;
   Duration held{};
 };
-/// Watch for another engine; EngineReplaced reports it. `condemned`: this one was not asked to end,
-/// its container's liveness probe must end it.
+/// Watch for another engine; EngineReplaced reports it. `condemned`: this engine has no order to
+/// end, and its container's liveness probe must end it.
 struct AwaitReplacement {
   bool condemned = false;
 };
-/// Another engine is there, or no call waits for it any more.
+/// Another engine has appeared, or no call waits for it any more.
 struct ReplacementEnded {
   std::string how;
 };
@@ -124,22 +125,22 @@ struct DeletionDisproved {};
 
 enum class TokenUse : std::uint8_t { barrier, canary };
 
-/// Ask the engine for one token; TokenSent and TokenAnswered with the same number report what came
-/// of it, and no answer at all is one too. This request is never counted.
+/// Request one token from the engine. TokenSent and TokenAnswered with the same number report the
+/// outcome; the absence of an answer is an outcome, too. This request is never counted.
 struct AskToken {
   std::uint64_t number = 0;
   TokenUse use = TokenUse::barrier;
-  /// No peer counts requests: only an engine whose gauges are at 0 is asked.
+  /// No peer counts requests, so the request goes only to an engine whose gauges are at 0.
   bool looks_first = false;
 };
-/// The request that is out must not be any more.
+/// The pending request must be withdrawn.
 struct WithdrawToken {};
 
 // --- registries and cleanup ----------------------------------------------------------------------
 
 struct Register {};
-/// `returns`: Register will undo it as soon as the engine answers again, so that a registry which
-/// cannot come back is not asked.
+/// `returns`: Register will undo this as soon as the engine answers again, so a registry that
+/// cannot register again gets no order.
 struct Deregister {
   Instant deadline;
   bool returns = false;
@@ -175,7 +176,7 @@ struct SignalIgnored {
   std::string name;
   bool first = false;
 };
-/// Fatal while a graceful stop was under way: the drain ends, cause and mode stay.
+/// A fatal event during a graceful stop: the drain ends, and cause and mode stay.
 struct DrainAborted {
   std::string_view cause;
   std::string detail;
@@ -210,12 +211,13 @@ struct RequestSettled {
   bool from_tier = false;                  // its user is a client of the tier above
   bool full = false;                       // refused because limit and queue were full
 };
-/// All ranks are above a threshold, or not any more. `excess`: by what it is busy.
+/// All ranks are above a threshold, or no longer are. `excess` is the figure that makes the engine
+/// busy.
 struct BusyChanged {
   bool busy = false;
   std::optional<LoadExcess> excess;
 };
-/// First cancel of a request; it is counted here and nowhere else.
+/// The first cancel of a request; it is counted here and nowhere else.
 struct CancelCounted {
   std::string_view endpoint;
   std::string_view model;

@@ -1,13 +1,14 @@
-// Admission decides which request runs, waits or is refused: exactly N run, Q wait, the next is
-// refused.
+// Admission decides which request runs, waits or is refused: exactly N run, Q wait, and the next
+// one is refused.
 //
 // Invariants:
-//  1. No request is granted above N (or above the limit on requests without a first byte), save
-//     those that take() their place: work that runs already. Shrinking a limit evicts no request.
+//  1. No request is granted above N (or above the limit on requests without a first byte), except
+//     by take(), for work that runs already. Shrinking a limit evicts no request.
 //  2. First come, first served: no request passes a waiter of the same priority, and none is
 //     granted a place while another one waits for it. Priorities are opt-in.
-//  3. A waiter has one end: granted, expired, refused, or it leaves. Its place in the queue is free
-//     in that moment; a waiter that leaves before grant() is asked is never granted.
+//  3. A waiter ends exactly once: it is granted, expires, is refused, or leaves. Its place in the
+//     queue is free from that moment on; a waiter that leaves before grant() is asked is never
+//     granted.
 //  4. Every decision is O(1); a ticket allocates only while there were never so many before.
 //
 // Owned by the core's thread; no clock, no wire. Source: specification, 'Admission', after
@@ -40,27 +41,27 @@ class Admission {
 
   explicit Admission(AdmissionLimits const& limits = {}) : limits_(limits) {}
 
-  /// Holds from the next decision on; ask grant() afterwards.
+  /// Applies from the next decision on; call grant() afterwards.
   void set_limits(AdmissionLimits const& limits) { limits_ = limits; }
   AdmissionLimits const& limits() const { return limits_; }
 
-  /// What arrive() would do now.
+  /// Returns what arrive() would do now.
   Answer judge() const;
-  /// Not where judge() returns refused. Granted: it runs; queued: grant() or expired() reports its
-  /// end.
+  /// Must not be called when judge() returns refused. If granted, the request runs; if queued,
+  /// grant() or expired() reports the end of its wait.
   Ticket arrive(Instant now, Owner owner, std::uint8_t priority = kUsualPriority);
-  /// Takes a place whatever the limits. `since_when_is_known`: its end will measure a service.
+  /// Takes a place, whatever the limits are. `since_when_is_known`: its end will measure a service.
   Ticket take(Instant now, Owner owner, bool since_when_is_known);
   bool is_waiting(Ticket ticket) const {
     return places_.at(ticket).state == Places::State::waiting;
   }
-  /// The first byte of its answer has come; again: nothing happens. How long it took, where it is
-  /// known since when it runs.
+  /// The first byte of its answer has come; a second call changes nothing. Returns how long the
+  /// byte took, if the request's start is known.
   std::optional<Duration> first_byte(Instant now, Ticket ticket);
-  /// It ended, or it waits no longer. The ticket is void.
+  /// The request ended or no longer waits. The ticket is void.
   void leave(Instant now, Ticket ticket);
 
-  /// The next waiter that may run now. Ask until there is none.
+  /// Returns the next waiter that may run now. Call it until there is none.
   std::optional<Granted> grant(Instant now);
   /// The next waiter whose time is up; its ticket is void.
   std::optional<Owner> expired(Instant now);
@@ -72,14 +73,14 @@ class Admission {
   /// When a request that is refused now may find a place (retry_slots.hpp).
   Duration retry_after() const { return retry_.retry_after(waiting(), capacity_to_run()); }
   Duration take_retry_slot(Instant now) { return retry_.take(now, waiting(), capacity_to_run()); }
-  /// For one that is refused in a drain.
+  /// The same for a request that is refused in a drain.
   Duration take_slot_elsewhere() { return retry_.take_elsewhere(); }
 
   std::size_t running() const { return places_.running(); }
   std::size_t waiting() const { return places_.waiting(); }
-  /// Running requests of which no byte has come.
+  /// Running requests that are without their first byte.
   std::size_t without_first_byte() const { return places_.without_first_byte(); }
-  /// N + Q; absent where nothing is bounded.
+  /// N + Q; absent if nothing is bounded.
   std::optional<std::uint64_t> capacity() const;
   /// How long a place is held; absent: nothing was measured yet.
   std::optional<Duration> mean_service() const { return retry_.mean(); }
@@ -95,7 +96,7 @@ class Admission {
  private:
   bool has_room() const;
   Owner refuse(Instant now, Ticket ticket);
-  /// How many may run at once, as far as that is known; at least one.
+  /// The number that may run at once, as far as it is known; at least one.
   std::size_t capacity_to_run() const;
 
   AdmissionLimits limits_;

@@ -1,5 +1,5 @@
-// The bounds of admission, and the load from which on an engine counts as busy. Values only; both
-// may change while requests run.
+// The bounds of admission, and the load above which an engine counts as busy. Values only; both may
+// change while requests run.
 //
 // Source: specification, 'Admission'.
 #pragma once
@@ -14,20 +14,20 @@
 
 namespace lastcall::lifecycle {
 
-/// Urgency of a request as RFC 9218 has it: 0 is the most urgent, a request without one has 3.
+/// Urgency of a request as in RFC 9218: 0 is the most urgent, and 3 the default.
 inline constexpr std::uint8_t kPriorities = 8;
 inline constexpr std::uint8_t kUsualPriority = 3;
 
 struct AdmissionLimits {
-  /// Requests that run at once; absent: no limit, nothing waits.
+  /// Requests that may run at once; if absent, there is no limit and nothing waits.
   std::optional<std::uint32_t> running;
-  /// Requests that wait for a place, beside those that run.
+  /// Requests that may wait for a place, in addition to those that run.
   std::uint32_t waiting = 16;
   /// Longest wait.
   std::optional<Duration> wait_timeout;
-  /// Running requests of which no byte has come yet; absent: not looked at.
+  /// Running requests that may be without their first byte; if absent, there is no limit.
   std::optional<std::uint32_t> first_byte;
-  /// More urgent requests go first; off: strictly first come, first served.
+  /// Whether more urgent requests go first; otherwise the order is first come, first served.
   bool priorities = false;
   friend bool operator==(AdmissionLimits const&, AdmissionLimits const&) = default;
 };
@@ -38,9 +38,10 @@ struct LoadThresholds {
   std::optional<std::uint32_t> decode_ppm;
   /// Tokens in prefill above which a rank is busy.
   std::optional<std::uint64_t> prefill_tokens;
-  /// An older report of a rank proves nothing.
+  /// A report of a rank that is older than this proves nothing.
   Duration max_age{10'000};
-  /// How many ranks the engine has: one that has never reported is free. Absent: as many as have.
+  /// Number of the engine's ranks, of which one that has never reported is free. If absent, it is
+  /// the number of ranks that have reported.
   std::optional<std::uint32_t> ranks;
   friend bool operator==(LoadThresholds const&, LoadThresholds const&) = default;
 };

@@ -1,4 +1,4 @@
-// The budgets that may be in force: of a stop, of a drain, and of a container's restart.
+// The budgets that may be in force: those of a stop, of a drain, and of a container's restart.
 //
 // The pod's grace may turn out shorter than configured, and whether SDKs or hooks want time in
 // phase 3 changes as peers come and go; both change the budgets here and nowhere else. Owned by the
@@ -21,15 +21,15 @@ class BudgetBook {
   Budgets of_stop(Duration spent) const {
     return budgets_within(settings_.shutdown, pod_grace_, spent);
   }
-  /// These hold for the stop that begins, with room for its cleanup.
+  /// Makes these budgets those of the stop that begins, with room for its cleanup.
   void begin_stop(Budgets const& budgets) {
     stop_ = with_room_for_cleanup(budgets, acks_or_hooks_);
   }
-  /// The stop under way has no more than this in all.
+  /// The stop under way gets no more than this in total.
   void shorten_stop(Duration total) { begin_stop(clamp_to_total(settings_.shutdown, total)); }
-  /// False: the pod's grace is that short already.
+  /// Returns false if the pod's grace is that short already.
   bool limit_grace(Duration grace);
-  /// False: that is no news.
+  /// Returns false if that was known.
   bool expect_acks_or_hooks(bool expected);
 
   Budgets const& stop() const { return stop_; }

@@ -1,4 +1,4 @@
-// The one calculation of every time budget of a stop.
+// The only calculation of the time budgets of a stop.
 //
 // Invariants:
 //  1. There is one absolute deadline D = cause + total; budgets are caps inside it, never added.
@@ -34,16 +34,16 @@ struct ShutdownSettings {
   bool registries = true;
 };
 
-/// A fixed part of the pod's grace that the kubelet's own work may take.
+/// A fixed part of the pod's grace for the kubelet's own work.
 inline constexpr Duration kPodMargin{2'000};
 /// Total budget never goes below this, however small the pod's grace is.
 inline constexpr Duration kMinimumTotal{1'000};
 /// SDK cleanup and hooks have this much together; an SDK may connect at any time, so it counts
 /// always.
 inline constexpr Duration kAcksAndHooksCap{2'000};
-/// The last event has this much, and so has what registries give back.
+/// The last event gets this much, and so does the removal of what registries hold.
 inline constexpr Duration kDisconnectCap{500};
-/// An engine's stop takes this much of phase 3.
+/// The stop of an engine takes this much of phase 3.
 inline constexpr Duration kEngineStop{2'000};
 /// A fatal stop is abbreviated to this much.
 inline constexpr Duration kFatalTotal{5'000};
@@ -69,13 +69,13 @@ struct Budgets {
     return deregister_timeout + late_accept_after(deregister_timeout);
   }
   constexpr Instant deadline(Instant cause) const { return cause + total; }
-  /// Requests that still run are asked to stop here ...
+  /// Requests that still run are requested to stop here ...
   constexpr Instant stop_cancel_at(Instant deadline) const { return deadline - reserve - settle; }
-  /// ... and is killed here, where phase 3 begins at the latest.
+  /// ... and are killed here, where phase 3 begins at the latest.
   constexpr Instant kill_cancel_at(Instant deadline) const { return deadline - reserve; }
-  /// The engine has its TERM by here (2 s before D, scaled with the kill margin).
+  /// The engine gets its TERM by this time (2 s before D, scaled with the kill margin).
   constexpr Instant engine_term_at(Instant deadline) const { return deadline - 2 * kill_margin; }
-  /// The shim signals by itself when no order came by here (1.5 s before D, scaled).
+  /// The shim signals by itself if no order has come by this time (1.5 s before D, scaled).
   constexpr Instant shim_term_at(Instant deadline) const { return deadline - 3 * kill_margin / 2; }
   constexpr Instant engine_kill_at(Instant deadline) const { return deadline - kill_margin; }
 
@@ -93,7 +93,7 @@ struct BudgetPlan {
 Budgets budgets_within(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
                        Duration spent = Duration{0});
 
-/// The same, with what does not fit.
+/// The budgets, and the settings that do not fit.
 BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Duration> pod_grace,
                           Duration spent = Duration{0});
 

@@ -1,12 +1,10 @@
-// The answer that the canaries of an engine wait for: any answer, or one that has more than a
-// status in it.
+// How long the canaries of an engine have gone unanswered: by any answer, and by one with a body.
 //
 // Rules:
 //  1. Silence counts from the first canary that nothing answered.
-//  2. A 200 without a body is a promise that was not kept: for a client that waits for tokens it is
-//     silence, and it lasts until an answer of another kind. It is never fatal by itself: the
-//     server does answer, and a restart would not mend a server that was configured to answer
-//     nothing.
+//  2. A 200 without a body counts as silence, because a client that waits for tokens gets none.
+//     That silence lasts until an answer of another kind. It is never fatal by itself: the server
+//     does answer, and a restart would not mend a server that was configured to answer nothing.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
 #pragma once
@@ -33,14 +31,14 @@ class CanarySilence {
     empty_since_ =
         answer == Answer::empty ? std::optional(empty_since_.value_or(now)) : std::nullopt;
   }
-  /// We were not running: the wait for pending canaries starts again.
+  /// The supervisor was not running, so the wait for pending canaries starts again.
   void listen_anew(Instant now) {
     unanswered_since_ = unanswered_since_ ? std::optional(now) : std::nullopt;
   }
 
-  /// Since when one is out that nothing answered.
+  /// The time since which a canary has been unanswered.
   std::optional<Instant> unanswered_since() const { return unanswered_since_; }
-  /// Since when nothing but emptiness came.
+  /// The time since which only empty answers came.
   std::optional<Instant> since() const { return earlier_of(unanswered_since_, empty_since_); }
   bool is_empty() const { return empty_since_.has_value(); }
 

@@ -1,4 +1,5 @@
-// LC_ASSERT: a broken invariant of our own. Stays on in release; never used on outside input.
+// LC_ASSERT: ends the process on a broken invariant. It stays on in release builds and is never
+// used on outside input.
 #pragma once
 
 #include <cstdio>
@@ -6,8 +7,8 @@
 
 namespace lastcall::lifecycle {
 
-/// One line, then the end: the shim holds all that a new supervisor needs, so dying is safe and
-/// going on with a broken invariant is not.
+/// Prints one line and aborts. The shim holds all that a new supervisor needs, so ending is safe,
+/// while going on with a broken invariant is not.
 [[noreturn]] inline void assertion_failed(char const* what, char const* file, int line) {
   std::fprintf(stderr, "lastcall: broken invariant at %s:%d: %s\n", file, line, what);
   std::_Exit(1);

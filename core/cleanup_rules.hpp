@@ -10,11 +10,11 @@
 
 namespace lastcall::lifecycle::rules {
 
-/// `first_step` > 0 resumes an earlier life's list.
+/// `first_step` > 0 resumes the list of an earlier life.
 void begin_cleanup(Machines& m, Instant now, std::uint32_t first_step);
 /// Joint rule: the next order of the list.
 bool apply_cleanup(Machines& m, Instant now);
-/// The stop has ended: we end too, or wait for the next shim once this one has left.
+/// The stop has ended: the supervisor ends too, or waits for the next shim once this one has left.
 void end_supervisor_or_rearm(Machines& m, Instant now);
 /// Back to `starting`: everything of the last stop is forgotten.
 void rearm(Machines& m, Instant now);

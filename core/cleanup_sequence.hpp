@@ -1,9 +1,9 @@
-// Phase 3 as a list: what is done in which order, how long each may take, how each went.
+// Phase 3 as a list: the order of its items, how long each may take, and how each ended.
 //
 //   sdk + hooks (2 s together) -> events (0.5 s) -> registries (0.5 s) -> engine -> paths
 //
 // Invariants:
-//  1. Items start in this order; an item that does not apply is skipped in no time.
+//  1. Items start in this order; an item that does not apply is skipped and takes no time.
 //  2. Whatever the earlier ones do, the engine's stop signal is out by engine_term_at(D), its KILL
 //     by engine_kill_at(D), and the list is done at D.
 //  3. Discovery is gone before the engine is: the engine comes after every disconnect.
@@ -43,14 +43,15 @@ class CleanupSequence {
   /// `applies[item]`: the item has anything to do. `first_step` > 0 resumes an earlier life's list.
   void begin(Instant now, std::array<bool, kCleanupItems> applies, std::uint32_t first_step);
   bool is_active() const { return active_; }
-  /// A result whose time was over changes neither outcome nor time; the detail of what overran is
-  /// kept, since nothing else names it.
+  /// A late result changes neither outcome nor time; the detail of an item that overran is kept,
+  /// since nothing else names it.
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
-  /// An item that had nothing to do has now, unless its turn is over: peers that come late.
+  /// An item that had nothing to do now has something, unless its turn is over; this happens when
+  /// peers come late.
   void apply_late(CleanupItem item);
-  /// Its main process; the rest of it is gone at `rest_gone_at`.
+  /// The engine's main process has ended; the rest of the engine is gone at `rest_gone_at`.
   void engine_gone(Instant now, Instant rest_gone_at);
-  /// A shim that was given up as lost is back with a running engine: it gets its stop signal.
+  /// A shim that counted as lost is back with a running engine, which gets its stop signal.
   void engine_back(Instant now);
   /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
   void assume_term_sent() { signalled_ = std::max(signalled_, Signalled::term); }
@@ -62,22 +63,22 @@ class CleanupSequence {
   CleanupRecord const& record(CleanupItem item) const {
     return items_[static_cast<std::size_t>(item)].record;
   }
-  /// The list is through; the owner decides when that ends the phase.
+  /// The list is complete; the owner decides when that ends the phase.
   bool is_done() const;
-  /// A forced stop: nothing stands before the engine any more.
+  /// In a forced stop, no other item precedes the engine any more.
   void skip_to_engine(Instant now);
-  /// How many groups are finished: what a restarted supervisor need not do again.
+  /// The number of finished groups, which a restarted supervisor need not repeat.
   std::uint32_t step() const { return step_; }
   bool started(CleanupItem item) const { return items_[static_cast<std::size_t>(item)].started; }
   bool term_sent() const { return signalled_ >= Signalled::term; }
   bool kill_sent() const { return signalled_ == Signalled::kill; }
-  /// Files of workers are removed when no process can write new ones: then. Absent: it makes no
-  /// difference.
+  /// The time from which no process can write new files of workers, so that they can be removed;
+  /// absent if it makes no difference.
   std::optional<Instant> paths_from() const;
   void fingerprint(Mixer& m) const;
 
  private:
-  /// The last signal that the engine was sent.
+  /// The last signal that was sent to the engine.
   enum class Signalled : std::uint8_t { none, term, kill };
   struct Item {
     bool applies = false;

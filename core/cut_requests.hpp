@@ -1,16 +1,16 @@
-// Requests that were cut a moment ago: by their client, by an operator, by a drain.
+// Requests that their client, an operator or a drain has cut a moment ago.
 //
-// An engine may announce a request after its client has left: the announcement and the client's
-// leaving take different ways. Without this memory nothing would cancel such a request.
+// An engine may announce a request after its client has left, because the announcement and the
+// client's hang-up take different paths. Without this memory nothing would cancel such a request.
 //
 // Rules:
-//  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest
-//     `kMost` of them; so is a root by which an operator has cancelled requests.
+//  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest `kMost`
+//     of them; so is a root whose requests an operator has cancelled.
 //  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
 //     root is remembered. A request that an engine announced itself may be announced again under
 //     the same id: by a client that uses it twice, or by another engine that works on a part of it.
-//     One that is known to have come another way than through the ingress, or through it as another
-//     request, is no part of the relayed one.
+//     A request that is known not to have come through the ingress, or to have come through it as
+//     another request, is not a part of the relayed one.
 //  3. An id that the ingress relays again is a new request, and the old one is forgotten.
 //
 // Values only, expires lazily, owned by the core's thread. Source: specification, 'Cancellation':
@@ -31,7 +31,7 @@
 
 namespace lastcall::lifecycle {
 
-/// How a request was cut, and so how one that belongs to it is.
+/// How a request was cut, and so how a request that belongs to it is cut.
 struct Cut {
   CancelMode mode = CancelMode::kill;
   bool relayed = false;   // by the ingress
@@ -43,13 +43,13 @@ class CutRequests {
   static constexpr Duration kMemory{60'000};
   static constexpr std::size_t kMost = 65'536;
 
-  /// It ended, and was cancelled before.
+  /// A request ended that was cancelled before.
   void ended(Instant now, std::string_view id, Cut const& cut);
-  /// It begins: forgets what is over by that, and returns whether it is late.
+  /// A request begins: forgets what this supersedes, and returns whether the request is late.
   std::optional<Cut> begun(Instant now, RequestBegun const& request);
 
   std::size_t size() const { return by_id_.size(); }
-  /// visit(id, cut, until) for each that is still remembered.
+  /// Calls visit(id, cut, until) for each request that is still remembered.
   template <typename Visit>
   void for_each(Instant now, Visit const& visit) const {
     for (auto const& [id, known] : by_id_) {

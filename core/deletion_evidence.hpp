@@ -1,4 +1,4 @@
-// The evidence of the pod's deletion, and for how long a hook's report is believed.
+// The evidence of the pod's deletion, and how long a hook's report is valid.
 //
 // Rules:
 //  1. Evidence only rises: a hook's report, our own signal, the pod's `deletionTimestamp`.
@@ -32,7 +32,7 @@ class DeletionEvidence {
   }
   void signalled() { source_ = std::max(source_, Source::own_signal); }
   void read() { source_ = Source::pod; }
-  /// The pod has outlived it.
+  /// The pod has outlived the hook's report.
   void disprove(Instant now) {
     source_ = Source::none;
     called_at_.reset();
@@ -42,8 +42,8 @@ class DeletionEvidence {
   bool is_there() const { return source_ != Source::none; }
   bool is_read() const { return source_ == Source::pod; }
   Source source() const { return source_; }
-  /// The time at which a hook's report proves false, in a pod of that grace; the engine's own hook,
-  /// which the kubelet calls at the same time, may have been called last.
+  /// The time at which a hook's report proves to be false in a pod with that grace. The hook of the
+  /// engine, which the kubelet calls at the same time, may have been called last.
   std::optional<Instant> disproved_by(Duration pod_grace,
                                       std::optional<Instant> engine_hook_at) const {
     constexpr Duration kKubeletExtension{2'000};

@@ -1,13 +1,14 @@
-// The gate of phases 1 and 2: when deregistration is over, when nothing that holds the drain runs
-// any more, and what is cut at its end.
+// The gate of phases 1 and 2 decides when deregistration is over, when nothing that holds the drain
+// runs any more, and what is cut at its end.
 //
 // Rules:
-//  1. Registries that have settled, or their time that is over, are followed by `late_accept`.
+//  1. `late_accept` begins when all registries have settled or their time is over.
 //  2. Requests of endpoints that do not hold the drain are cut with reason `migrate`: when the
-//     drain begins, or when the gate is empty. Each cut is asked once, and kills a settle later.
-//  3. At the stop-cancel point all that runs is cut, whatever was cut before.
-//  4. Where no source reports what is in flight, time is all there is: silence is counted from the
-//     last time that something was known, and proves nothing.
+//     drain begins, or when the gate is empty. Each cut is requested once, and kills after the
+//     settle time.
+//  3. At the stop-cancel point everything that runs is cut, whatever was cut before.
+//  4. If no source reports what is in flight, only time can end the drain: silence counts from the
+//     last time at which something was known, and proves nothing.
 //
 // It returns one step at a time; the coordinator carries it out. Owned by the core's thread.
 // Source: specification, 'Phase 1'; specification, 'Phase 2'.
@@ -24,7 +25,7 @@
 
 namespace lastcall::lifecycle {
 
-/// The facts that the gate of phase 2 is judged by.
+/// The facts that decide whether the gate of phase 2 is open.
 struct Facts {
   bool registries_settled = true;
   bool registries_confirmed = true;
@@ -32,11 +33,11 @@ struct Facts {
   bool in_flight_known = true;
   /// The engine's own gauges read zero twice.
   bool gauges_idle = false;
-  /// When they last showed that something runs or waits.
+  /// The last time at which the gauges showed that something runs or waits.
   std::optional<Instant> gauges_busy_at;
-  /// There are such gauges.
+  /// Whether there are such gauges.
   bool has_gauges = false;
-  /// Peers of an earlier life are still expected back: no gate counts as empty.
+  /// Peers of an earlier life are still expected back, so that no gate counts as empty.
   bool recovering = false;
   std::size_t graceful = 0;    // requests on graceful endpoints
   std::size_t ungraceful = 0;  // requests on the others
@@ -46,7 +47,7 @@ struct Facts {
 
 class DrainGate {
  public:
-  /// How far a cut is: asked to stop, then killed.
+  /// The stages of a cut: requested to stop, then killed.
   enum class Cut : std::uint8_t { none, asked, killed };
   enum class Step : std::uint8_t {
     none,
@@ -61,13 +62,13 @@ class DrainGate {
     Step step = Step::none;
     PhaseOutcome outcome = PhaseOutcome::completed;  // of the phase that ends by it
   };
-  /// Where the phase under way began, and what bounds it.
+  /// The start of the phase under way, and what bounds it.
   struct Bounds {
     Phase phase = Phase::starting;
     Instant began;
     std::optional<Instant> restored_at;
     std::optional<Instant> stop_cancel;
-    Instant kill_at;  // of what was asked to end, or is asked now
+    Instant kill_at;  // of what was or would now be requested to end
     Budgets budgets;
   };
 
@@ -77,12 +78,12 @@ class DrainGate {
   Next next_in_deregistering(Instant now, Facts const& facts, Bounds const& bounds);
   Next next_in_draining(Instant now, Facts const& facts, Bounds const& bounds);
   std::optional<Instant> next_deadline(Facts const& facts, Bounds const& bounds) const;
-  /// Another drain, or none any more.
+  /// Another drain begins, or none is under way any more.
   void reset();
 
-  /// All that runs was asked to end.
+  /// Everything that runs was requested to end.
   bool has_cut_all() const { return timeout_ != Cut::none; }
-  /// New requests are cancelled at once, in this mode.
+  /// The mode in which new requests are cancelled at once.
   std::optional<CancelMode> cancels_new() const { return mode_of(timeout_); }
   /// The same for those of endpoints that do not hold the drain.
   std::optional<CancelMode> cancels_new_ungraceful() const {
@@ -97,8 +98,8 @@ class DrainGate {
   Next after_timeout(Instant now, Facts const& facts, Bounds const& bounds);
   void ask_to_migrate(Instant now, Bounds const& bounds);
   bool is_empty(Instant now, Facts const& facts, Bounds const& bounds) const;
-  /// The drain is over, and nothing is known to have come since: what an earlier life of ours may
-  /// have seen come, this one has to see proven gone.
+  /// The drain is over, and nothing is known to have come since. Requests that an earlier life may
+  /// have seen arrive must be proven to be gone.
   static bool is_at_rest(Facts const& facts, Bounds const& bounds);
   Instant unknown_until(Facts const& facts, Bounds const& bounds) const;
   Instant draining_from(Bounds const& bounds) const;

@@ -27,7 +27,7 @@ using EndpointSlot = std::uint32_t;
 /// Above this many slots, undeclared endpoints without work are released at once.
 inline constexpr std::size_t kUndeclaredMax = 1024;
 
-/// So many endpoints can be registered, of all peers together: a server has a dozen.
+/// The limit of registered endpoints of all peers together; a server has about a dozen.
 inline constexpr std::size_t kMostRegistered = 1024;
 
 class EndpointTracker {
@@ -37,18 +37,18 @@ class EndpointTracker {
     std::string name;
     bool graceful = true;
     bool registered = false;
-    bool withdrawn = false;  // it was registered and is no more; one that never was is none
+    bool withdrawn = false;  // it was registered, and is no longer
     bool forgotten = false;  // its peer is gone: release with the last request
     std::uint32_t in_flight = 0;
   };
 
-  /// False: there are kMostRegistered already, and this is none of them.
+  /// Returns false if there are kMostRegistered already and this is not one of them.
   bool register_endpoint(PeerId peer, std::string_view name, bool graceful);
-  /// False when the peer had not registered it.
+  /// Returns false if the peer had not registered it.
   bool unregister_endpoint(PeerId peer, std::string_view name);
   void peer_forgotten(PeerId peer);
 
-  /// The slot of an endpoint; made, graceful, when it is unknown.
+  /// The slot of an endpoint; an unknown one gets a new, graceful slot.
   EndpointSlot slot(PeerId peer, std::string_view name);
   void enter(EndpointSlot slot);
   void leave(EndpointSlot slot);

@@ -23,12 +23,11 @@ std::string silence_text(Responsiveness const& responsiveness, CheckBoard const&
       auto const silent = checks.unanswered();
       return silent
                  ? "check '" + silent->name + "' was not answered" + nothing_moved + silent->because
-                 : "it was silent before this supervisor started, and nothing was heard of it "
-                   "since";
+                 : "it was silent before this supervisor started, and has not answered since";
     }
     case Silence::canary:
       if (canary.is_empty()) {
-        return "a request of one token was answered with status 200 and nothing";
+        return "a request of one token was answered with status 200 and an empty body";
       }
       return "a request of one token was not answered" + nothing_moved;
     case Silence::tokens:
@@ -54,7 +53,7 @@ void EngineHealth::reset() {
 
 void EngineHealth::await_process() {
   startup.await_process();
-  reason_ = "the next engine's process is awaited";
+  reason_ = "waiting for the next engine's process";
 }
 
 void EngineHealth::listen_anew(Instant now) {

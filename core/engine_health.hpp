@@ -5,8 +5,8 @@
 //  2. A row of definite failures is fatal (check_board.hpp); a timeout only proves slowness: it is
 //     fatal after `unresponsive_after` without a passed check, and only while no byte of any
 //     request has moved (progress_watch.hpp).
-//  3. Only silence whose end we could have received counts: after an absence of our own it is
-//     counted again.
+//  3. Silence counts only if its end could have been received: after an absence of the supervisor
+//     it is counted anew.
 //  4. Limits may change while it runs; checks may not.
 //  5. A dead or wedged verdict is final: it changes only by reset().
 //  6. A canary is a request of our own that only a working engine can answer. Its answer is
@@ -47,21 +47,21 @@ class EngineHealth {
   explicit EngineHealth(HealthSettings settings);
 
   void check_finished(Instant now, CheckFinished const& result);
-  /// Counts so far stay; the next result or update() is judged again.
+  /// Counts so far stay; the next result or update() applies the new limits.
   void limits_changed(HealthLimitsChanged const& limits);
-  /// We were not running: the engine's silence counts from now on.
+  /// The supervisor was not running, so the engine's silence counts from now on.
   void listen_anew(Instant now);
-  /// One of the engine's processes is stopped (state T): nothing is expected of it until it
-  /// answers. `name` is for the reason. `will_be_asked`: a canary will show whether it goes on.
+  /// One of the engine's processes is stopped (state T), and no work is expected of it until it
+  /// answers. `name` is for the reason. `will_be_asked`: a canary will show whether it runs again.
   void process_stopped(Instant now, std::string name, bool will_be_asked = false);
-  /// The next engine is one of a shim's: until it is known, checks that pass prove nothing about
-  /// it.
+  /// The next engine will be started by a shim; until it is known, checks that pass prove nothing
+  /// about it.
   void await_process();
-  /// A process that it cannot be without has died.
+  /// An essential process has died.
   void condemn(std::string reason) { judge(Verdict::dead, std::move(reason)); }
   void reset();
 
-  /// Evaluates what only time decides. Call after each of the above and at next_deadline().
+  /// Evaluates what only time decides. Call it after each of the above and at next_deadline().
   void update(Instant now);
   std::optional<Instant> next_deadline() const;
 
@@ -91,8 +91,8 @@ class EngineHealth {
   std::string reason_ = "no check has passed yet";
 };
 
-/// A token is progress. An answer that proves nothing is neither silence nor progress; refused, it
-/// will be the next time: nothing should wait for its proof.
+/// A token is progress. An answer that proves nothing is neither silence nor progress. A refused
+/// request will be refused the next time as well, so nothing should wait for its proof.
 void canary_answered(EngineHealth& health, Instant now, CanarySilence::Answer answer);
 
 }  // namespace lastcall::lifecycle

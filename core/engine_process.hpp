@@ -1,12 +1,14 @@
-// The engine's process, as its shim reports it: whether it runs, how it ended, and who ordered it.
+// The engine's process as its shim reports it: whether it runs, how it ended, and whether that was
+// ordered.
 //
 //   waiting -> running -> exited        (exited -> running: a shim that was given up is back)
 //
 // Rules:
-//  1. An end is ordered when we, an earlier life of ours, or the shim itself had signalled it.
-//  2. `was_killed` means that its main process had to be killed at the deadline; it costs the stop
-//     its clean exit code.
-//  3. Its tree is its own: the same shim reports what the main process leaves behind.
+//  1. An end is ordered if this supervisor, an earlier life of it, or the shim itself had signalled
+//     the process.
+//  2. `was_killed` means that its main process had to be killed at the deadline, so the stop has no
+//     clean exit code.
+//  3. The tree of processes is a machine of its own (engine_tree.hpp).
 //
 // Owned by the core's thread. Source: specification, 'Exit codes'; section 5, 'Shim'.
 #pragma once
@@ -24,25 +26,25 @@ namespace lastcall::lifecycle {
 class EngineProcess {
  public:
   // --- what the shim reports ---
-  /// True: it runs, and that is news.
+  /// Returns true if it runs and that is news.
   bool reported_by(ShimHello const& hello);
-  /// It had started before the signal that the shim holds, though it is over by now.
+  /// The process had started before the signal that the shim holds, although it has ended by now.
   void assume_ran() { state_ = state_ == EngineState::waiting ? EngineState::running : state_; }
-  /// False: that was known.
+  /// Returns false if that was known.
   bool started();
-  /// Not to be called when it has exited.
+  /// Must not be called when it has exited.
   void exited(Instant now, EngineExited const& exited);
-  /// It ended at that time, before we were notified.
+  /// It ended at that time, before the supervisor was notified.
   void ended_at(Instant at) { gone_at_ = at; }
   /// Its container is gone, and its process with it.
   void lost(Instant now, bool killed_for_memory);
-  /// A stop has ended: the next engine is not this one.
+  /// A stop has ended, and the next engine is another one.
   void forget();
 
   // --- who ended it ---
   void note_order() { ordered_ = true; }
   void note_kill() { killed_ = true; }
-  /// The shim KILLs at the same point by itself, whichever of us was first.
+  /// The shim also KILLs at this point by itself, whichever was first.
   void judge_kill(bool was_due);
   void restore_killed(bool killed) { killed_ = killed; }
 
@@ -70,7 +72,7 @@ class EngineProcess {
   EngineTree tree_;
 };
 
-/// <csignal> of the C++ standard does not name it.
+/// The C++ standard's <csignal> does not name SIGKILL.
 inline constexpr int kSigKill = 9;
 
 }  // namespace lastcall::lifecycle

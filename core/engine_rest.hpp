@@ -1,12 +1,12 @@
-// Whether the engine was ordered to rest: to release its memory, or to pause.
+// Whether the engine was put to sleep, that is, was ordered to release its memory or to pause.
 //
 // Rules:
-//  1. It rests from the order on, whatever the engine answers, until it was ordered to go on and a
-//     byte of a user's request has moved since: it may be woken in parts, and a request that
-//     reaches an engine without its memory may be its end.
-//  2. Bytes that move kLastBytes after the order show that it does not rest: it has refused the
-//     order, or was ordered to go on past the ingress.
-//  3. Meanwhile it is sent no request of our own, and work in it that does not move is not judged.
+//  1. It sleeps from that order on, whatever the engine answers, until it was woken up and a byte
+//     of a user's request has moved since. It may be woken in parts, and a request to an engine
+//     without its memory may end it.
+//  2. Bytes that move kLastBytes after the order show that it does not sleep: it has refused the
+//     order, or was woken past the ingress.
+//  3. Meanwhile lastcall sends it no request of its own, and does not judge work that stands still.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace lastcall::lifecycle {
 
-/// Work that was under way when it was ordered to rest is cut or frozen by then.
+/// By then, work that was under way at the order is cut or frozen.
 inline constexpr Duration kLastBytes{5'000};
 
 class EngineRest {

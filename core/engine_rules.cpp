@@ -211,7 +211,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   LC_ASSERT(accepts_shim(m, hello.boot));
   bool const same_life = m.shim.is_known();
   if (m.prestop.awaiting()) {
-    end_awaiting(m, "its shim tells of it");
+    end_awaiting(m, "its shim reported it");
   }
   m.shim.hello(hello);
   m.recovery.end();

@@ -7,17 +7,18 @@
 
 namespace lastcall::lifecycle::rules {
 
-/// A byte of any request moved, or the engine's own counter did.
+/// A byte of any request has moved, or the engine's own counter has.
 void progressed(Machines& m, Instant now);
 
 // --- joint rules ---
-/// The verdict of checks and progress. True: it was fatal.
+/// Applies the verdict of checks and progress. Returns true if it was fatal.
 bool apply_verdict(Machines& m, Instant now);
-/// A request of our own goes out, or has to end before what comes next.
+/// Sends a request of one token, or withdraws it before the next step of the lifecycle.
 bool apply_token(Machines& m, Instant now);
-/// A shim that is not back in time is lost.
+/// Decides that a shim which is not back in time is lost.
 void apply_shim_loss(Machines& m, Instant now);
-/// The rest of the engine's tree, and a main process whose essential processes are all gone.
+/// Kills the rest of the engine's tree in time, and a main process whose essential processes are
+/// all gone.
 void apply_rest(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

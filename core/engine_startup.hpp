@@ -1,11 +1,11 @@
-// Whether the engine has been ready once, and how long it may take to be.
+// Whether the engine has been ready once, and how long it may take to become ready.
 //
 // Rules:
 //  1. It has started when every check has passed once; where a shim is known its process has to run
 //     as well. An engine that an earlier life saw ready has started.
-//  2. After a shim's engine comes another one of a shim: until that is known, checks that pass
-//     prove nothing about it.
-//  3. One that has been ready for long, and was not seen so yet, gets the time to show it.
+//  2. If a shim started the last engine, a shim will start the next one; until that one is known,
+//     checks that pass prove nothing about it.
+//  3. An engine that may have been ready for a long time unobserved gets time to show it.
 //
 // Values only, owned by the core's thread. Source: specification, 'Starting'.
 #pragma once
@@ -25,16 +25,16 @@ class EngineStartup {
     process_awaited_ = process_awaited_ && !known;
   }
   void process_running(bool running) { process_running_ = running; }
-  /// The last engine was one of a shim's, and so will the next be.
+  /// A shim started the last engine and will start the next one.
   void await_process() { process_awaited_ = true; }
   bool awaits_process() const { return process_awaited_; }
-  /// `at`: of one that started before we knew of it.
+  /// `at`: the start of an engine that started before it was known.
   void engine_started(Instant now, std::optional<Instant> at = {}) {
     started_at_ = std::min(now, at.value_or(now));
     known_since_ = now;
     process_running_ = true;
   }
-  /// Restored from an earlier life: `starting` was over.
+  /// Restored from an earlier life in which `starting` was over.
   void assume_over() { assumed_ = true; }
 
   bool is_over(bool has_checks, bool all_pass) const {
@@ -44,7 +44,8 @@ class EngineStartup {
     bool const process_ok = process_known_ ? process_running_ : !process_awaited_;
     return (process_known_ || has_checks) && process_ok && all_pass;
   }
-  /// When it has taken too long; `patience`: what one gets to show that it is ready.
+  /// The time at which it has taken too long; `patience` is the time that an engine gets to show
+  /// that it is ready.
   std::optional<Instant> limit(std::optional<Duration> timeout, Duration patience) const {
     if (!timeout || !started_at_) {
       return std::nullopt;

@@ -1,4 +1,4 @@
-// The engine's processes beside its main one: how many it left behind, and which of them died
+// The engine's processes besides its main one: how many were left behind, and which of them died
 // first.
 //
 // The rest of the tree:   whole -> leaving -> gone      (or whole -> gone: none was left)
@@ -8,11 +8,11 @@
 //     KILL point; they are waited for until the shim has reported that none is left, and a moment
 //     beyond the KILL.
 //  2. A shim that does not report how many are left kills them after a second, and reports nothing.
-//  3. The first death of the last seconds is what the others followed: it is what a report names.
-//  4. A process that the preset knows as essential takes the engine with it. A main process that
-//     was asked to end and outlives all of them has kBereft from the last of their deaths: a server
-//     may wait for its open connections without end. While one of them lives, or that is not known,
-//     it has its whole time.
+//  3. The first death of the last seconds has caused the others, so a report names that one.
+//  4. The death of a process that the preset lists as essential is the death of the engine. A main
+//     process that was asked to end and outlives all of them has kBereft from the last of their
+//     deaths: a server may wait for its open connections without end. While one of them lives, or
+//     may live, the main process has its whole time.
 //  5. Where the engine's own server ends its workers before it goes, a rest of nothing but workers
 //     is killed at once: it outlived the one that should have ended it. Any other process may be
 //     that server, behind a shell, and has the grace.
@@ -41,20 +41,22 @@ class EngineTree {
 
   /// The main process ended at `at` on our order and left `alive` processes with this grace.
   void left_behind(Instant at, std::uint32_t alive, Duration grace);
-  /// Nothing is waited for: it ended by itself, its container is gone, or its shim does not report.
+  /// There is nothing to wait for: it ended by itself, its container is gone, or its shim does not
+  /// report.
   void end(Instant at);
   void seen(Instant now, EngineTreeSeen const& seen);
   /// An engine runs (again).
   void forget();
 
   State state() const { return state_; }
-  /// From here the rest counts as gone, whatever is reported; absent: it is not waited for.
+  /// The time from which the rest counts as gone, whatever is reported; absent if nothing waits for
+  /// it.
   std::optional<Instant> gone_by(Instant engine_kill_at) const;
-  /// KILL to all of the rest, before its time.
+  /// Sends KILL to all of the rest, before its time.
   void rest_killed(Instant now) { rest_killed_at_ = now; }
   bool is_rest_killed() const { return rest_killed_at_.has_value(); }
   void give_up(Instant now) { end(now); }
-  /// The shim counts its patience from here.
+  /// The shim measures its own limit from here.
   Instant counted_from(Instant main_ended_at) const;
   std::uint32_t alive() const { return alive_; }
   std::vector<std::string> const& names() const { return names_; }
@@ -62,10 +64,11 @@ class EngineTree {
   void died(Instant now, EngineProcessDied const& death);
   /// The main process, which was asked to end, has lost the last essential one.
   void main_bereft(Instant now, Duration grace) { main_ends_by_ = now + grace; }
-  /// When a main process that nothing essential is left of is killed; absent: that is not known.
+  /// The time at which a main process without essential processes is killed; absent if that is not
+  /// known.
   std::optional<Instant> main_ends_by() const { return main_ends_by_; }
   void main_killed() { main_ends_by_.reset(); }
-  /// 'VLLM::EngineCore, pid 17, vanished 0.8 s before (signal 9)'; empty: none died just now.
+  /// 'VLLM::EngineCore, pid 17, vanished 0.8 s before (signal 9)'; empty if none has died recently.
   std::string first_death(Instant now) const;
 
  private:
@@ -79,14 +82,14 @@ class EngineTree {
   std::optional<Instant> main_ends_by_;
 };
 
-/// `patterns` are names, of which a last '*' stands for any end.
+/// `patterns` are names in which a trailing '*' matches any suffix.
 bool matches_any(std::span<std::string const> patterns, std::string_view name);
 
-/// All that is left is known, and is what `patterns` name, but for Python's resource trackers;
-/// those end by themselves.
+/// Whether everything that is left is known and matches `patterns`, except for Python's resource
+/// trackers, which end by themselves.
 bool are_workers(std::span<std::string const> patterns, EngineTreeSeen const& rest);
 
-/// No process that `patterns` name is known to live on after this death.
+/// Whether no process that matches `patterns` is known to outlive this death.
 bool is_last_of(std::span<std::string const> patterns, EngineProcessDied const& death);
 
 }  // namespace lastcall::lifecycle

@@ -1,4 +1,4 @@
-// Everything that can happen to the core: one struct a fact, in the past tense.
+// Everything that can happen to the core: one struct for each fact, in the past tense.
 //
 // Rules:
 //  1. The variant is closed: a new fact of the world is a new struct here, and the compiler points
@@ -22,11 +22,11 @@
 
 namespace lastcall::lifecycle {
 
-/// One connection of an SDK; a peer that reconnects is a new peer that announces its requests
-/// again.
+/// One connection of an SDK. A peer that reconnects is a new peer and announces its requests again.
 using lastcall::PeerId;
 
-/// The ingress of this process: a peer that is always there. Its requests are those that it relays.
+/// The ingress of this process, a peer that is always connected. Its requests are those that it
+/// relays.
 inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
 
 // --- the supervisor itself -----------------------------------------------------------------------
@@ -43,18 +43,18 @@ struct OwnSignal {
 };
 /// The pod is being deleted. Never expires.
 struct DeletionSeen {
-  /// Its `deletionGracePeriodSeconds`, where `deletionTimestamp` was read. Absent: our own preStop
-  /// hook was called, as for a restart of our container alone.
+  /// Its `deletionGracePeriodSeconds`, where `deletionTimestamp` was read. Absent if the
+  /// supervisor's own preStop hook was called, as is the case for a restart of its container alone.
   std::optional<Duration> grace;
 };
-/// A preStop call of the engine's container: it gets its stop signal when the call returns.
+/// A preStop call of the engine's container, which gets its stop signal when the call returns.
 struct EngineStopHook {};
-/// The engine that was to end is gone: what answers from now on is another one.
+/// The engine that had to end is gone; answers from now on come from another one.
 struct EngineReplaced {
   std::string how;
 };
-/// The instant of next_deadline() has passed. `late`: how long we were not running meanwhile, where
-/// that was seen (stopped, suspended, starved).
+/// The instant of next_deadline() has passed. `late`: how long the supervisor was seen not to run
+/// meanwhile (stopped, suspended, starved).
 struct TimerExpired {
   Duration late{};
 };
@@ -73,7 +73,7 @@ struct EngineExit {
 
 struct ShimHello {
   std::string boot;
-  /// True means: same container as we, started by `lastcall run`.
+  /// True if it shares the supervisor's container, as under `lastcall run`.
   bool run = false;
   EngineState engine = EngineState::waiting;
   EngineExit exit;
@@ -81,15 +81,16 @@ struct ShimHello {
   std::optional<Instant> exited_at;
   /// The engine's end was ordered by an earlier life of ours.
   bool ordered = false;
-  /// After its end: so many of its processes are left. Absent: the shim does not report it.
+  /// After its end, the number of its processes that are left; absent if the shim does not report
+  /// it.
   std::optional<std::uint32_t> alive;
   /// A stop signal that the shim holds.
   std::optional<Instant> stop_at;
   std::string blob;
 };
-/// The connection ended. `watched`: the process is still observed through its pidfd, so only
-/// ShimGone means loss; otherwise it is lost when it is not back in time. `oom`: by its cgroup's
-/// counter the kernel has killed there for lack of memory, which explains a loss.
+/// The connection ended. `watched`: the process is still observed through its pidfd, so that only
+/// ShimGone means loss; otherwise it is lost when it is not back in time. `oom`: its cgroup's
+/// counter shows that the kernel has killed there for lack of memory, which explains a loss.
 struct ShimDisconnected {
   bool watched = false;
   bool oom = false;
@@ -105,9 +106,9 @@ struct StopSignalHeld {
 struct EngineStarted {};
 struct EngineExited {
   EngineExit exit;
-  /// The shim had signalled it, on our order or at its own deadline.
+  /// Whether the shim had signalled it, on an order or at its own deadline.
   bool ordered = false;
-  /// So many of its processes are left. Absent: the shim does not report it.
+  /// The number of its processes that are left; absent if the shim does not report it.
   std::optional<std::uint32_t> alive;
   /// When the shim reaped it. Absent: the shim does not report it.
   std::optional<Instant> at;
@@ -117,15 +118,15 @@ struct EngineTreeSeen {
   std::uint32_t alive = 0;
   std::vector<std::string> names;
 };
-/// Not the main process: one that had lived for a while and ended before it.
+/// A process other than the main one, which had lived for a while and ended before it.
 struct EngineProcessDied {
   std::int64_t pid = 0;  // in the shim's namespace: for people
   std::string name;
-  int signal = 0;  // 0: none, or it could not be read
+  int signal = 0;  // 0 if there is none or it could not be read
   Instant at;
-  /// So many live on beside the main process. Absent: that is not known.
+  /// The number of processes that live on besides the main one; absent if it is not known.
   std::optional<std::uint32_t> alive;
-  /// Their names, each once; empty: not all are known, or there are none.
+  /// Their names, each once; empty if not all are known or there are none.
   std::vector<std::string> names;
 };
 /// A process of the engine's tree was seen stopped (state T): by a signal, or by a debugger.
@@ -142,7 +143,7 @@ struct DrainRequested {
   std::optional<Duration> timeout;
 };
 struct ResumeRequested {};
-/// From a peer (only its own requests) or, without one, from an operator (any).
+/// Comes from a peer, for its own requests, or without a peer from an operator, for any.
 struct CancelRequested {
   std::optional<PeerId> by;
   std::vector<std::string> ids;
@@ -159,7 +160,7 @@ struct PeerConnected {
   bool critical = false;
   /// Its process is observed through a pidfd: PeerGone will report its end.
   bool watched = false;
-  /// How many live requests it announces right after.
+  /// Number of live requests that it is about to announce.
   std::uint32_t live = 0;
 };
 struct PeerDisconnected {
@@ -185,14 +186,14 @@ struct RequestBegun {
   std::string parent;
   std::string endpoint;
   std::string model;
-  std::optional<bool> stream;  // the answer comes in parts, or whole
+  std::optional<bool> stream;  // whether the answer is a stream
   bool admit = false;
   bool resumed = false;
   std::uint8_t priority = kUsualPriority;
   /// A request of the ingress has a secret that only the engine learns. A request of an engine
   /// names the secret that came with it, 0 if none came; if it is absent, ids decide.
   std::optional<std::uint64_t> way = std::nullopt;
-  /// The begin of a request that ran before this supervisor; absent: it begins now.
+  /// The start of a request that ran before this supervisor; absent if it begins now.
   std::optional<Instant> began_at = std::nullopt;
 };
 struct RequestEnded {
@@ -228,7 +229,7 @@ struct LoadReported {
   std::optional<std::uint64_t> kv_total_blocks;
   std::optional<std::uint64_t> active_prefill_tokens;
 };
-/// By an operator or a reload; all limits at once.
+/// An operator or a reload has set all limits at once.
 struct AdmissionLimitsChanged {
   AdmissionLimits limits;
 };
@@ -250,11 +251,11 @@ struct CheckFinished {
   std::uint32_t check = 0;  // index into the settings
   CheckVerdict verdict = CheckVerdict::passed;
   std::string detail;
-  Duration took{};  // from when it was asked
+  Duration took{};  // the time at which it was sent
 };
 /// A reload of the configuration changed the limits of the checks; the checks themselves stay.
 struct HealthLimitsChanged {
-  std::vector<std::uint32_t> failure_thresholds;  // one a check of the settings
+  std::vector<std::uint32_t> failure_thresholds;  // one for each check of the settings
   Duration unresponsive_after{30'000};
   std::optional<Duration> stalled_after;
   std::optional<Duration> startup_timeout;
@@ -266,18 +267,19 @@ struct GaugesRead {
   std::optional<std::uint64_t> tokens;
   /// Its load counter, which counts a request from its acceptance on.
   std::optional<std::uint64_t> load;
-  /// Its KV cache in use, in millionths, summed over its ranks: moves with each part of a prefill.
+  /// Its KV cache in use, in millionths, summed over its ranks; it moves with each part of a
+  /// prefill.
   std::optional<std::uint64_t> cache = std::nullopt;
 };
 
 enum class TokenOutcome : std::uint8_t {
   generated,  // 200 and a token
   refused,    // anything else: nothing is proven
-  withheld,   // it was not sent: the engine sleeps or works
-  empty,      // 200 and no body: a promise that was not kept
+  withheld,   // it was not sent, because the engine sleeps or works
+  empty,      // 200 without a body
 };
 
-/// The ingress relays a request by which an operator puts the engine to rest, or ends that.
+/// The ingress relays a request by which an operator puts the engine to sleep or wakes it up.
 struct EngineRests {
   bool begins = false;
 };

@@ -1,4 +1,4 @@
-// The meaning of each event to the machines: one handler an event, in the order of event.hpp.
+// The meaning of each event to the machines: one handler for each event, in the order of event.hpp.
 //
 // A handler notifies the machines of what happened and orders what cannot be found by looking at
 // their sum; everything else is left to the joint rules, which run after it (lifecycle.cpp). Owned

@@ -1,10 +1,10 @@
-// Evidence of what is in flight where no connected peer reports it: the ingress, a peer that is
+// Evidence of what is in flight when no connected peer reports it: the ingress, a peer that is
 // gone, the engine's own gauges, and the request of one token.
 //
 // Rules:
 //  1. The ingress is a source from its first moment where it is the only way in, else once it has
 //     relayed a request.
-//  2. A source whose process is gone was one: what it had is over.
+//  2. A source whose process is gone has nothing in flight any more.
 //  3. Gauges at 0 are a proof of idleness only with a load counter at 0, or with the answer to a
 //     request that was sent after they fell to 0 and that they count.
 //
@@ -28,12 +28,12 @@ class Evidence {
 
   void ingress_relayed() { has_relayed_ = true; }
   void source_gone() { source_gone_ = true; }
-  /// A drain begins or was undone: what was read before proves nothing about what comes.
+  /// A drain begins or was undone, so that earlier readings prove nothing about what comes.
   void forget_proofs() {
     gauges.forget();
     token.forget_proof();
   }
-  /// Another engine: its gauges are other gauges.
+  /// Another engine has other gauges.
   void forget_engine(Settings const& settings) {
     gauges = GaugeEvidence{settings.gauge_refresh, settings.load_counts};
     token.forget_proof();
@@ -42,10 +42,10 @@ class Evidence {
   void forget_source() { source_gone_ = false; }
 
   bool ingress_has_relayed() const { return has_relayed_; }
-  /// It is the only way to the engine, or it has relayed.
+  /// Whether the ingress is the only way to the engine, or has relayed a request.
   bool ingress_counts() const { return is_exclusive_ || has_relayed_; }
   bool had_source() const { return source_gone_; }
-  /// The engine's own report proves that nothing is in it.
+  /// Whether the engine's own report proves that it has no work.
   bool proves_idle() const {
     bool const is_proven = token.has_passed() && !gauges.misses_own_token();
     return gauges.is_settled() && (gauges.load_is_zero() || is_proven);

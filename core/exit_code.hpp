@@ -1,4 +1,5 @@
-// The one table of exit codes: of the shim, so of the engine container, and of `lastcall run`.
+// The only table of exit codes, which are those of the shim (and so of the engine's container) and
+// of `lastcall run`.
 //
 //   0    graceful stop: the engine ended on our order, whatever its status; or died unordered
 //   during
@@ -26,9 +27,9 @@ inline constexpr int kExitKilled = 137;
 struct ExitFacts {
   StopMode mode = StopMode::graceful;
   bool stopped_in_starting = false;
-  /// The main process did not go by itself: our KILL at the deadline ended it, or nothing did.
+  /// The main process did not end by itself: the KILL at the deadline ended it, or nothing did.
   bool engine_killed = false;
-  /// It died unordered in the drain while requests were in flight, or unknown.
+  /// It died unordered in the drain while requests were, or may have been, in flight.
   bool died_with_work = false;
   /// The engine's own exit is the cause of a fatal stop.
   bool caused_by_engine_exit = false;

@@ -2,20 +2,20 @@
 //
 // Rules:
 //  1. Zero is settled when it was read twice, one refresh period apart: a gauge that is set once a
-//     second may read zero while a request is being scheduled. A busy reading or none starts again.
-//     Settled is not proven: gauges stay at 0 through a prefill that starts from idle.
-//  2. A load counter counts from acceptance. It is believed once it was above 0, or where it is
-//     known to count: an engine whose tracking is off answers 0 for ever.
-//  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge is
-//     counted from the last one. The request that we sent ourselves is taken off its figures, also
-//     where they do not have it yet; so what is left may be too little. An engine that gets on
-//     while ours is out may be at work for others, and that is knowledge, too.
-//  4. Tokens that moved prove life, and so does a KV cache whose use changed: it does with each
-//     part of a prefill, of which no token comes. Tokens that did not move prove a stall only where
-//     the counter rises with each token, and only by a reading that has both figures.
+//     second may read zero while a request is being scheduled. A busy or failed reading starts this
+//     again. Settled is not proven: gauges stay at 0 through a prefill that starts from idle.
+//  2. A load counter counts from acceptance. It is trusted once it was above 0, or if it is known
+//     to count: an engine whose tracking is off always answers 0.
+//  3. A busy reading is knowledge, not silence: it holds a drain, and time without knowledge counts
+//     from the last such reading. The supervisor's own request is subtracted from the figures, even
+//     if they do not contain it yet, so the rest may be too small. An engine that makes progress
+//     while that request is out may work for others, and that is knowledge, too.
+//  4. Tokens that moved prove life, and so does a change of the KV cache's use, which every part of
+//     a prefill causes although it yields no token. Tokens that did not move prove a stall only
+//     where the counter rises with each token, and only by a reading that has both figures.
 //  5. Gauges that do not count the token which the engine has just generated for us do not show
-//     what it does: their zero proves nothing. A reading without a counter has nothing to be tried
-//     by.
+//     what it does: their zero proves nothing. A reading without a counter cannot be tested this
+//     way.
 //
 // Values only, owned by the core's thread. Source: the model server protocol's gauges;
 // specification, 'Where in-flight comes from'.
@@ -31,41 +31,42 @@ namespace lastcall::lifecycle {
 
 class GaugeEvidence {
  public:
-  /// Without a refresh period no zero ever settles.
+  /// Without a refresh period a zero never settles.
   GaugeEvidence(std::optional<Duration> refresh, bool load_counts)
       : refresh_(refresh), load_counts_(load_counts) {}
 
-  /// True: the engine moved since the reading before. `own`: how many of its requests are ours.
+  /// Returns whether the engine moved since the last reading. `own`: how many of its requests are
+  /// the supervisor's.
   bool read(Instant now, GaugesRead const& reading, std::uint64_t own);
-  /// We were not running: what was known when that began counts as known until now.
+  /// The supervisor was not running: what was known before counts as known until now.
   void listen_anew(Instant now);
   /// Readings so far prove nothing about later ones; the token counter stays known.
   void forget();
-  /// This proof holds for readings from here on.
+  /// The proof applies to readings from here on.
   void await_reading() { settled_ = false; }
   /// From here on a token of our own has to appear in the counter.
   void own_token_asked() { tokens_before_own_ = tokens_; }
 
-  /// The last reading is zero.
+  /// Whether the last reading is zero.
   bool is_zero() const { return zero_since_.has_value(); }
   bool is_settled() const { return settled_; }
-  /// The last reading has a counter without the token that was asked for.
+  /// Whether the last reading's counter lacks the token that was requested.
   bool misses_own_token() const { return misses_own_token_; }
-  /// By the last reading nothing that was accepted is left.
+  /// Whether the last reading shows that no accepted request is left.
   bool load_is_zero() const { return load_is_zero_; }
   bool load_counts() const { return load_counts_; }
   std::optional<Instant> busy_at() const { return busy_at_; }
   std::uint64_t in_flight() const { return in_flight_.value_or(0); }
   /// The last figure that could be read.
   std::uint64_t last_figure() const { return last_figure_; }
-  /// Work whose progress the last reading could have shown.
+  /// Whether there is work whose progress the last reading could have shown.
   bool shows_work() const { return shows_work_; }
   std::optional<Instant> zero_since() const { return zero_since_; }
 
  private:
   std::optional<Duration> refresh_;
   bool load_counts_;
-  std::optional<std::uint64_t> in_flight_;  // of the last reading; absent: it had none
+  std::optional<std::uint64_t> in_flight_;  // from the last reading; absent if it had none
   std::uint64_t last_figure_ = 0;
   std::optional<std::uint64_t> tokens_;
   std::optional<std::uint64_t> tokens_before_own_;

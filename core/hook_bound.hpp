@@ -1,9 +1,10 @@
-// The engine's container is being stopped: its first preStop call, and whether it bounds a drain.
+// The stop of the engine's container: its first preStop call, and whether it bounds a drain.
 //
 // Rules:
 //  1. The first call counts; a later one changes nothing.
 //  2. It bounds phases 1 and 2 until its calls have returned.
-//  3. Where the pod goes, too, the bound is the one of a stop; else it is a container's restart.
+//  3. If the pod is being deleted, too, the bound is that of a stop; otherwise it is that of a
+//     container's restart.
 //
 // Values only, no thread rule. Source: specification, 'preStop'.
 #pragma once
@@ -19,9 +20,9 @@ class HookBound {
  public:
   struct Hook {
     Instant called_at;
-    bool deletion = false;          // the pod goes too
-    bool began_drain = false;       // only the hook has asked for the drain
-    std::optional<Duration> grace;  // of that deletion, where it was read; only as it is reported
+    bool deletion = false;          // the pod is being deleted, too
+    bool began_drain = false;       // nothing but the hook has requested the drain
+    std::optional<Duration> grace;  // of the deletion, if it was read; only for reports
     friend bool operator==(Hook const&, Hook const&) = default;
   };
 
@@ -39,19 +40,19 @@ class HookBound {
       hook_->deletion = true;
     }
   }
-  /// The drain was also asked for otherwise: it does not end with the hook.
+  /// The drain was also requested otherwise, so it does not end with the hook.
   void drain_is_asked_for() {
     if (hook_) {
       hook_->began_drain = false;
     }
   }
-  /// An earlier life was called already.
+  /// Restores a call that an earlier life has received.
   void was_called_at(Instant earlier) {
     if (hook_) {
       hook_->called_at = std::min(hook_->called_at, earlier);
     }
   }
-  /// Its calls have returned: it bounds nothing any more.
+  /// Its calls have returned, so it bounds nothing any more.
   void end() { over_ = true; }
   /// No container is being stopped any more.
   void forget() { hook_.reset(); }

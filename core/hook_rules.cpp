@@ -14,7 +14,7 @@ std::string_view why_released(Machines const& m) {
   auto const& stop = m.coordinator.stop();
   Phase const phase = m.coordinator.phase();
   if ((stop && stop->mode == StopMode::fatal) || m.prestop.is_condemned()) {
-    return "the engine is given up";
+    return "the engine is considered lost";
   }
   if (phase == Phase::starting || phase == Phase::exited) {
     return "nothing to drain";
@@ -165,7 +165,7 @@ bool apply_hook(Machines& m, Instant now) {
 
 void apply_awaiting(Machines& m, Instant now) {
   if (m.prestop.awaits_in_vain(now)) {
-    end_awaiting(m, "nothing else was seen in time");
+    end_awaiting(m, "no other engine was seen in time");
   }
 }
 

@@ -10,21 +10,22 @@
 
 namespace lastcall::lifecycle::rules {
 
-/// Whatever the hook was taken for, from here on it is the pod's end.
+/// From here on the hook counts as the pod's deletion, whatever it counted as before.
 void note_deletion(Machines& m);
-/// Every call that waits may return. False: none waits.
+/// Every waiting call may return. Returns false if none waits.
 bool release_hook(Machines& m, Instant now);
 void await_replacement(Machines& m, Instant now, Awaiting awaiting);
-/// From here on every check has to pass again; in a pod that goes, none of that makes it serve.
+/// From here on every check has to pass again; in a pod that is being deleted, even that does not
+/// make it serve.
 void end_awaiting(Machines& m, std::string how);
 
 // --- joint rules ---
-/// Handles a hook's report that the pod has outlived. Its engine may have received a stop signal,
+/// Handles a hook's report that the pod has outlived. The engine may have received a stop signal,
 /// so every check has to pass again.
 bool apply_disproof(Machines& m, Instant now);
-/// Calls return when phases 1 and 2 are over; the pod's deletion decides what comes then.
+/// Returns calls when phases 1 and 2 are over; the pod's deletion decides what follows.
 bool apply_hook(Machines& m, Instant now);
-/// Nothing was seen of another engine in time.
+/// Stops waiting if no other engine was seen in time.
 void apply_awaiting(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

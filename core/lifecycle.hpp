@@ -1,13 +1,13 @@
-// The pure core: facts of the world in, orders to the world out. Same events, same actions.
-// It holds the machines of this folder (docs/architecture.md has them in a table) and applies the
-// joint rules between them in one place, apply_joint_rules().
+// The pure core turns facts of the world into orders to the world; the same events give the same
+// actions. It holds the machines of this folder (docs/architecture.md has them in a table) and
+// applies the joint rules between them in one place, apply_joint_rules().
 //
 // Invariants, each held by simulation and exploration in tests/simulation:
 //  1. Exit is ordered exactly once per shim boot, and by the deadline.
 //  2. Phases only rise within a stop; the reserve is untouched by earlier phases.
 //  3. Cause and outcome give the exit code by the table in exit_code.hpp.
 //  4. Each request ends exactly once and is counted once.
-//  5. Deregistration is asked before any stop signal to the engine.
+//  5. Deregistration is ordered before any stop signal to the engine.
 //  6. Nothing is ordered after the exit.
 //  7. While a stop is under way a connected shim has a will with what holds now.
 //
@@ -28,13 +28,14 @@ namespace lastcall::lifecycle {
 class Lifecycle {
  public:
   explicit Lifecycle(Settings settings);
-  /// A copy goes on from the same state by itself: for the exploration of what may come next.
+  /// A copy continues from the same state independently, which the exploration of possible events
+  /// uses.
   Lifecycle(Lifecycle const&) = default;
   Lifecycle& operator=(Lifecycle const&) = delete;
 
-  /// The whole input. The span and the views in it are valid until the next call.
+  /// Applies one event. The span and the views in it are valid until the next call.
   std::span<Action const> step(Instant now, Event const& event);
-  /// When step(TimerExpired) is due; absent: only an event can change anything.
+  /// The time at which step(TimerExpired) is due; absent if only an event can change anything.
   std::optional<Instant> next_deadline() const;
 
   Snapshot snapshot() const;
@@ -42,9 +43,9 @@ class Lifecycle {
   Report report(Instant now) const;
   /// Cancels that wait for a peer (after CancelsReady); they count as handed over.
   CancelBatch take_cancels(PeerId peer, std::size_t max_ids);
-  /// We were asked to end, and the engine was not.
+  /// The supervisor has to end, and the engine has not.
   bool is_restarting() const { return m_.own.is_restarting(); }
-  /// A shim of this boot may take part now; otherwise it receives `busy` and tries again.
+  /// Whether a shim of this boot may take part now; otherwise it receives `busy` and tries again.
   bool accepts_shim(std::string_view boot) const;
 
   EndpointTracker const& endpoints() const { return m_.endpoints; }
@@ -55,16 +56,17 @@ class Lifecycle {
   Admission const& admission() const { return m_.admission; }
   Settings const& settings() const { return *settings_; }
   std::vector<RegistryRecord> const& registries() const { return m_.registrations.records(); }
-  /// When the drain or stop under way has to be where.
+  /// The instants of the drain or stop under way.
   StopClock const& clock() const { return m_.coordinator.clock; }
-  /// The shortest that phase 1 can be.
+  /// The shortest length of phase 1.
   Duration late_accept() const { return m_.coordinator.clock.budgets().late_accept; }
-  /// Absent: phase 1 is not under way.
+  /// Absent if phase 1 is not under way.
   std::optional<Instant> deregister_limit() const;
-  /// SDK peers of an earlier life have until then to come back; absent: none is missing.
+  /// The time until which SDK peers of an earlier life may come back; absent if none is missing.
   std::optional<Instant> peers_expected_until() const { return m_.recovery.peers_until(); }
-  /// A hash of all that decides what comes next, with instants relative to `now`: two cores of the
-  /// same fingerprint behave alike, save for what they report. For the exploration of states.
+  /// A hash of everything that decides what comes next, with instants relative to `now`. Two cores
+  /// with the same fingerprint behave alike, except for their reports; the exploration of states
+  /// uses it.
   std::uint64_t fingerprint(Instant now) const;
 
  private:

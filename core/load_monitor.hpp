@@ -1,11 +1,11 @@
-// Whether the engine is busy: by the load that its data-parallel ranks report.
+// Decides whether the engine is busy, by the load that its data-parallel ranks report.
 //
 // Invariants:
 //  1. A rank is busy when it is above either threshold, strictly; a figure that it does not report
 //     is never above one, nor is a share of no blocks.
 //  2. The engine is busy only while all ranks are: those that have reported and, where their number
 //     is configured, those that have not, which are free. One that is silent for longer than the
-//     limit on a report's age is free. No report: not busy.
+//     limit on a report's age is free. Without a report it is not busy.
 //  3. The engine's own gauges show the rank with most room, so they stand for all ranks. They do
 //     not count while an SDK has recently reported blocks of its own: those are more exact.
 //  4. The reason shows whether ranks reported it themselves, or only gauges: an engine that runs
@@ -26,7 +26,7 @@
 
 namespace lastcall::lifecycle {
 
-/// No engine has more; what a peer makes up beyond is not kept.
+/// No engine has more ranks; reports about others are dropped.
 inline constexpr std::size_t kMostRanks = 1'024;
 
 /// Millionths as a decimal: 0.85.
@@ -46,20 +46,20 @@ class LoadMonitor {
 
   void set_thresholds(LoadThresholds const& thresholds);
   LoadThresholds const& thresholds() const { return thresholds_; }
-  /// False: more ranks than any engine has.
+  /// Returns false for a rank that no engine can have.
   bool report(Instant now, LoadReported const& report);
-  /// Its ranks are not there any more.
+  /// The peer's ranks are gone.
   void peer_forgotten(PeerId peer);
 
-  /// O(1): the reports determine until when.
+  /// Takes O(1), because the reports determine until when it holds.
   bool is_busy(Instant now) const { return is_busy_by_ranks(now) || holds(gauge_until_, now); }
-  /// Not by the gauges alone.
+  /// Whether it is busy not by the gauges alone.
   bool is_busy_by_ranks(Instant now) const { return holds(ranks_until_, now); }
-  /// When it ends by itself, without a report meanwhile.
+  /// The time at which this ends without a further report.
   std::optional<Instant> busy_until() const { return std::max(ranks_until_, gauge_until_); }
   std::map<std::uint32_t, Rank> const& ranks() const { return ranks_; }
   bool is_above(LoadReported const& report) const { return excess_of(report).has_value(); }
-  /// The figure that makes it busy now: that of the rank with the lowest number, or the gauges'.
+  /// The figure that makes it busy now, of the rank with the lowest number or of the gauges.
   std::optional<LoadExcess> excess(Instant now) const;
   /// The last reading of the engine's own gauges.
   std::optional<Rank> const& gauge() const { return gauge_; }

@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. A machine knows its own part, and may be made of smaller ones; none of those here calls
-//     another. What they mean together is asked in questions.hpp and decided in *_rules.hpp.
-//  2. A copy goes on by itself: for the exploration of what may come next.
+//     another. Their joint meaning is in questions.hpp, and decisions by it are in *_rules.hpp.
+//  2. A copy continues independently, which the exploration of possible events uses.
 //
 // Owned by the core's thread.
 #pragma once
@@ -46,24 +46,24 @@ struct Machines {
   Settings const& settings;
   Orders orders;
 
-  // A drain or stop.
+  // The machines of a drain or stop.
   ShutdownCoordinator coordinator;
   CleanupSequence cleanup;
   Tally tally;
-  // The engine and its container.
+  // The machines of the engine and its container.
   ShimLink shim;
   EngineProcess engine;
   EngineHealth health;
   Evidence evidence;
   PreStop prestop;
-  // Requests and those who send them.
+  // The machines of requests and their peers.
   PeerTable peers;
   RequestLedger ledger;
   EndpointTracker endpoints;
   CutRequests cut;
   Admission admission;
   LoadMonitor loads;
-  // Ourselves.
+  // The machines of the supervisor itself.
   Registrations registrations;
   Recovery recovery;
   OwnEnd own;

@@ -1,10 +1,9 @@
-// The memory that is kept for our successors: the blob of a restarted supervisor, the shim's will,
-// and the final report.
+// What is kept for a successor of this supervisor: the blob, the shim's will, and the final report.
 //
 // Rules:
 //  1. The blob lies with the shim, or in `stop.json` while no shim is connected; a record that a
 //     stop leaves behind is removed when it has ended.
-//  2. A shim that connects has neither blob nor will of ours: both are given again.
+//  2. A shim that connects has neither blob nor will, so both are sent to it again.
 //
 // Owned by the core's thread. Source: specification, 'Remembering'; specification, 'The will'.
 #pragma once
@@ -24,13 +23,13 @@ class Memory {
   // --- the blob ---
   std::optional<Remembered> const& written() const { return written_; }
   void write(Remembered remembered) { written_ = std::move(remembered); }
-  /// The written blob is not where it has to be.
+  /// The written blob is not where it must be.
   void forget_written() { written_.reset(); }
 
   // --- stop.json ---
   void record_may_exist() { has_record_ = true; }
   bool has_record() const { return has_record_; }
-  /// True: there may be one, which is to be removed.
+  /// Returns true if there may be a record, which must be removed.
   bool take_record() { return std::exchange(has_record_, false); }
 
   // --- the will ---

@@ -1,5 +1,5 @@
-// The memory that survives a supervisor: when it is remembered, what the shim does without one, how
-// it is restored.
+// The memory that survives a supervisor: when it is written, what the shim does without a
+// supervisor, and how it is restored.
 //
 // Owned by the core's thread. Source: specification, 'Remembering'; specification, 'The will'.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace lastcall::lifecycle::rules {
 
-/// An earlier life's blob. `stop_follows`: its source reports a stop or an exit as well.
+/// Restores an earlier life's blob. `stop_follows`: its source reports a stop or an exit as well.
 void restore(Machines& m, Instant now, std::string const& blob, bool stop_follows);
-/// First in its step: what is ordered next must not be lost with us.
+/// Comes first in its step, so that what is ordered next is not lost with this supervisor.
 void remember_if_changed(Machines& m);
-/// Ordered before anything else but Remember: a supervisor that is frozen after its next line has
-/// left it.
+/// Comes right after Remember, so that even a supervisor that freezes after the next line has left
+/// it.
 void leave_will_if_changed(Machines& m);
 
 }  // namespace lastcall::lifecycle::rules

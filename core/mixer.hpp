@@ -1,4 +1,5 @@
-// Mixes values into one number, in their order: how the machines give their part of a fingerprint.
+// Mixes values into one number, in their order; machines compute their part of a fingerprint with
+// it.
 //
 // An instant that is waited for counts by its distance from now, and one that has passed is `due`
 // however long ago it was. Values only, no thread rule.
@@ -33,7 +34,7 @@ struct Mixer {
       put(c);
     }
   }
-  /// An instant that is waited for: once it has passed, it does not matter when.
+  /// Mixes an instant that is waited for; once it has passed, its value does not matter.
   void put(Instant at) { put(std::max(at - now, Duration{0})); }
   template <typename T>
   void put(std::optional<T> const& x) {
@@ -46,7 +47,7 @@ struct Mixer {
   void all(T const&... x) {
     (put(x), ...);
   }
-  /// How long ago it was, where no more than `most` matters; absent: it never was.
+  /// Mixes how long ago it was, of which no more than `most` matters; absent if it never was.
   void age(std::optional<Instant> at, Duration most) {
     put(at ? std::min(now - *at, most) : Duration{-1});
   }

@@ -26,7 +26,7 @@ class ModelNames {
     }
     return static_cast<std::uint32_t>(names_.size() - 1);
   }
-  /// A request named it.
+  /// A request named this model.
   bool knows(std::string_view model) const {
     return std::find(names_.begin(), names_.end(), model) != names_.end();
   }

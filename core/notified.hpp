@@ -13,7 +13,7 @@ namespace lastcall::lifecycle {
 
 class Notified {
  public:
-  /// Each answers whether that is news, and then counts as announced.
+  /// Each returns whether this is a change, and then counts it as announced.
   bool verdict(Verdict verdict) { return replace(verdict_, verdict); }
   bool busy(bool busy) { return replace(busy_, busy); }
   bool graceful(std::uint32_t active) {
@@ -21,12 +21,12 @@ class Notified {
     completion_is_due_ = completion_is_due_ || is_news;
     return is_news;
   }
-  /// A drain begins with so many endpoints that hold it.
+  /// A drain begins, held by this number of endpoints.
   void begin_drain(std::uint32_t active) {
     graceful_ = active;
     completion_is_due_ = active > 0;
   }
-  /// True once for each time that the last endpoint has completed.
+  /// Returns true once for each time that the last endpoint has completed.
   bool completion() { return graceful_ == 0 && replace(completion_is_due_, false); }
 
   bool is_busy() const { return busy_; }
@@ -45,7 +45,7 @@ class Notified {
 
   Verdict verdict_ = Verdict::starting;
   std::uint32_t graceful_ = 0;
-  bool completion_is_due_ = false;  // the last endpoint's is still to be announced
+  bool completion_is_due_ = false;  // the last endpoint's completion is not announced yet
   bool busy_ = false;
 };
 

@@ -1,7 +1,7 @@
 // The orders of a step, in their sequence.
 //
 // Rules:
-//  1. What must survive us comes first in its step: see put_first().
+//  1. What must survive this supervisor comes first in its step: see put_first().
 //  2. No peer waits for the answer to a command that was held until the recovery was over; it was
 //     answered when it came.
 //
@@ -29,7 +29,7 @@ class Orders {
     actions_.emplace_back(std::forward<T>(action));
   }
   void put_first(Action action) { actions_.insert(actions_.begin(), std::move(action)); }
-  /// To a command: whether it changed anything.
+  /// Answers a command with whether it changed anything.
   void answer(bool changed) {
     if (asker_waits_) {
       act(Answer{changed});
@@ -40,7 +40,7 @@ class Orders {
       act(Refuse{Refusal::conflict, std::move(why)});
     }
   }
-  /// The last order of this kind in this step; null: there is none.
+  /// The last order of this kind in this step, or null.
   template <typename T>
   T const* last() const {
     auto const found = std::find_if(actions_.rbegin(), actions_.rend(), [](Action const& action) {

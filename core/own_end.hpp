@@ -1,7 +1,8 @@
 // How this supervisor itself ends: after a stop, or by its own restart beside a shim that goes on.
 //
-// A signal that only we saw, beside a shim, is our own restart unless the shim reports one too or
-// the pod is read: the engine stays, our registrations and our ingress go.
+// A signal that only the supervisor received, beside a shim, means its own restart, unless the shim
+// reports one too or the pod proves to be deleted: the engine stays, while registrations and
+// ingress go.
 //
 //   announced      the shim may still report a signal, which makes it a stop
 //   deregistering  until all registries have confirmed
@@ -41,8 +42,8 @@ inline constexpr StateTable<RestartStage, RestartEvent, 7, 4> kRestartTable = []
   using enum RestartStage;
   constexpr char const* kNone = "nothing is under way";
   constexpr char const* kJoins = "one restart is enough";
-  constexpr char const* kNotAsked = "the registries are not asked yet";
-  constexpr char const* kOver = "the registries are behind us";
+  constexpr char const* kNotAsked = "the registries have no order yet";
+  constexpr char const* kOver = "the registries have answered or timed out";
   return StateTable<RestartStage, RestartEvent, 7, 4>{{
       // signal, settled, due, stop_begins
       {{move_to(announced), ignored(none, kNone), ignored(none, kNone), ignored(none, kNone)}},
@@ -53,7 +54,7 @@ inline constexpr StateTable<RestartStage, RestartEvent, 7, 4> kRestartTable = []
       {{ignored(refusing, kJoins), ignored(refusing, kOver), move_to(stopping), move_to(none)}},
       {{ignored(stopping, kJoins), ignored(stopping, kOver), move_to(killing), move_to(none)}},
       {{ignored(killing, kJoins), ignored(killing, kOver),
-        ignored(killing, "the exit is what is due"), move_to(none)}},
+        ignored(killing, "only the exit is left"), move_to(none)}},
   }};
 }();
 
@@ -61,12 +62,12 @@ class OwnEnd {
  public:
   using Stage = RestartStage;
   enum class Order : std::uint8_t { none, deregister, stop_relayed, kill_relayed, exit };
-  /// The facts that the restart is judged by.
+  /// The facts that decide about the restart.
   struct Facts {
     bool registries_settled = true;
     bool ingress_is_empty = true;
     bool ingress_has_relayed = false;
-    Budgets budgets;  // as of a stop at the signal
+    Budgets budgets;  // those of a stop at the time of the signal
   };
 
   // --- the restart ---
@@ -76,7 +77,7 @@ class OwnEnd {
     }
   }
   void stop_begins() { enter(RestartEvent::stop_begins, {}); }
-  /// One order at a time, until there is none or the exit.
+  /// Returns one order at a time, until there is none or the exit.
   Order next(Instant now, Facts const& facts) {
     Instant const deadline = facts.budgets.deadline(signalled_at_);
     bool const is_due = now >= next_;
@@ -116,10 +117,10 @@ class OwnEnd {
   }
 
   // --- the end ---
-  /// A signal of our own asks us to end: there is no next shim to wait for.
+  /// A signal to the supervisor requests its end, so it waits for no further shim.
   void signalled() { signalled_ = true; }
   bool was_signalled() const { return signalled_; }
-  /// Our exit is ordered; nothing is ordered after it.
+  /// The exit is ordered, and nothing is ordered after it.
   void end() { ended_ = true; }
   bool has_ended() const { return ended_; }
 

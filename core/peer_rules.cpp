@@ -72,7 +72,7 @@ void on(Machines& m, Instant /*now*/, PeerCleanedUp const& done) {
 void on(Machines& m, Instant /*now*/, EndpointRegistered const& registered) {
   if (!m.endpoints.register_endpoint(registered.peer, registered.endpoint, registered.graceful)) {
     m.orders.act(Refuse{Refusal::busy, "there are " + std::to_string(kMostRegistered) +
-                                           " registered endpoints, as many as there may be"});
+                                           " registered endpoints, which is the limit"});
     return;
   }
   m.peers.became_source(registered.peer);

@@ -1,4 +1,4 @@
-// SDK peers: what their coming and going means for a drain, a cleanup and the engine.
+// The effects of connecting and disconnecting SDK peers on a drain, a cleanup and the engine.
 //
 // Owned by the core's thread. Source: specification, 'Peers'; specification, 'Reconnecting'.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace lastcall::lifecycle::rules {
 
-/// Joint rule: peers that are not back in time.
+/// Joint rule: decides about peers that are not back in time.
 void expire_peers(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

@@ -1,11 +1,11 @@
 // The SDK peers: which are connected, which may come back, and which still have to clean up.
 //
 // Rules:
-//  1. A peer that went away may come back on another connection; it is lost when it does not in
-//     time, at once when its process is gone.
-//  2. A peer is back when the live requests that its hello promised were announced again.
-//  3. A peer that was asked to clean up and goes away before its cleanup.done is waited for a
-//     moment, and then counts as unclean: it is unknown how far it came.
+//  1. A peer that disconnected may come back on another connection. It is lost if it does not in
+//     time, or at once if its process is gone.
+//  2. A peer is back when it has announced again the live requests that its hello promised.
+//  3. If a peer that had to clean up disconnects before its cleanup.done, phase 3 waits for it for
+//     a moment; then it counts as unclean, because it is unknown how far it came.
 //
 // Owned by the core's thread. Source: specification, 'Peers'.
 #pragma once
@@ -25,19 +25,19 @@ namespace lastcall::lifecycle {
 
 class PeerTable {
  public:
-  enum class Cleanup : std::uint8_t { none, asked, left };  // left: it went away before it was done
+  enum class Cleanup : std::uint8_t { none, asked, left };  // left: it disconnected before that
   struct Peer {
     std::string name;
     bool critical = false;
     bool connected = true;
     bool source = false;  // it reports requests
     bool watched = false;
-    std::uint32_t unannounced = 0;  // live requests that its hello promised and that did not come
+    std::uint32_t unannounced = 0;  // live requests that its hello promised and that are missing
     Cleanup cleanup = Cleanup::none;
     std::optional<Instant> back_by;  // for its cleanup.done
     std::optional<Instant> lost_at;
   };
-  /// The decisions of time about a peer.
+  /// Decisions about a peer that time makes.
   enum class Due : std::uint8_t { none, lost, requests_lost };
   struct Decided {
     Due due = Due::none;
@@ -45,22 +45,22 @@ class PeerTable {
   };
 
   void connected(PeerConnected const& connected);
-  /// False: it is not known.
+  /// Returns false if it is not known.
   bool disconnected(Instant now, PeerId peer, Duration reconnect_window);
   void became_source(PeerId peer);
   void announced_again(PeerId peer);
-  /// It is gone for good. Absent: it is not known.
+  /// It is gone for good. The result is absent if it is not known.
   std::optional<Peer> remove(PeerId peer);
-  /// The next of what is due now, until there is none; an engine that has exited comes back for no
-  /// cleanup.
+  /// Returns the next decision that is due, until there is none; a peer of an engine that has
+  /// exited does not come back for a cleanup.
   Decided next_due(Instant now, bool engine_has_exited);
   std::optional<Instant> next_deadline() const;
 
   // --- phase 3 ---
-  /// A cleanup begins: what an earlier one left is of no interest.
+  /// A cleanup begins, and results of an earlier one are dropped.
   void forget_unclean() { left_unclean_.clear(); }
   void ask_to_clean_up();
-  /// It connects in the middle of that. If it had been there before, its present report counts.
+  /// It connects during the cleanup. If it had been connected before, its present report counts.
   void ask_late(PeerConnected const& connected);
   void cleaned_up(PeerId peer);
   bool are_cleaning_up() const;
@@ -68,15 +68,15 @@ class PeerTable {
   std::string unclean_text() const;
 
   bool knows(PeerId peer) const { return peers_.count(peer) > 0; }
-  /// A connected peer goes by that name.
+  /// Whether a connected peer has that name.
   bool has_connected(std::string_view name) const;
   bool has_connected() const;
   std::uint32_t connected_count() const;
-  /// Connected ones that report requests.
+  /// The number of connected peers that report requests.
   std::uint32_t sources() const;
-  /// Any that does, or did before its connection ended.
+  /// Whether any peer does, or did before its connection ended.
   bool has_source() const;
-  /// Connected ones of which everything was announced again.
+  /// The number of connected peers that have announced everything again.
   std::uint32_t returned() const;
   std::map<PeerId, Peer> const& all() const { return peers_; }
 

@@ -41,12 +41,12 @@ using PhaseTable = StateTable<Phase, PhaseEvent, kPhases, kPhaseEvents>;
 inline constexpr PhaseTable kPhaseTable = [] {
   using enum Phase;
   constexpr char const* kNotUp = "impossible: only an engine that starts becomes ready";
-  constexpr char const* kJoins = "what comes joins what is under way";
+  constexpr char const* kJoins = "a further cause joins the drain or stop that is under way";
   constexpr char const* kOver = "the drain is over already";
   constexpr char const* kNoDrain = "impossible: no drain is under way";
   constexpr char const* kStopped = "impossible: a stop is final";
-  constexpr char const* kElsewhere = "impossible: this happens in one phase alone";
-  constexpr char const* kFirst = "impossible: the owner looks whether a stop is under way";
+  constexpr char const* kElsewhere = "impossible: this happens only in one phase";
+  constexpr char const* kFirst = "impossible: the owner checks first whether a stop is under way";
   // Columns: engine_ready, drain_begins, stop_begins, stop_abbreviated, drain_aborted,
   // deregistered, gate_closed, gate_closed_for_stop, resumed, resumed_unready, engine_replaced,
   // list_done, rearmed.
@@ -81,7 +81,7 @@ inline constexpr PhaseTable kPhaseTable = [] {
         impossible(draining, kElsewhere), impossible(draining, kElsewhere)}},
       {{impossible(drained, kNotUp), impossible(drained, kFirst), ignored(drained, kJoins),
         move_to(cleaning_up, "fatal"), move_to(cleaning_up, "fatal in a stop"),
-        impossible(drained, kElsewhere), ignored(drained, "what came late is done, too"),
+        impossible(drained, kElsewhere), ignored(drained, "late requests are done, too"),
         move_to(cleaning_up, "stop"), move_to(serving, "resume"),
         move_to(starting, "resume before the engine was ready"),
         move_to(starting, "container restart"), impossible(drained, kElsewhere),

@@ -22,7 +22,7 @@ namespace lastcall::lifecycle {
 class Places {
  public:
   using Ticket = std::uint32_t;
-  /// Whose ticket it is: a word of the caller's, handed back to it.
+  /// The owner of a ticket: a value of the caller's, which is handed back to it.
   using Owner = std::uint32_t;
   static constexpr Ticket kNone = 0xffffffffU;
 
@@ -39,18 +39,18 @@ class Places {
   };
 
   Ticket allocate(Instant now, Owner owner);
-  /// It runs from now on. `measured`: its end will show how long a place was held.
+  /// The ticket runs from now on. `measured`: its end will show how long a place was held.
   void run(Instant now, Ticket ticket, bool measured);
   void wait(Ticket ticket, std::uint8_t priority);
-  /// False: it has come before, or it does not run.
+  /// Returns false if it has come before or the ticket does not run.
   bool first_byte(Ticket ticket);
-  /// It runs or waits no longer, and is void.
+  /// The ticket no longer runs or waits, and is void.
   void release(Ticket ticket);
 
   Node const& at(Ticket ticket) const { return nodes_[ticket]; }
-  /// Not to be called while none waits.
+  /// Must not be called while none waits.
   Ticket head() const;
-  /// The waiter that has waited longest, of those of each priority the first that `chosen` picks.
+  /// The waiter that has waited longest, among the first of each priority that `chosen` picks.
   template <typename Chosen>
   Ticket first_where(Chosen const& chosen) const {
     for (Queue const& queue : queues_) {
@@ -60,7 +60,7 @@ class Places {
     }
     return kNone;
   }
-  /// Since when the longest waiter waits.
+  /// The time since which the longest waiter waits.
   std::optional<Instant> oldest() const;
   std::size_t running() const { return running_; }
   std::size_t waiting() const { return waiting_; }

@@ -1,11 +1,12 @@
-// preStop mode: which calls of the engine's container wait, and whether another engine is awaited.
+// preStop mode: which calls of the engine's container wait, and whether the supervisor waits for
+// another engine.
 //
 // Rules:
 //  1. Calls share one drain; the first that has not returned counts for how long they are held.
-//  2. Once they have returned the engine gets its stop signal from others: reports about it from
-//     then on are no news.
-//  3. Another engine is recognized by watching it, where no shim reports it. One that was given up
-//     is ended by its container's liveness probe alone.
+//  2. Once they have returned the engine gets its stop signal from the kubelet, and later reports
+//     about it are expected.
+//  3. Another engine is recognized by watching it, where no shim reports it. An engine that counts
+//     as lost is ended only by its container's liveness probe.
 //
 // The bounds of the drain meanwhile are the coordinator's. Owned by the core's thread. Source:
 // specification, 'preStop'.
@@ -24,10 +25,10 @@ namespace lastcall::lifecycle {
 
 /// Another engine is awaited.
 struct Awaiting {
-  bool condemned = false;        // after a stop of ours: only its liveness probe ends it
-  std::optional<Instant> until;  // it counts as replaced then
+  bool condemned = false;        // after a stop: only its liveness probe ends it
+  std::optional<Instant> until;  // it counts as replaced at that time
   Instant since;
-  Verdict verdict = Verdict::starting;  // that it was given up with
+  Verdict verdict = Verdict::starting;  // the reason why it counts as lost
   std::string why;
 };
 
@@ -36,9 +37,9 @@ class PreStop {
   // --- calls ---
   void called(Instant now) { waits_since_ = waits_since_.value_or(now); }
   bool waits() const { return waits_since_.has_value(); }
-  /// They return now: how long the first of them was held.
+  /// They return now. The result is how long the first of them was held.
   Duration release(Instant now) { return now - *std::exchange(waits_since_, std::nullopt); }
-  /// Whether this container's stop has had its calls answered.
+  /// Whether the calls of this container's stop have returned.
   void set_answered(bool answered) { answered_ = answered; }
   bool is_answered() const { return answered_; }
 

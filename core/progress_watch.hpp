@@ -1,10 +1,9 @@
-// When something of any request moved last, and since when nothing did.
+// When a byte of any request last moved, and how long none has.
 //
 // Rules:
 //  1. A byte that moved is progress; so is the answer to a canary, a request of our own that only a
 //     working engine can answer.
-//  2. Work that is in flight and does not move is still: since the work began, or since the last
-//     progress.
+//  2. Work in flight that does not move stands still since it began, or since the last progress.
 //  3. A canary that follows an unanswered one adds to the same silence.
 //
 // Values only, owned by the core's thread. Source: specification, 'Slow and wedged'.
@@ -30,7 +29,7 @@ class ProgressWatch {
  public:
   /// A byte of any request moved.
   void moved(Instant now) { moved_at_ = now; }
-  /// How many requests are in flight, reported at each change.
+  /// The number of requests in flight, reported at each change.
   void in_flight(Instant now, std::size_t count) {
     if (count == 0) {
       work_since_.reset();
@@ -41,16 +40,16 @@ class ProgressWatch {
     }
   }
   void canary_sent(Instant now) { canary_.sent(now); }
-  /// A token is progress; any other answer is none.
+  /// A token is progress; any other answer is not.
   void canary_answered(Instant now, CanarySilence::Answer answer) {
     canary_.answered(now, answer);
     if (answer == CanarySilence::Answer::proof) {
       moved(now);
     }
   }
-  /// The last reading of the engine's gauges, where it had live tokens.
+  /// The last reading of the engine's gauges, if it had live tokens.
   void tokens_read(std::optional<TokensRead> reading) { tokens_ = reading; }
-  /// We were not running: silence counts from now on.
+  /// The supervisor was not running, so silence counts from now on.
   void listen_anew(Instant now) {
     if (work_since_) {
       work_since_ = now;
@@ -63,16 +62,16 @@ class ProgressWatch {
   std::optional<Instant> idle_since() const { return idle_since_; }
   CanarySilence const& canary() const { return canary_; }
   std::optional<TokensRead> tokens() const { return tokens_; }
-  /// Since when there has been work and none of it moved.
+  /// The time since which there has been work and none of it moved.
   std::optional<Instant> still_since() const { return unmoved(work_since_); }
-  /// How long that is; zero where there is none.
+  /// The length of that time; zero if there is none.
   Duration still_for(Instant now) const {
     auto const since = still_since();
     return since ? now - *since : Duration{0};
   }
   /// 'nothing in flight', 'work in flight, nothing moved for 1 s'.
   std::string text(Instant now) const;
-  /// Since when a canary has been out and nothing moved.
+  /// The time since which a canary has been out and nothing moved.
   std::optional<Instant> canary_silent_since() const { return unmoved(canary_.unanswered_since()); }
 
  private:

@@ -1,4 +1,4 @@
-// How many users' requests ended with an error of the engine in the last seconds.
+// Counts users' requests that ended with an error of the engine in the last seconds.
 //
 // Rules:
 //  1. An engine that dies in parts answers with errors before it is known to be dead: the
@@ -20,7 +20,7 @@ namespace lastcall::lifecycle {
 
 class RecentErrors {
  public:
-  /// As long as an error may be held until the engine's death is confirmed.
+  /// The longest time for which an error may be held until the engine's death is confirmed.
   static constexpr Duration kWindow{2'000};
 
   void ended(Instant now) {
@@ -29,7 +29,7 @@ class RecentErrors {
     ++slot.count;
   }
 
-  /// Those of the window that ends now.
+  /// The number of errors in the window that ends now.
   std::uint64_t count(Instant now) const {
     std::uint64_t sum = 0;
     for (Slot const& slot : slots_) {
@@ -41,7 +41,7 @@ class RecentErrors {
 
  private:
   static constexpr Duration kSlot{100};
-  /// One more than the window has, because the first and the last are cut.
+  /// One more than the window has, because the first and the last slot are partial.
   static constexpr std::int64_t kSlots = kWindow / kSlot + 1;
   struct Slot {
     std::int64_t number = 0;  // since the clock's zero

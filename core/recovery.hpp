@@ -1,12 +1,12 @@
-// The knowledge of an earlier life of this supervisor, and what waits until it is known.
+// What is known of an earlier life of this supervisor, and what waits until it is known.
 //
 //   unborn -> waiting -> known
 //
 // Rules:
 //  1. Until a shim's hello, a stop record or kRecoveryWindow has decided, nothing is registered and
 //     a command waits: the shim may hold a stop that outranks it.
-//  2. A command of this life, or its pod's, outranks a remembered drain.
-//  3. Peers of an earlier life have kRecoveryWindow to come back; before that no gate counts as
+//  2. A command of this life, or of its pod, outranks a remembered drain.
+//  3. Peers of an earlier life may come back within kRecoveryWindow; until then no gate counts as
 //     empty.
 //
 // Owned by the core's thread. Source: specification, 'Processes'; specification, 'Reconnecting'.
@@ -32,12 +32,12 @@ class Recovery {
     stage_ = stage_ == Stage::unborn ? Stage::waiting : stage_;
     until_ = now + kRecoveryWindow;
   }
-  /// An earlier life is known, or ruled out.
+  /// Whether an earlier life is known or ruled out.
   void end() { stage_ = Stage::known; }
   bool is_over() const { return stage_ == Stage::known; }
 
   // --- commands ---
-  /// True: it waits, and is taken when the recovery is over.
+  /// Returns true if the command waits until the recovery is over.
   bool hold(Event const& event) {
     if (is_over()) {
       return false;
@@ -60,14 +60,14 @@ class Recovery {
       peers_until_ = now + kRecoveryWindow;
     }
   }
-  /// The boot of the shim whose stop this is; empty: there was none.
+  /// The boot of the shim whose stop this is; empty if there was none.
   std::string const& boot() const { return boot_; }
   bool had_own_container() const { return own_container_; }
   bool awaits_peers() const { return peers_until_.has_value(); }
   std::optional<Instant> peers_until() const { return peers_until_; }
   std::uint32_t expected_peers() const { return expected_peers_; }
 
-  /// Decisions of time, and peers that are back.
+  /// Applies what time decides, and peers that are back.
   void update(Instant now, std::uint32_t returned) {
     if (stage_ == Stage::waiting && now >= until_) {
       end();

@@ -1,4 +1,4 @@
-// When the registries are asked to take us in, and when to remove us.
+// When the registries are ordered to register this instance, and when to remove it.
 //
 // Owned by the core's thread. Source: specification, 'Phase 1'; specification, 'Discovery'.
 #pragma once
@@ -8,15 +8,17 @@
 namespace lastcall::lifecycle::rules {
 
 void register_everywhere(Machines& m);
-/// `returns`: they will be asked to take us in again as soon as the engine answers.
+/// `returns`: they will register this instance again as soon as the engine answers.
 void deregister_everywhere(Machines& m, Instant now, bool returns = false);
 /// Before a drain or stop: an earlier life may have registered without being able to report it.
 void assume_earlier_registration(Machines& m);
-/// While the engine is silent not every registry was asked, and not all may have confirmed.
+/// While the engine was silent not every registry had an order to deregister, and not all may have
+/// confirmed.
 void assume_withdrawn(Machines& m);
-/// Our earlier life registered: the same keys are ours to remove, confirmed or not.
+/// An earlier life registered: this one must remove the same keys, whether they were confirmed or
+/// not.
 void withdraw_earlier_life(Machines& m, Instant now, Phase its_phase);
-/// Joint rule: an engine that does not answer is offered nowhere until it answers again.
+/// Joint rule: an engine that does not answer is not registered until it answers again.
 void apply_silence(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

@@ -1,9 +1,9 @@
-// Where this instance stands with each registry.
+// The state of this instance in each registry.
 //
 // Rules:
-//  1. All registries are asked together; each confirms, or gives up, by itself.
-//  2. Deregistering is right from any state: an earlier life may have registered without being able
-//     to report it, and asking costs nothing.
+//  1. All registries get their orders together; each confirms, or gives up, independently.
+//  2. Deregistering is correct in any state: an earlier life may have registered without being able
+//     to report it, and the order costs nothing.
 //  3. A registry that has given up and confirms later has confirmed; its detail has the reason why
 //     it was late.
 //
@@ -33,8 +33,8 @@ enum class RegistryEvent : std::uint8_t { ordered_in, ordered_out, confirmed, ga
 /// The transitions of a registry's record.
 inline constexpr StateTable<RegistryRecord::State, RegistryEvent, 5, 4> kRegistryTable = [] {
   using enum RegistryRecord::State;
-  constexpr char const* kNotAsked = "it was not asked to remove anything";
-  constexpr char const* kSettled = "the first answer stands";
+  constexpr char const* kNotAsked = "it has no order to remove anything";
+  constexpr char const* kSettled = "the first answer counts";
   return StateTable<RegistryRecord::State, RegistryEvent, 5, 4>{{
       // ordered_in, ordered_out, confirmed, gave_up
       {{move_to(registered), move_to(deregistering), ignored(absent, kNotAsked),
@@ -54,17 +54,18 @@ class Registrations {
   explicit Registrations(std::size_t count) : records_(count) {}
 
   bool is_empty() const { return records_.empty(); }
-  /// The registries have us, or may have us: they are to be asked to remove us.
+  /// The registries have, or may have, this instance, and will be ordered to remove it.
   bool is_registered() const { return registered_; }
   std::vector<RegistryRecord> const& records() const { return records_; }
-  /// None of them was ever asked for anything in this life.
+  /// Whether no registry has got an order in this life.
   bool is_untouched() const { return every(RegistryRecord::State::absent, true); }
   bool are_settled() const { return every(RegistryRecord::State::deregistering, false); }
   bool are_confirmed() const { return every(RegistryRecord::State::failed, false); }
 
   void register_all() { order(RegistryEvent::ordered_in, true); }
   void deregister_all() { order(RegistryEvent::ordered_out, false); }
-  /// An earlier life may have registered, or not all registries were asked to remove us.
+  /// Whether an earlier life may have registered, or not all registries were ordered to remove this
+  /// instance.
   void assume_registered() { registered_ = !records_.empty(); }
   void settled(RegistrySettled const& settled) {
     LC_ASSERT(settled.registry < records_.size());
@@ -78,7 +79,7 @@ class Registrations {
       record.state = cell.to;
     }
   }
-  /// A stop has ended: nothing is known of what the next engine's registries hold.
+  /// A stop has ended, and what the next engine's registries hold is unknown.
   void forget() {
     records_.assign(records_.size(), {});
     registered_ = false;
@@ -98,7 +99,7 @@ class Registrations {
     }
     registered_ = registered;
   }
-  /// Every record is in this state, or none is.
+  /// Whether every record is in this state.
   bool every(RegistryRecord::State state, bool is_in_it) const {
     return std::all_of(records_.begin(), records_.end(), [&](RegistryRecord const& record) {
       return (record.state == state) == is_in_it;

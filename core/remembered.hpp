@@ -1,5 +1,4 @@
-// The state that must survive a supervisor: the opaque blob that the shim holds for us (or
-// `stop.json`).
+// The state that must survive a supervisor: the opaque blob that the shim holds (or `stop.json`).
 //
 // Invariants:
 //  1. At most 1 KiB, one line of `key=value` words; unknown keys are ignored, so an older
@@ -31,19 +30,19 @@ struct Remembered {
   bool died_with_work = false;
   bool aborted_with_work = false;  // a fatal event ended the drain in the middle of its work
   bool engine_killed = false;
-  std::string boot;            // of the shim whose stop this is; empty: none was there
-  bool own_container = false;  // that shim lives in another container than we
+  std::string boot;            // boot of the shim whose stop this is, or empty
+  bool own_container = false;  // that shim is in another container
   bool ready = false;          // every check had passed once
   Silence silence = Silence::none;
-  bool relayed = false;  // its ingress reported what is in flight; that has died with it
-  /// Without a shim: the engine must not serve again, and why.
+  bool relayed = false;  // its ingress reported what is in flight, which ended with it
+  /// Without a shim, the reason why the engine must not serve again.
   std::optional<std::string> condemned;
   OutcomeCounts outcomes{};
   std::optional<std::uint64_t> in_flight_at_end;  // of a drain that its time has ended
 };
 
 std::string encode(Remembered const& remembered);
-/// Absent when it is not ours to read.
+/// Absent if it is not of a readable form.
 std::optional<Remembered> decode_remembered(std::string_view blob);
 
 }  // namespace lastcall::lifecycle

@@ -50,11 +50,12 @@ inline constexpr auto const& kWordsOf<CleanupItem> = kCleanupItems;
 /// A preStop call of the engine's container, until the engine was replaced.
 struct HookState {
   Instant called_at;
-  Instant limit;          // where it returns at the latest
-  bool deletion = false;  // the pod goes too
+  Instant limit;          // the latest time at which it returns
+  bool deletion = false;  // the pod is being deleted, too
   bool waits = false;     // it has not returned yet
 };
-/// Another engine is waited for; where this one is condemned, its liveness probe has to fail.
+/// The supervisor waits for another engine; if this one is condemned, its liveness probe has to
+/// fail.
 struct ReplacementState {
   Instant since;
   bool condemned = false;
@@ -74,11 +75,11 @@ struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
   std::optional<ShutdownCoordinator::Stop> stop;
-  /// In a drain that time bounds what still runs is asked to end there.
+  /// In a drain with a time limit, the time at which requests that still run are requested to end.
   std::optional<Instant> cut_at;
   Verdict verdict = Verdict::starting;
   std::string_view verdict_reason;
-  bool silent = false;  // serving, and the engine is unresponsive: nothing new should come
+  bool silent = false;  // serving with an unresponsive engine: nothing new should come
   InFlightSource source = InFlightSource::unknown;
   std::size_t in_flight = 0;  // users' requests
   std::size_t late = 0;
@@ -91,7 +92,7 @@ struct Snapshot {
   std::optional<RestartStage> own_restart;
   std::optional<HookState> hook;
   std::optional<ReplacementState> replacement;
-  /// Every registry has this instance, or there is none to ask.
+  /// Whether every registry has this instance, or there is none.
   bool registered = false;
   std::uint32_t peers = 0;
   std::uint64_t ignored_signals = 0;
@@ -110,7 +111,7 @@ struct Report {
   OutcomeCounts requests{};
   InFlightSource source = InFlightSource::unknown;
   Duration longest_request{};
-  /// How many were in flight, as last known, when time ended phase 2.
+  /// The last known number of requests in flight when time ended phase 2.
   std::optional<std::uint64_t> in_flight_at_end;
   Duration time_left{};
   std::array<CleanupRecord, kCleanupItems> cleanup{};
@@ -119,7 +120,7 @@ struct Report {
   EngineState engine = EngineState::waiting;
   EngineExit engine_exit;
   bool engine_ordered = false;
-  /// Its processes that were left in the end, or had to be waited for.
+  /// The engine's processes that were left at the end, or for which the stop had to wait.
   std::uint32_t rest_alive = 0;
   std::vector<std::string> rest_names;
   std::uint64_t ignored_signals = 0;

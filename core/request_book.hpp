@@ -1,8 +1,8 @@
-// The requests in flight, to look at: which peer has which, how many there are, and of which a new
-// one would be a part.
+// A read-only view of the requests in flight: which peer has which, how many there are, and which
+// one a new request would be a part of.
 //
-// It changes nothing; request_ledger.hpp says what happens to them. Owned by the core's thread.
-// Source: specification, 'Request context'.
+// It changes nothing; request_ledger.hpp changes them. Owned by the core's thread. Source:
+// specification, 'Request context'.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,19 @@ struct RequestView {
   std::optional<CancelReason> reason;
   Instant began_at;
   bool late = false;
-  /// The live request that it is part of; empty: it is a user's.
+  /// The live request that it is a part of; empty for a user's request.
   std::string_view parent;
   Standing standing = Standing::running;
 };
 
 class RequestBook {
  public:
-  /// A live request, until it is removed.
+  /// A reference to a live request, valid until it is removed.
   using Index = RequestEntry::Index;
 
   // --- figures ---
   std::size_t in_flight() const { return slab_.size(); }
-  /// Those of them that wait for admission.
+  /// The requests that wait for admission.
   std::size_t waiting() const { return counts_.waiting; }
   /// Users' requests: sub-requests of a live parent do not count again.
   std::size_t roots_in_flight() const { return counts_.roots; }
@@ -54,19 +54,19 @@ class RequestBook {
   std::size_t of_peer(PeerId peer) const;
   /// Cancels that no end or cancel.done has confirmed yet.
   std::size_t unconfirmed() const { return counts_.unconfirmed; }
-  /// Those of them that were notified then or earlier. Walks over all requests.
+  /// The number of those that were notified at that time or earlier. Walks over all requests.
   std::size_t unconfirmed_since(Instant then) const;
-  /// Walks over all requests where some were announced with an age.
+  /// Walks over all requests if some were announced with an age.
   std::optional<Instant> oldest() const;
 
   // --- one of them ---
   bool owns(PeerId peer, std::string_view id) const { return slab_.find(peer, id) != kNone; }
   /// The views are valid while it is in flight.
   RequestView at(Index index) const { return view(slab_[index], nullptr); }
-  /// The last that begun.
+  /// The request that began last.
   Index newest() const { return slab_.newest(); }
   std::optional<AdmissionTicket> ticket_of(PeerId peer, std::string_view id) const;
-  /// Its answer does not come in parts: its first byte is there when all of it is.
+  /// Whether its answer is not a stream, so that the first byte comes with the whole answer.
   bool answers_whole(PeerId peer, std::string_view id) const;
   void for_each(std::function<void(RequestView const&)> const& visit,
                 EndpointTracker const& endpoints) const;
@@ -76,9 +76,9 @@ class RequestBook {
   /// It moves here from a connection that went away, as resumed, or asking again for an admission
   /// that it has and did not receive.
   bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
-  /// It is part of a live request that runs: its parent, or the root that it names.
+  /// Whether it is a part of a live request that runs: its parent, or the root that it names.
   bool is_part(RequestBegun const& request) const;
-  /// Its parent, or the root that it names, is live and was not cancelled.
+  /// Whether its parent, or the root that it names, is live and was not cancelled.
   bool is_wanted(RequestBegun const& request) const;
 
  protected:
@@ -101,9 +101,9 @@ class RequestBook {
     std::size_t with_age = 0;  // that ran before they were announced
   };
 
-  /// The newest of that id at the engine's connections that are `away`, or at any.
+  /// The newest request of that id at the engine's connections, or only at those that are `away`.
   Index newest_of(std::string_view id, bool away) const;
-  /// That id of the ingress, unless the request is known to have come another way.
+  /// The ingress's request of that id, unless the request is known to have come another way.
   Index find_relayed(RequestBegun const& request, std::string_view id) const;
   Index find_parent(RequestBegun const& request, std::string_view id) const;
   Index parent_of(RequestBegun const& request) const;

@@ -1,13 +1,13 @@
 // The table of requests in flight, and their cancellation tree.
 //
 // Invariants:
-//  1. State only rises: live < stopped < killed. Each call returns whether it was the first.
-//  2. A request is counted once: one cancel whatever arrives twice, one outcome.
+//  1. State only rises: live < stopped < killed. Each call returns whether it raised the state.
+//  2. A request is counted once: one cancel, whatever arrives twice, and one outcome.
 //  3. A parent's cancel reaches its children in link order; a child that is linked to a stopped or
-//     killed parent gets the same at once; an ended child is unlinked. Work lists, no recursion:
-//     the tree is made by users.
+//     killed parent gets the same at once; an ended child is unlinked. Work lists replace
+//     recursion, because users make the tree.
 //  4. Cancels are state, not queued bytes: a peer's lines are produced from here as its socket
-//     takes them, so a slow reader costs nothing but its place in a list.
+//     accepts them, so a slow reader costs only its place in a list.
 //  5. A peer touches only its own requests.
 //
 // Owned by the core's thread. Source: specification, 'Request context': Dynamo's
@@ -35,14 +35,14 @@ struct CancelBatch {
   std::vector<std::string_view> ids;
 };
 
-/// The effects of the ledger's last calls, drained by its owner.
+/// The effects of the ledger's last calls, which its owner drains.
 struct LedgerNews {
   struct Settled {
     EndpointSlot slot = 0;
     std::uint32_t model = 0;
     Outcome outcome = Outcome::completed;
     Duration elapsed{};
-    bool counted = false;  // as a user's request: sub-requests are not
+    bool counted = false;  // as a user's request; sub-requests are not counted
     bool from_tier = false;
     std::optional<RejectedReason> rejected;
     AdmissionTicket ticket = kNoTicket;  // the place it had
@@ -58,7 +58,7 @@ struct LedgerNews {
     CancelReason reason = CancelReason::control;
     Duration elapsed{};
   };
-  /// It ended after it was cancelled.
+  /// Whether it ended after it was cancelled.
   struct CutOff {
     std::string id;
     Cut cut;
@@ -67,7 +67,7 @@ struct LedgerNews {
   std::vector<Settled> settled;
   std::vector<Cancelled> cancelled;
   std::vector<Confirmed> confirmed;
-  /// Peers for which new cancels wait.
+  /// The peers for which new cancels wait.
   std::vector<PeerId> ready;
   /// Endpoint slots that were left by an adopted request (it entered another one).
   std::vector<EndpointSlot> moved_from;
@@ -88,12 +88,12 @@ class RequestLedger : public RequestBook {
 
   // --- peers ---
   void peer_connected(PeerId peer) { peers_[peer].connected = true; }
-  /// Its requests stay in flight until it is back or lost, save those that were never admitted:
-  /// they ask again.
+  /// Its requests stay in flight until it is back or lost, except those that were never admitted,
+  /// which will be announced again.
   void peer_disconnected(Instant now, PeerId peer);
-  /// All that it still has becomes `lost`.
+  /// All requests that it still has become `lost`.
   void peer_lost(Instant now, PeerId peer);
-  /// The same for its requests alone: the peer itself stays known.
+  /// The same for its requests only: the peer itself stays known.
   void lose_requests(Instant now, PeerId peer);
 
   // --- requests ---
@@ -101,7 +101,7 @@ class RequestLedger : public RequestBook {
   /// that belongs to a request which is over, by `cut`, gets its cancel and is counted with it.
   Begin begin(Instant now, RequestBegun const& request, EndpointSlot slot, bool late,
               std::optional<Cut> const& cut = std::nullopt);
-  /// False when the peer has no such live request.
+  /// Returns false if the peer has no such live request.
   bool end(Instant now, PeerId peer, std::string_view id, Outcome outcome);
   bool confirm(Instant now, PeerId peer, std::string_view id);
 
@@ -113,16 +113,16 @@ class RequestLedger : public RequestBook {
   // --- cancels; each returns how many requests it raised (live < stopped < killed) ---
   std::size_t cancel_id(Instant now, PeerId peer, std::string_view id, CancelMode mode,
                         CancelReason reason);
-  /// That of every peer.
+  /// Cancels the request of this id at every peer.
   std::size_t cancel_id(Instant now, std::string_view id, CancelMode mode, CancelReason reason);
-  /// A user's request with all that belongs to it, or what `of` has of it.
+  /// Cancels a user's request with all its parts, or those parts that `of` has.
   std::size_t cancel_root(Instant now, std::optional<PeerId> of, std::string_view root,
                           CancelMode mode, CancelReason reason);
-  /// Every live request that `chosen` picks, in the order in which they began.
+  /// Cancels every live request that `chosen` picks, in the order in which they began.
   std::size_t cancel_where(Instant now, std::function<bool(RequestView const&)> const& chosen,
                            CancelMode mode, CancelReason reason);
   std::size_t cancel_all(Instant now, CancelMode mode, CancelReason reason);
-  /// Requests of endpoints for which `graceful` is false.
+  /// Cancels the requests of endpoints for which `graceful` is false.
   std::size_t cancel_ungraceful(Instant now, EndpointTracker const& endpoints, CancelMode mode,
                                 CancelReason reason);
   /// Cancels that wait for this peer, at most `max_ids`; they count as handed over.
@@ -132,7 +132,8 @@ class RequestLedger : public RequestBook {
 
  private:
   void adopt(Index index, PeerId peer, EndpointSlot slot);
-  /// With its parent, or as a user's request; one whose parent was cancelled gets the same.
+  /// Links it to its parent, or counts it as a user's request; if the parent was cancelled, it gets
+  /// the same cancel.
   void place(Instant now, Index index, Index parent, std::optional<Cut> const& cut);
   std::vector<Index> everywhere(std::string_view id) const;
   bool rise(Instant now, RequestEntry& entry, CancelMode mode, CancelReason reason);

@@ -22,17 +22,17 @@ std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request
   if (m.ledger.owns(request.peer, request.id)) {
     return std::nullopt;  // that is another error
   }
-  auto const limit = [](std::string_view whose, std::uint32_t most, std::string_view they) {
+  auto const limit = [](std::string_view whose, std::uint32_t most, std::string_view limit_of) {
     std::string text(whose);
-    text.append(std::to_string(most)).append(" live requests, as many as ").append(they);
-    return Refuse{Refusal::busy, text.append(" may have")};
+    text.append(std::to_string(most)).append(" live requests, which is ").append(limit_of);
+    return Refuse{Refusal::busy, text.append(" limit")};
   };
   if (m.ledger.of_peer(request.peer) >= m.settings.peer_requests) {
-    return limit("this connection has ", m.settings.peer_requests, "it");
+    return limit("this connection has ", m.settings.peer_requests, "its");
   }
   std::size_t const of_peers = m.ledger.in_flight() - m.ledger.of_peer(kIngressPeer);
   if (of_peers >= m.settings.peers_requests) {
-    return limit("all connections have ", m.settings.peers_requests, "they");
+    return limit("all connections have ", m.settings.peers_requests, "their");
   }
   return std::nullopt;
 }

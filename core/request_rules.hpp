@@ -1,5 +1,5 @@
-// Requests: what may begin, what is cancelled at once, and what the ledger's news mean for the
-// other machines.
+// Rules of requests: what may begin, what is cancelled at once, and how changes of the ledger
+// affect the other machines.
 //
 // Owned by the core's thread. Source: specification, 'Cancellation'; specification, 'Admission'.
 #pragma once

@@ -1,8 +1,9 @@
-// Where the requests in flight are kept: a slab of entries with the ways to find them.
+// The storage of the requests in flight: a slab of entries with its indexes.
 //
 // Invariants:
-//  1. An entry keeps its place until it is erased; a place is used again, with another generation.
-//  2. Entries are found by peer and id, by the root that they name, in the order in which they
+//  1. An entry keeps its place until it is erased; then the place is used again with another
+//     generation.
+//  2. Entries can be found by peer and id, by the root that they name, in the order in which they
 //     began, and from their parent. All but the last are O(1), however much is in flight.
 //  3. A user's request bears its root's name itself; those that name another root are in a list of
 //     that root, in the order in which they began.
@@ -26,8 +27,8 @@ namespace lastcall::lifecycle {
 
 enum class RequestState : std::uint8_t { live, stopped, killed };
 
-/// Where a request stands with admission: it runs, it waits for its place, or it was cancelled
-/// while it waited.
+/// The state of a request in admission: it runs, it waits for its place, or it was cancelled while
+/// it waited.
 enum class Standing : std::uint8_t { running, waiting, withdrawn };
 
 using AdmissionTicket = std::uint32_t;
@@ -36,7 +37,7 @@ inline constexpr AdmissionTicket kNoTicket = 0xffffffffU;
 struct RequestEntry {
   using Index = std::uint32_t;
   static constexpr Index kNone = 0xffffffffU;
-  /// Its places in the tree and in the lists.
+  /// The entry's places in the tree and in the lists.
   struct Links {
     Index parent = kNone;
     Index first_child = kNone;
@@ -86,22 +87,24 @@ class RequestSlab {
   static constexpr Index kNone = RequestEntry::kNone;
 
   RequestSlab() = default;
-  /// All but the look-ups, whose keys are views into the entries: each copy has its own.
+  /// Copies everything except the indexes, whose keys are views into the entries; each copy has its
+  /// own.
   RequestSlab(RequestSlab const& other);
   RequestSlab& operator=(RequestSlab const&) = delete;
 
-  /// A new entry of that name; the last in the order of entries.
+  /// Makes a new entry of that name, the last one in the order of entries.
   Index insert(PeerId peer, std::string_view id, std::string_view root);
-  /// It is unlinked from its parent and from its children, which have none then: their number.
+  /// Unlinks it from its parent and from its children, which have no parent then. Returns the
+  /// number of children.
   std::size_t erase(Index index);
-  /// It belongs to that peer from now on.
+  /// The entry belongs to that peer from now on.
   void move_to(Index index, PeerId peer);
   void link(Index parent, Index child);
 
   RequestEntry& operator[](Index index) { return entries_[index]; }
   RequestEntry const& operator[](Index index) const { return entries_[index]; }
   Index find(PeerId peer, std::string_view id) const;
-  /// The first of those that name this root, which is not their own name.
+  /// The first of the entries that name this root and are not the root themselves.
   Index first_of_root(std::string_view root) const;
   Index oldest() const { return oldest_; }
   Index newest() const { return newest_; }

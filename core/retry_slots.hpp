@@ -1,4 +1,4 @@
-// When a request that is refused now may come back, from how long places were held.
+// Computes when a request that is refused now should be sent again, from how long places were held.
 //
 // Rules:
 //  1. The mean time that a place was held is a moving average, with a weight of 1/8 for the newest.
@@ -23,19 +23,20 @@ inline constexpr Duration kRetryMost{60'000};
 
 class RetrySlots {
  public:
-  /// A place was held for so long.
+  /// A place was held for this long.
   void held_for(Duration time);
-  /// The mean, times those that would be before it, by the number of places. Rises with the queue
-  /// and the mean, falls with N; kRetryLeast to kRetryMost.
+  /// The mean, times the number of requests ahead of it, divided by the number of places: it rises
+  /// with the queue and the mean, and falls with N. The result is between kRetryLeast and
+  /// kRetryMost.
   Duration retry_after(std::size_t waiting, std::size_t places) const;
   /// The same, one slot after the last one that was given. A slot is the time between two places
   /// that become free; beyond kRetryMost they begin again.
   Duration take(Instant now, std::size_t waiting, std::size_t places);
-  /// For one that is refused in a drain: it belongs elsewhere at once. A second keeps a lone
-  /// replica from being hammered, and eight slots of the next one keep those that were refused
-  /// together from arriving together.
+  /// For a request that is refused in a drain, which should be sent elsewhere at once. One second
+  /// protects a lone replica, and eight slots within the next second keep requests that were
+  /// refused together from arriving together.
   Duration take_elsewhere();
-  /// Absent: nothing was measured yet.
+  /// Absent if nothing was measured yet.
   std::optional<Duration> mean() const;
 
  private:

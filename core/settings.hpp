@@ -19,7 +19,7 @@ enum class OnExit : std::uint8_t { fatal, propagate };
 
 struct CheckSettings {
   std::string name;
-  /// Consecutive definite failures that make the engine dead.
+  /// The number of consecutive definite failures that makes the engine dead.
   std::uint32_t failure_threshold = 2;
 };
 
@@ -30,17 +30,18 @@ struct HealthSettings {
   /// Work in flight and no progress for this long is `wedged`; 0: never. Unset: EngineHealth's own
   /// limit where tokens show stalls, else never.
   std::optional<Duration> stalled_after;
-  /// The engine's token counter rises with each token: standing still, it proves a stall.
+  /// Whether the engine's token counter rises with each token, so that it proves a stall when it
+  /// stands still.
   bool tokens_show_stalls = false;
-  /// Opt-in: longest time in `starting` with an engine that runs.
+  /// Opt-in: the longest time in `starting` while an engine runs.
   std::optional<Duration> startup_timeout;
 };
 
-/// The request of one token that we send ourselves (token_probe.hpp).
+/// The request of one token that the supervisor sends (token_probe.hpp).
 struct TokenSettings {
-  /// In a drain, as a proof that the gauges are fresh.
+  /// In a drain, to prove that the gauges are up to date.
   bool barrier = false;
-  /// To an idle engine, to see that it still generates.
+  /// To an idle engine, to test whether it still generates.
   bool canary = false;
 };
 
@@ -55,28 +56,31 @@ struct Settings {
   /// from the next one by watching it.
   bool lifecycle_hooks = false;
   std::string stop_signal = "TERM";
-  /// For processes that an engine leaves behind when it was asked to end, until the KILL point.
+  /// The time for processes that an engine leaves behind after its stop signal, until the KILL
+  /// point.
   Duration rest_grace{10'000};
-  /// The engine's own server ends its workers before it goes: what is left of them has no grace.
+  /// The engine's own server ends its workers before it ends, so that workers which are left get no
+  /// grace.
   bool main_ends_workers = false;
-  /// Names of processes without which the engine is dead; a last '*' stands for any end.
+  /// Names of processes without which the engine is dead; a trailing '*' matches any suffix.
   std::vector<std::string> essential_processes;
   HealthSettings health;
   std::uint32_t registries = 0;
   bool cleanup_hooks = false;
   bool cleanup_paths = false;
   bool events = false;
-  /// The ingress is the engine's only way in: what it has in flight is all there is.
+  /// Whether all requests reach the engine through the ingress, so that its count is complete.
   bool ingress_is_exclusive = false;
-  /// Requests of a peer that went away become `lost` after this long.
+  /// Requests of a disconnected peer become `lost` after this time.
   Duration reconnect_window{5'000};
   /// Live requests that one SDK peer may have.
   std::uint32_t peer_requests = 20'000;
   /// Live requests that all SDK peers may have together.
   std::uint32_t peers_requests = 50'000;
-  /// Set where the engine's gauges can be read: their refresh period.
+  /// The refresh period of the engine's gauges; set if they can be read.
   std::optional<Duration> gauge_refresh;
-  /// The engine's load counter is known to count; otherwise it is believed once it was above 0.
+  /// Whether the engine's load counter is known to count; otherwise it is trusted once it was above
+  /// 0.
   bool load_counts = false;
   TokenSettings token;
   AdmissionLimits admission;
@@ -86,27 +90,29 @@ struct Settings {
 /// A starting supervisor waits this long for a shim or a stop record before it may register, and
 /// a restarted one this long for its peers before a gate counts as empty.
 inline constexpr Duration kRecoveryWindow{2'000};
-/// Phase 3 waits this long for a peer that went away before its cleanup.done: an SDK comes back
-/// every 50 ms within it.
+/// Phase 3 waits this long for a peer that disconnected before its cleanup.done; an SDK tries to
+/// reconnect every 50 ms.
 inline constexpr Duration kCleanupReturn{1'000};
 /// Without a pidfd a shim is lost when its boot is not back within this time.
 inline constexpr Duration kShimReturn{1'000};
-/// The shim ends everything 5 s after the engine's exit; what we still do then takes less.
+/// The shim ends everything 5 s after the engine's exit; the supervisor's remaining work takes
+/// less.
 inline constexpr Duration kAfterEngine{4'500};
-/// A shim that does not report what an engine has left behind kills it after so long.
+/// A shim that does not report what an engine has left behind kills it after this time.
 inline constexpr Duration kRestOfTree{1'000};
-/// A killed process is gone after so long.
+/// A killed process is gone after this time.
 inline constexpr Duration kKillTaken{50};
-/// Woken this much too late we were not running: silence that was counted meanwhile proves nothing.
+/// If the supervisor wakes this much too late, it was not running, and silence that was counted
+/// meanwhile proves nothing.
 inline constexpr Duration kOwnAbsence{1'000};
 /// A preStop call that no pod's deletion explains returns within this time.
 inline constexpr Duration kRestartHook{5'000};
-/// An engine that was asked to end counts as replaced after this time, whatever is seen of it.
+/// An engine that was ordered to end counts as replaced after this time, whatever it shows.
 inline constexpr Duration kReplacedAnyway{30'000};
-/// Until nothing sends here any more: nothing takes a pod that stays out of its Service
-/// but the readiness probe, every 2 s.
+/// The time until nothing sends requests here any more: only the readiness probe, every 2 s, takes
+/// a pod that stays out of its Service.
 inline constexpr Duration kUntilUnready{3'000};
-/// A signal that only a side-by-side supervisor saw becomes its own restart after this time.
+/// A signal that only a supervisor beside a shim received becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};
 
 }  // namespace lastcall::lifecycle

@@ -1,5 +1,5 @@
-// The members of every event and action, and of the settings, by name: the one reflection of them.
-// The log of steps is written and read back by it, the scenarios of tests/simulation are written in
+// The only reflection of the members of every event and action, and of the settings, by name. The
+// log of steps is written and read back by it, the scenarios of tests/simulation are written in
 // lines that it describes, and a hash of what a step ordered is made of it.
 //
 // Rules:
@@ -240,7 +240,7 @@ LASTCALL_SHAPE(CancelSettled, "cancel_settled", "cancel_confirmed {reason} after
 // --- settings ------------------------------------------------------------------------------------
 
 LASTCALL_PART(CheckSettings, v("name", x.name); v("failure_threshold", x.failure_threshold);)
-// The bindings make a member that is new in one of the structs an error of the compiler.
+// With these bindings, a new member in one of the structs is a compile error.
 template <>
 struct Shape<Settings> {
   static constexpr std::string_view kName = "settings";

@@ -1,4 +1,4 @@
-// The connection of the engine's shim: which boot of it takes part, and whether it is there.
+// The connection of the engine's shim: which boot of it takes part, and whether it is connected.
 //
 //   never     no shim has connected since the start, or since a stop that had none
 //   connected its connection stands
@@ -7,7 +7,7 @@
 //   released  a stop has ended and its shim was let go: the next one is awaited
 //
 // Rules:
-//  1. One boot takes part from its hello to the end of its stop; others are asked to try again.
+//  1. One boot takes part from its hello to the end of its stop; others have to try again.
 //  2. Unless its process is watched, a shim is lost when it is not back within kShimReturn.
 //
 // Owned by the core's thread. Source: specification, 'Shims'.
@@ -50,7 +50,7 @@ class ShimLink {
     oom_ = false;
     lost_at_.reset();
   }
-  /// False: no connection of it was there.
+  /// Returns false if it had no connection.
   bool disconnected(Instant now, ShimDisconnected const& gone) {
     if (!enter(ShimEvent::disconnected)) {
       return false;
@@ -59,7 +59,7 @@ class ShimLink {
     lost_at_ = gone.watched ? std::nullopt : std::optional(now + kShimReturn);
     return true;
   }
-  /// It will not come back. `oom`: the kernel has killed there for lack of memory.
+  /// The shim will not come back. `oom`: the kernel has killed in its container for lack of memory.
   void lost(bool oom) {
     if (enter(ShimEvent::lost)) {
       oom_ = oom_ || oom;
@@ -74,13 +74,14 @@ class ShimLink {
   ShimState state() const { return state_; }
   bool is_known() const { return state_ != ShimState::never && state_ != ShimState::released; }
   bool is_connected() const { return state_ == ShimState::connected; }
-  /// A stop is over, and no shim has come since.
+  /// Whether a stop is over and no shim has connected since.
   bool is_released() const { return state_ == ShimState::released; }
-  /// It shares our container: it owns the signals, and ends with us.
+  /// Whether it shares the supervisor's container: then it owns the signals and ends with the
+  /// supervisor.
   bool runs_here() const { return is_known() && run_; }
   bool was_killed_for_memory() const { return oom_; }
   std::string const& boot() const { return boot_; }
-  /// Not back by then, it is lost.
+  /// If it is not back by then, it is lost.
   std::optional<Instant> next_deadline() const { return lost_at_; }
 
   void fingerprint(Mixer& m) const {
@@ -91,7 +92,7 @@ class ShimLink {
   }
 
  private:
-  /// False: the table ignores it.
+  /// Returns false if the table ignores the event.
   bool enter(ShimEvent event) {
     auto const& cell = cell_of(kShimTable, state_, event);
     state_ = cell.to;

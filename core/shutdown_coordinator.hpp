@@ -1,12 +1,12 @@
-// A drain or stop from its cause to its end: which phase we are in, when it ends, what is cut at
+// A drain or stop from its cause to its end: the current phase, when it ends, and what is cut at
 // its end.
 //
 // Invariants:
-//  1. Phases move by the table of phase_machine.hpp alone. A stop joins a drain under way and keeps
+//  1. Phases move only by the table of phase_table.hpp. A stop joins a drain under way and keeps
 //     what is finished.
 //  2. One absolute deadline, fixed by the first cause (stop_clock.hpp).
-//  3. Nothing before phase 3 may use the reserve: at stop_cancel_at all that runs is asked to stop,
-//     at kill_cancel_at it is killed and phase 3 begins (drain_gate.hpp).
+//  3. Nothing before phase 3 may use the reserve: at stop_cancel_at everything that runs is
+//     requested to stop, at kill_cancel_at it is killed and phase 3 begins (drain_gate.hpp).
 //
 // next() returns one move at a time; the owner carries it out and asks again until there is none.
 // Owned by the core's thread. Source: specification, 'Lifecycle'.
@@ -31,7 +31,7 @@ enum class Move : std::uint8_t {
   stop_all,  // reason grace_timeout
   kill_all,
   enter_drained,
-  end_drained,  // what came late into `drained` is done too
+  end_drained,  // requests that came late into `drained` are done, too
   enter_cleaning_up,
 };
 
@@ -56,16 +56,17 @@ class ShutdownCoordinator {
   void started(Instant now) { phases_.started(now); }
   void become_ready(Instant now);
   void begin_drain(Instant now, std::optional<Duration> timeout);
-  /// A drain or stop under way gets a limit, or an earlier one. False: it changed nothing.
+  /// Gives a drain or stop under way a limit, or an earlier one. Returns false if that changes
+  /// nothing.
   bool limit_drain(Instant now, Duration timeout);
-  /// Not to be called when is_stopping(). `has_work`: requests are in flight, so that there is
+  /// Must not be called when is_stopping(). `has_work`: requests are in flight, so that there is
   /// something to drain even in `starting`.
   void begin_stop(Instant now, Cause cause, StopMode mode, Instant cause_at, bool has_work,
                   std::optional<Duration> timeout = std::nullopt);
-  /// A fatal event during a graceful stop: the deadline moves closer, the drain ends.
+  /// A fatal event during a graceful stop moves the deadline closer and ends the drain.
   void abort_drain(Instant now, Duration within);
   void resume(Instant now, bool ready);
-  /// The engine ends without a stop of ours: wait for the next one.
+  /// The engine ends without a stop, and the next one is awaited.
   void await_replacement(Instant now);
   void finish(Instant now);
   void rearm(Instant now);
@@ -80,10 +81,10 @@ class ShutdownCoordinator {
   std::optional<Stop> const& stop() const { return clock.stop(); }
   std::optional<Instant> deadline() const;
   PhaseMachine const& phases() const { return phases_; }
-  /// Set by the last move: the log's note about the phase that ended.
+  /// The log's note about the phase that ended, set by the last move.
   std::optional<PhaseEnded> take_ended() { return phases_.take_ended(); }
-  /// New requests are cancelled at once, in this mode; `ungraceful`: of endpoints that do not hold
-  /// the drain.
+  /// The mode in which new requests are cancelled at once; `ungraceful`: those of endpoints that do
+  /// not hold the drain.
   std::optional<CancelMode> cancels_new(bool ungraceful) const;
 
   void fingerprint(Mixer& m) const;
@@ -93,7 +94,7 @@ class ShutdownCoordinator {
 
  private:
   void reset_gate(bool keeps_limit = false);
-  /// The drain is over, but for a stop or a hook that waits for what came late.
+  /// Whether the drain is over, unless a stop or a hook waits for late requests.
   bool rests() const;
   DrainGate::Bounds bounds(Instant now) const;
   Move carry_out(Instant now, DrainGate::Next next);

@@ -1,9 +1,10 @@
-// A state machine as a table: a row a state, a column an event, every cell written out.
+// A state machine as a table with a row for each state and a column for each event; every cell is
+// written out.
 //
 // Rules:
 //  1. A cell moves to a state, stays with a reason, or is impossible; there is no other default.
-//  2. An event in a state whose cell is impossible is a bug of ours.
-//  3. Tests and docs/architecture.md read the same tables, so that neither can differ from them.
+//  2. An event in a state whose cell is impossible is a bug.
+//  3. Tests and docs/architecture.md use the same tables, so neither can differ from them.
 //
 // Values only, no thread rule.
 #pragma once

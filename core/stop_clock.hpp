@@ -1,10 +1,10 @@
-// When a drain or stop has to be where: its one deadline, the budgets within, and what else bounds
+// The instants of a drain or stop: its only deadline, the budgets within it, and what else bounds
 // it.
 //
 // Invariants:
 //  1. One absolute deadline, fixed by the first cause; it may move closer, never away.
-//  2. Nothing before phase 3 may use the reserve: at stop_cancel_point() all that runs is asked to
-//     stop, at kill_cancel_point() it is killed and phase 3 begins.
+//  2. Nothing before phase 3 may use the reserve: at stop_cancel_point() everything that runs is
+//     requested to stop, at kill_cancel_point() it is killed and phase 3 begins.
 //  3. A request that was given time to end before a bound was known has to keep to that bound, too.
 //  4. A preStop call of the engine's container bounds phases 1 and 2: by D - reserve where the pod
 //     is being deleted, else by kRestartHook. It fixes no deadline of its own beyond that.
@@ -41,19 +41,20 @@ class StopClock {
   void begin_stop(Instant now, Stop stop, bool abbreviated);
   /// The stop has to end within that time, with budgets of that length.
   void shorten(Instant now, Duration within);
-  /// The stop has to end by `deadline`, too. True: it moved closer.
+  /// The stop has to end by `deadline`, too. Returns true if that moved it closer.
   bool limit_deadline(Instant deadline);
-  /// The pod's grace is no more than this. True: the deadline of the stop under way moved closer.
+  /// The pod's grace is no more than this. Returns true if the deadline of the stop under way moved
+  /// closer.
   bool limit_grace(Duration grace, bool stop_is_over);
-  /// Requests of the drain or stop under way have until then; an earlier limit stands.
+  /// Requests of the drain or stop under way may run until then; an earlier limit remains.
   void limit_drain(std::optional<Instant> limit) { drain_limit_ = earlier_of(drain_limit_, limit); }
-  /// SDK cleanup or hooks will want their time: a shorter reserve begins earlier for them.
+  /// SDK cleanup or hooks will need their time, so a shorter reserve begins earlier.
   void expect_acks_or_hooks(bool expected);
-  /// Running requests were asked to end: they are killed a settle later. Asked again, nothing
-  /// changes.
+  /// Running requests were requested to end, and are killed after the settle time. A second call
+  /// changes nothing.
   void ask_to_end(Instant now) { kill_at_ = kill_at(now); }
-  /// No request is asked to end any more, and but for its hook nothing bounds the drain.
-  /// `keeps_limit`: its own limit does.
+  /// Requests need not end any more, and only its hook bounds the drain. `keeps_limit`: so does its
+  /// own limit.
   void end_drain(bool keeps_limit);
   void forget_stop();
   void restore(std::optional<Stop> const& stop, std::optional<Instant> drain_limit,
@@ -61,14 +62,15 @@ class StopClock {
 
   // --- preStop ---
   void begin_hook(Instant now, bool began_drain);
-  /// The pod is being deleted: the hook's bound moves to the one of a stop.
+  /// The pod is being deleted, so the hook's bound becomes that of a stop.
   void explain_hook();
-  /// An earlier life was called already: what bounds the drain counts from its first call, within
-  /// the grace that it had read. True: the deadline of the stop under way moved closer.
+  /// Restores a call that an earlier life has received: the bound of the drain counts from that
+  /// first call, within the grace that was read. Returns true if the deadline of the stop under way
+  /// moved closer.
   bool hook_was_called(Hook const& earlier, bool stop_is_over);
-  /// Where the hook's call returns at the latest.
+  /// The latest time at which the hook's call returns.
   std::optional<Instant> hook_limit() const;
-  /// With the grace of the deletion, where it was read.
+  /// The hook's bound, with the grace of the deletion if it was read.
   std::optional<Hook> reported_hook() const;
 
   std::optional<Stop> const& stop() const { return stop_; }
@@ -77,9 +79,10 @@ class StopClock {
   Budgets budgets_of(Instant cause_at) const { return book_.of_stop(hook.spent_at(cause_at)); }
   std::optional<Instant> drain_limit() const { return drain_limit_; }
   std::optional<Instant> stop_cancel_point() const;
-  /// Requests that were asked to end are killed here, where phase 2 ends at the latest.
+  /// The time at which requests that had to end are killed, and phase 2 ends at the latest.
   std::optional<Instant> kill_cancel_point() const;
-  /// When what was asked to end is killed; where nothing was, what would be asked now.
+  /// The time at which requests that had to end are killed; if there were none, those that would
+  /// have to end now.
   Instant kill_at(Instant now) const;
 
   void fingerprint(Mixer& m, bool drains) const;

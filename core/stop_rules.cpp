@@ -125,7 +125,7 @@ void on(Machines& m, Instant now, ResumeRequested const& request) {
   } else if (!is_draining(m.coordinator.phase())) {
     m.orders.answer(false);
   } else if (m.own.is_restarting()) {
-    m.orders.refuse_command("this supervisor is being restarted: ask the next one");
+    m.orders.refuse_command("this supervisor is being restarted: send the order to the next one");
   } else if (hook && (hook->deletion || !hook_has_returned(m))) {
     m.orders.refuse_command(
         "the engine's container is being stopped (preStop): another "

@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. Counts start again with each drain or stop; a stop that joins a drain goes on counting.
-//  2. Work that went down with the engine costs a stop its clean exit code; work that we cut
-//     ourselves is our decision.
+//  2. Work that was lost with the engine costs a stop its clean exit code; work that the supervisor
+//     cut does not.
 //
 // Owned by the core's thread. Source: specification, 'Drain report' and 'Exit codes'.
 #pragma once
@@ -27,7 +27,7 @@ class Tally {
     longest_ = Duration{0};
     in_flight_at_end_.reset();
   }
-  /// The engine was dying before it was known: errors of the last moment belong to its stop.
+  /// The engine was dying before that was known, so errors of the last moment belong to its stop.
   void count_recent_errors(Instant now) { count_of(Outcome::error) = recent_errors_.count(now); }
   void settled(Instant now, Outcome outcome, Duration elapsed) {
     ++count_of(outcome);
@@ -38,13 +38,13 @@ class Tally {
   }
   void rejected() { ++count_of(Outcome::rejected); }
   void began_late() { ++late_; }
-  /// Before it is cut; the first figure stands.
+  /// Records the work in flight before it is cut; the first figure counts.
   void note_in_flight_at_end(std::uint64_t in_flight) {
     if (!in_flight_at_end_ && in_flight > 0) {
       in_flight_at_end_ = in_flight;
     }
   }
-  /// A stop signal that changes nothing. True: it is the first one.
+  /// Counts a stop signal that changes nothing. Returns true if it is the first one.
   bool signal_ignored() { return ignored_signals_++ == 0; }
 
   void died_with_work() { died_with_work_ = true; }
@@ -67,7 +67,7 @@ class Tally {
   }
 
   OutcomeCounts const& outcomes() const { return outcomes_; }
-  /// Requests of this drain went down with a process; its end may be seen before the engine's.
+  /// Requests of this drain were lost with a process, whose end may be seen before the engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   Duration longest_request() const { return longest_; }
   std::optional<std::uint64_t> in_flight_at_end() const { return in_flight_at_end_; }

@@ -1,4 +1,4 @@
-// The request of one token that we send ourselves, and what its answer proves.
+// The request of one token that the supervisor sends, and what its answer proves.
 //
 // It has two uses. The *barrier* is sent in a drain whose requests no peer counts, once the
 // engine's gauges are at 0: gauges stay there through any prefill that starts from idle, and the
@@ -7,11 +7,11 @@
 //
 // Rules:
 //  1. One request is out at a time. None is sent before the engine was ready once, nor to an engine
-//     that leaves; what is out then is withdrawn.
-//  2. Only a generated token proves something. Work that is seen later takes the proof back, and
-//     the next zero of the gauges asks again; a refusal is not asked again before.
-//  3. It is among the engine's own figures from the moment at which it was sent (TokenSent), not
-//     while the engine is still asked whether it sleeps and which models it has.
+//     that is ending; a pending one is withdrawn then.
+//  2. Only a generated token proves something. Work that is seen later invalidates the proof, and
+//     the next zero of the gauges causes a new request; after a refusal there is none before that.
+//  3. It is part of the engine's own figures from the moment at which it was sent (TokenSent), not
+//     during the preceding questions whether the engine sleeps and which models it has.
 //  4. A canary that is out when a drain begins stays out, and the barrier waits for its answer:
 //     an engine takes requests in their order.
 //  5. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
@@ -40,8 +40,8 @@ class TokenProbe {
   enum class Proof : std::uint8_t { none, passed, failed };
   /// The knowledge of the joint rules at this instant.
   struct Facts {
-    bool engine_takes = false;  // it was ready once, does not rest, and nothing ends or replaces it
-    bool drains = false;        // nothing new is to come, and no peer counts what is there
+    bool engine_takes = false;  // it was ready once, is awake, and nothing ends or replaces it
+    bool drains = false;        // nothing new will come, and no peer counts what is in flight
     bool shows_zero = false;    // ... and the gauges are at 0
     bool is_idle = false;       // serving, and the counting peer knows of no work
     bool is_counted = false;    // a peer counts
@@ -49,27 +49,27 @@ class TokenProbe {
 
   explicit TokenProbe(TokenSettings const& settings) : settings_(settings) {}
 
-  /// The changes since the last call; before next() and next_deadline().
+  /// Applies changes since the last call; call it before next() and next_deadline().
   void observe(Instant now, Facts const& facts);
   std::optional<AskToken> next(Instant now, Facts const& facts);
-  /// The pending request must not be out any more. True: it has to be withdrawn.
+  /// The pending request must end. Returns true if it has to be withdrawn.
   bool withdraws(Facts const& facts);
   std::optional<Instant> next_deadline(Facts const& facts) const;
 
   void sent(TokenSent const& sent) { is_sent_ = is_sent_ || (is_out() && sent.number == number_); }
-  /// The use of the request that this answers; nothing if that request is not out any more.
+  /// The use of the request that this answers; nothing if that request is no longer pending.
   std::optional<TokenUse> answered(TokenAnswered const& answer);
-  /// That request is out, and a canary.
+  /// Whether that request is pending and is a canary.
   bool is_canary(std::uint64_t number) const { return out_ == Out::canary && number == number_; }
   /// A byte of any request moved.
   void progressed(Instant now);
-  /// The gauges show work: what was proven before is over.
+  /// The gauges show work, which invalidates earlier proofs.
   void work_seen() { proof_ = Proof::none; }
-  /// Another drain, or another engine.
+  /// Another drain begins, or another engine.
   void forget_proof() { proof_ = Proof::none; }
 
   bool is_out() const { return out_ != Out::none; }
-  /// How many of the engine's requests are ours.
+  /// The number of the engine's requests that are the supervisor's.
   std::uint64_t own() const { return is_sent_ ? 1 : 0; }
   Out out() const { return out_; }
   Proof proof() const { return proof_; }

@@ -28,10 +28,10 @@ enum class Phase : std::uint8_t {
   exited,
 };
 
-/// How hard a request is cancelled: `stop` asks the engine to end it, `kill` cuts it off.
+/// How a request is cancelled: `stop` lets the engine end it, `kill` cuts it off.
 enum class CancelMode : std::uint8_t { stop, kill };
 
-/// Whether a stop was asked for, or something is broken.
+/// Whether a stop was requested, or something is broken.
 enum class StopMode : std::uint8_t { graceful, fatal };
 
 /// Why a request was cancelled.
@@ -87,7 +87,7 @@ constexpr std::optional<Enum> find_word(std::array<std::string_view, N> const& w
   return std::nullopt;
 }
 
-/// The table of a set's words, in the order of its enumerators: one specialisation a set.
+/// The table of a set's words, in the order of its enumerators: one specialisation per set.
 template <typename Enum>
 inline constexpr auto kWordsOf = nullptr;
 template <typename Enum>

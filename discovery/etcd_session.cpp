@@ -119,7 +119,7 @@ std::string EtcdSession::put(Call const& call, Entry& entry) {
       }
     }
     if (!again) {
-      return "cannot write " + entry.key + ": somebody else does";
+      return "cannot write " + entry.key + ": another process writes it";
     }
   }
 }
@@ -168,7 +168,7 @@ std::string EtcdSession::remove(Call const& call, Entry& entry) {
       return {};
     }
   }
-  return "cannot remove " + entry.key + ": it is there again, somebody else writes it";
+  return "cannot remove " + entry.key + ": it exists again, because another process writes it";
 }
 
 std::string EtcdSession::remove(HttpClient& client, TimePoint deadline) {

@@ -341,7 +341,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   std::string const why = is_late
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
                           : interrupted_       ? "interrupted"
-                          : talk_.is_malformed ? "what came is no answer in HTTP/1.1"
+                          : talk_.is_malformed ? "the answer is not HTTP/1.1"
                                                : describe(result.error(), tls_);
   return {.error = to_text(server) + ": " + why, .was_begun = reply.was_begun};
 }

@@ -142,7 +142,7 @@ RegistryResult remove_instance_file(std::string const& directory, Instance const
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {
     return RegistryResult::failed("cannot remove " + path +
-                                  ": it is there again, somebody else writes it");
+                                  ": it exists again, because another process writes it");
   }
   return errno == ENOENT ? RegistryResult::ok()
                          : RegistryResult::failed(failure("confirm the removal of", path, errno));

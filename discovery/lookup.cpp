@@ -80,7 +80,7 @@ Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
       board->changed.notify_all();
     });
     if (!entry.is_running) {
-      return {{}, "cannot look up " + host + ": no thread can be had"};
+      return {{}, "cannot look up " + host + ": no thread can be started"};
     }
   }
   board_->changed.wait_until(lock, deadline, [&] { return !entry.is_running || interrupted; });

@@ -255,7 +255,7 @@ void NatsEvents::run(std::function<std::string(Connection&)> job,
 
 void NatsEvents::publish(std::string message) {
   if (waiting_->messages >= kMostWaiting) {
-    on_result_("too many messages wait");
+    on_result_("too many messages are queued");
     return;
   }
   waiting_->is_open = true;

@@ -43,7 +43,7 @@ void RegistrySet::note(std::string const& text) {
 
 void RegistrySet::register_all() {
   state_->disconnected = false;
-  state_->end_removal("superseded by registering again");
+  state_->end_removal("superseded by a new registration");
   for (auto const& entry : state_->entries) {
     if (entry->status.state != RegistryState::registered) {
       state_->want(*entry, State::Operation::enter);

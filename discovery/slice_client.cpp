@@ -64,7 +64,7 @@ std::string SliceClient::list(HttpClient& client, TimePoint deadline,
     }
     bool const is_list = from.empty() ? slices.take_list(reply.body) : slices.take_page(reply.body);
     if (!is_list) {
-      return "an answer that is no list of EndpointSlices";
+      return "the answer is not a list of EndpointSlices";
     }
     from = slices.next_page();
   } while (is_too_long_ || !from.empty());

@@ -1,8 +1,7 @@
-// How many connections one address may have at a time.
+// Limits the connections of one address at a time.
 //
-// A place is given back wherever its connection ends, which may be another thread than that which
-// accepts; without a limit nothing is counted, and a place is empty.
-// Thread rule: any thread.
+// A place is given back where its connection ends, which may be another thread than the one that
+// accepts. Without a limit nothing is counted, and a place is empty. Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@ class AddressLimit {
   };
 
  public:
-  /// That of one connection, until it goes.
+  /// The place of one connection, which its destructor gives back.
   class Place {
    public:
     Place() = default;
@@ -42,10 +41,10 @@ class AddressLimit {
     std::string address_;
   };
 
-  /// Nothing: as many as there are.
+  /// Absent means no limit.
   explicit AddressLimit(std::optional<std::uint32_t> most);
 
-  /// Nothing when the address has as many as it may have.
+  /// Absent if the address has reached the limit.
   std::optional<Place> take(std::string const& address);
 
  private:

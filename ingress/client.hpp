@@ -2,10 +2,11 @@
 //
 // Invariants:
 //  1. One request at a time; bytes that come after it wait here.
-//  2. Its end, its reset, or (for a request that counts) the end of what it sends, is seen while
-//     the engine is silent.
-//  3. Reading stops while read bytes are not taken: back-pressure in both directions.
-//  4. It is not closed with something unread: that would reset it, and our last bytes with it.
+//  2. Its end, its reset, or (for a request that counts) the end of its output is noticed while the
+//     engine is silent.
+//  3. Reading stops while bytes that were read are not consumed, so that there is back-pressure in
+//     both directions.
+//  4. It is not closed with unread bytes, because that would reset it and lose the last bytes sent.
 //
 // client.cpp has bytes and heads, client_end.cpp how it ends and makes room for others.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
@@ -43,7 +44,7 @@ class ClientOwner {
   ClientOwner& operator=(ClientOwner const&) = delete;
 
   virtual void closed(Client& client) = 0;
-  /// Memory is scarce.
+  /// Memory is scarce, so connections must be closed.
   virtual void shed_soon() = 0;
 
  protected:
@@ -71,7 +72,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   bool give_way();
   /// Bytes that it holds only because its client is slow, or sent too much.
   std::size_t dead_weight() const;
-  /// Closes it, for the sake of the others. Its client is notified where that costs nothing.
+  /// Closes it to make room for others. Its client is notified if that costs nothing.
   void shed();
 
  private:
@@ -115,13 +116,13 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   ClientParts& parts_;
   ClientOwner& owner_;
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // nothing: it speaks plain HTTP
+  std::unique_ptr<TlsSession> tls_;  // absent if it speaks plain HTTP
   AddressLimit::Place const of_address_;
   std::string address_;
-  bool const is_proxy_;  // one whose fields about its clients are believed
+  bool const is_proxy_;  // its fields about its clients are trusted
   std::uint32_t const place_;
   std::string in_;   // read and not used yet
-  std::string out_;  // not taken by the socket yet
+  std::string out_;  // not written to the socket yet
   std::size_t out_at_ = 0;
   relay::RequestReader reader_;
   std::unique_ptr<ClientRequest> request_;
@@ -134,7 +135,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   bool lingering_ = false;
   bool consuming_ = false;
   bool dead_ = false;
-  Charge charge_;  // of what is read and what is to be written
+  Charge charge_;  // of unread and unwritten bytes
 };
 
 }  // namespace lastcall::ingress

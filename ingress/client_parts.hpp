@@ -21,7 +21,7 @@
 
 namespace lastcall::ingress {
 
-/// How many connections there are, reported whenever it changes.
+/// Receives the number of connections whenever it changes.
 class ConnectionCounts {
  public:
   explicit ConnectionCounts(ConnectionObserver& observer) : observer_(observer) {}
@@ -64,7 +64,7 @@ struct ClientParts {
   Poller poller;
   Deadlines deadlines;
   Departure departure;
-  std::vector<char> scratch;  // what was read last; nothing in it outlives its handling
+  std::vector<char> scratch;  // the last bytes that were read; nothing keeps a part of it
   relay::TakenHead taken;     // the head in it: too large to be made anew for each request
   std::string wire;           // what is written next; the same
 };

@@ -25,7 +25,7 @@ namespace lastcall::ingress {
 
 class ClientRequest;
 
-/// The connection of a request's client, as the request sees it.
+/// The interface of a client's connection for its request.
 class RequestOwner {
  public:
   RequestOwner() = default;
@@ -33,22 +33,22 @@ class RequestOwner {
   RequestOwner& operator=(RequestOwner const&) = delete;
 
   virtual void write(std::string_view bytes) = 0;
-  /// Nothing waits to be taken by the client.
+  /// Whether nothing waits to be read by the client.
   virtual bool is_flushed() const = 0;
   virtual bool is_closed() const = 0;
-  /// Its one deadline, which replaces what it waited for before.
+  /// Sets its only deadline, which replaces the earlier one.
   virtual void wait_for(Wait wait) = 0;
   virtual void wait_for_nothing() = 0;
   /// There may be room for more of the request.
   virtual void read_more() = 0;
-  /// The same, beginning with bytes that were read and not used.
+  /// The same, starting with bytes that were read but not used.
   virtual void read_kept() = 0;
-  /// Its client gets nothing more; `reset`: and must not take that for an end.
+  /// Its client gets nothing more; `reset`: and must not mistake that for a clean end.
   virtual void drop_output(bool reset) = 0;
   /// The request has ended.
   virtual void ended(relay::After after) = 0;
-  /// The request goes on without a client: the connection is closed, and the request is the
-  /// caller's.
+  /// The request continues without a client: the connection is closed, and the caller owns the
+  /// request.
   virtual std::unique_ptr<ClientRequest> give_up_request() = 0;
   virtual void weigh() = 0;
 
@@ -61,49 +61,49 @@ struct RequestClient {
   RequestOwner& connection;
   std::string_view address;
   std::string_view scheme;
-  bool is_proxy = false;  // one whose fields about its clients are believed
+  bool is_proxy = false;  // its fields about its clients are trusted
   std::uint32_t place = 0;
 };
 
 class ClientRequest : public Buried {
  public:
-  /// It is to be answered: takes from its head what it needs.
+  /// Takes what it needs from the head, as it will be answered.
   virtual void prepare(relay::TakenHead const& taken, RequestClient const& client) = 0;
-  /// Begins where all of it is there.
+  /// Begins if the request is complete.
   virtual void start() = 0;
-  /// Instead of a response, of which nothing was sent.
+  /// Refuses it instead of a response, of which nothing was sent.
   virtual void refuse(relay::Refusal const& refusal) = 0;
-  /// It is work, and not only a look.
+  /// Whether it is work, and does not only read.
   virtual bool counts() const = 0;
 
-  /// A body or what goes through a tunnel; how much was used.
+  /// Handles bytes of a body or a tunnel, and returns how many were used.
   virtual std::size_t take(std::span<char> bytes) = 0;
   virtual bool takes_body() const = 0;
   virtual bool wants_input() const { return takes_body(); }
   virtual bool is_tunnel() const { return false; }
-  /// Its client may still send its body, and has nothing of a response.
+  /// Whether the client may still send its body, and has nothing of a response.
   bool awaits_body() const { return takes_body() && has_sent_nothing(); }
-  /// A client that ends its output before the end of its response has left.
+  /// Whether a client that ends its output before the end of its response counts as gone.
   virtual bool needs_its_client() const = 0;
   virtual bool has_sent_nothing() const = 0;
   /// Bytes of an incomplete body that wait to be passed on.
   virtual std::size_t unfinished() const = 0;
 
   virtual void client_ended_tunnel() {}
-  /// `has_taken_all`: what was sent to it.
+  /// `has_taken_all`: the client has read everything that was sent.
   virtual void client_left(bool has_taken_all) = 0;
-  /// Its client has taken all that waited for it.
+  /// The client has read everything that waited for it.
   virtual void flushed() = 0;
-  /// The deadline of its client's connection, which it had set.
+  /// The deadline that it had set for the client's connection has passed.
   virtual void expired(Wait wait) = 0;
-  /// The same, of a connection that it waits for.
+  /// The same for a connection that it waits for.
   virtual void connect_failed() = 0;
   /// Every check of the engine has passed that began then or later.
   virtual void check_passed(std::chrono::milliseconds /*since*/) {}
   virtual void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) = 0;
-  /// With its connection, for the sake of others.
+  /// Ends it with its connection, to make room for others.
   virtual void shed() = 0;
-  /// Its connection is closed: no client is notified.
+  /// Its connection is closed, so no client is notified.
   virtual void abandon() = 0;
   /// Charges what it holds now.
   virtual void weigh() = 0;
@@ -116,7 +116,7 @@ class RequestMaker {
   RequestMaker(RequestMaker const&) = delete;
   RequestMaker& operator=(RequestMaker const&) = delete;
 
-  /// `is_closed`: it is only to be refused; `is_control`: its path controls the engine.
+  /// `is_closed`: it will only be refused; `is_control`: its path controls the engine.
   virtual std::unique_ptr<ClientRequest> make(RequestClient const& client,
                                               relay::TakenHead const& taken, bool is_closed,
                                               bool is_control) = 0;

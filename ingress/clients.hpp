@@ -1,8 +1,8 @@
-// The clients that were given to one thread, and how room is made among them.
+// The clients of one thread, and how some make room for others.
 //
 // Invariants:
-//  1. Clients are served in the order of their requests, one at a time a connection.
-//  2. Nothing of a stream waits here but what the client's socket did not take yet.
+//  1. Clients are served in the order of their requests, one at a time per connection.
+//  2. Of a stream, only bytes that the client's socket has not accepted yet wait here.
 //
 // Thread rule: the thread of its loop. Source: docs/ingress.md.
 #pragma once
@@ -50,13 +50,13 @@ class Clients final : private ClientOwner {
 
   void for_each_client(std::function<void(Client&)> const& visit);
 
-  // Room, see clients_room.cpp.
+  // Makes room, see clients_room.cpp.
   std::unique_ptr<Watched> make_shedder();
-  /// For a newcomer: closes the connection that has been without a request for longest; false when
-  /// there is none but its own.
+  /// For a newcomer, closes the connection that has been idle for longest; returns false if there
+  /// is none except its own.
   bool evict_idle(Client& newcomer, Scarce what);
   Client* heaviest();
-  /// Closes connections until what is left fits into the budget.
+  /// Closes connections until the rest fits into the budget.
   void shed();
 
   ClientParts& parts_;

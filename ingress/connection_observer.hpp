@@ -1,4 +1,4 @@
-// The observer counts and logs what becomes of connections and of requests that are refused.
+// Counts and logs the ends of connections, and refused requests.
 //
 // No exception leaves these calls, and none of them calls back. Thread rule: the thread of the
 // front that calls. Source: docs/ingress.md, 'Limits' and 'Refusals'.
@@ -15,21 +15,21 @@
 
 namespace lastcall::ingress {
 
-/// A client that speaks TLS could not be greeted.
+/// The TLS handshake of a client failed.
 struct GreetingFailed {
   TlsFailure why;
   std::string_view address;  // of the client
 };
 
-/// A request to a path that controls the engine, which was not open to every client, or which puts
-/// the engine to rest or ends that.
+/// A request to a control path of the engine that is not open to every client, or that puts the
+/// engine to sleep or wakes it up.
 struct ControlCall {
   bool is_granted = false;
-  bool is_open = false;  // to every client: nothing decided
+  bool is_open = false;  // open to every client, so nothing was decided
   relay::Rest rest = relay::Rest::none;
-  std::string_view certificate;  // the name that granted it; empty: the token, or nothing
+  std::string_view certificate;  // the name that granted it; empty for the token or none
   std::string_view method;
-  std::string_view path;     // as it came, its beginning
+  std::string_view path;     // its start, unchanged
   std::string_view address;  // of the client
 };
 
@@ -41,10 +41,10 @@ class ConnectionObserver {
   virtual ~ConnectionObserver() = default;
 
   virtual void refused(relay::Refusal const& refusal) = 0;
-  /// One that is not granted is also reported to refused().
+  /// A request that is not granted is also reported to refused().
   virtual void control_called(ControlCall const& call) = 0;
   virtual void greeting_failed(GreetingFailed const& failed) = 0;
-  /// A connection was closed for the sake of others, and a connection or a request was refused.
+  /// A connection was closed to make room for others, and a connection or a request was refused.
   virtual void evicted(Scarce what) = 0;
   virtual void shed(Scarce what) = 0;
   /// Serving one socket took long: `kind` of Watched. No other client of that thread was served.

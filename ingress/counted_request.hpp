@@ -1,7 +1,7 @@
-// A request as the core counts it: its place, its name, and its reports to the core.
+// A request for the core's counts: its place, its name, and its reports to the core.
 //
 // Invariants:
-//  1. For each request that counts: begun once, unless it was refused ended once.
+//  1. Each request that counts begins once and, unless it was refused, ends once.
 //  2. A request that does not count needs no place, and is not reported.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'What counts'.
@@ -29,54 +29,54 @@ struct ProxyParts;
 /// The known facts about the sender.
 struct Asker {
   bool defers_cancel = false;  // the engine keeps it until its first byte without a client, too
-  bool is_router = false;      // it has announced itself as one
-  std::chrono::milliseconds notified_of_cut{};  // and knows that it will be cut then
+  bool is_router = false;      // it has announced itself as a router
+  std::chrono::milliseconds notified_of_cut{};  // and knows the time at which it will be cut
   std::string address = {};                     // of its connection
 };
 
 class CountedRequest {
  public:
   enum class Standing : std::uint8_t {
-    arriving,  // it has not asked for its place
+    arriving,  // it has not requested its place
     passes,    // it needs none
     waits,
     runs,
     refused,
-    left,  // runs, and its client has gone
+    left,  // runs without its client
     over,
   };
 
-  /// `exchange` and the endpoint's name outlive it. The endpoint does not count where the request
-  /// is only to be refused.
+  /// `exchange` and the endpoint's name outlive it. The endpoint does not count if the request will
+  /// only be refused.
   CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
 
   Standing standing() const { return standing_; }
   bool counts() const { return counts_; }
-  /// The core has begun it, and not received its end.
+  /// Whether the core has begun it and not received its end.
   bool is_tracked() const;
-  /// Since it asked for its place; 0 before.
+  /// The time since it requested its place; 0 before.
   std::uint64_t serial() const { return serial_; }
-  /// The number that Begun has; 0 where it does not count.
+  /// The number of Begun; 0 if it does not count.
   std::uint64_t way() const { return way_; }
 
-  /// Takes priority, parent and so on from its head.
+  /// Reads priority, parent and so on from its head.
   void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
   Delivered delivered() const;
   Asker const& asker() const { return asker_; }
-  /// The request is a router's that has not been notified yet that it will be cut then; now it is.
+  /// Returns true once if the request is a router's that must be notified when it will be cut.
   bool is_news(std::chrono::milliseconds cut_at) {
     return asker_.is_router && std::exchange(asker_.notified_of_cut, cut_at) != cut_at;
   }
 
-  /// Asks for its place.
+  /// Requests its place.
   Admission ask();
-  /// The answer of one that waits. False: it does not.
+  /// Handles the answer to a waiting request. Returns false if it does not wait.
   bool granted();
   bool refused();
 
   void report(relay::Received const& received);
   void hand_off(relay::Refusal const& refusal);
-  /// `stop`: the engine is to have it all the same.
+  /// `stop`: the engine gets it nevertheless.
   void client_gone(lifecycle::CancelMode mode);
   void end();
 

@@ -1,8 +1,9 @@
-// Deadlines of many connections with few lengths: one list a length, one timer for all.
+// Deadlines of many connections with few different lengths: one list for each length, and one timer
+// for all.
 //
 // Invariants:
-//  1. Deadlines of a list are armed with the same length, so that the list is in their order:
-//     arming and disarming cost a few pointers.
+//  1. Deadlines of a list have the same length, so the list is in their order, and arming and
+//     disarming cost a few pointers.
 //  2. The timer is moved only when a deadline comes nearer; one that moved away costs a wake-up.
 //  3. A deadline that is destroyed is disarmed.
 //
@@ -59,10 +60,10 @@ class Deadline {
   Deadline& operator=(Deadline const&) = delete;
   ~Deadline() { disarm(); }
   void disarm();
-  /// The receiver of its expiry; what it was armed for stays.
+  /// The receiver of its expiry; its purpose stays readable.
   void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
   bool is_armed() const { return previous_ != nullptr; }
-  /// When it comes, or came last.
+  /// The time at which it passes, or last passed.
   std::chrono::milliseconds at() const { return at_; }
 
  private:
@@ -78,18 +79,18 @@ class Deadlines {
  public:
   using Lengths = std::array<std::optional<std::chrono::milliseconds>, kWaits>;
 
-  /// `poller` outlives it: its time is ours.
+  /// `poller` outlives it, and provides the time.
   Deadlines(boost::asio::io_context& io, Poller const& poller, Lengths lengths);
   ~Deadlines();
 
-  /// Replaces what it was armed for; a wait without a length only disarms.
+  /// Replaces its purpose; a wait without a length only disarms.
   void arm(Deadline& deadline, Wait wait);
 
   struct Waiting {
     DeadlineOwner* owner = nullptr;
     std::chrono::milliseconds since{};
   };
-  /// The client that has waited like this for longest; nothing if no client waits.
+  /// The client that has waited like this for longest; absent if none waits.
   std::optional<Waiting> longest(Wait wait) const;
 
  private:

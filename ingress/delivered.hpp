@@ -1,4 +1,4 @@
-// The client of a relayed request, and what it has of its answer. Pure values.
+// The client of a relayed request, and how much of the answer it has. Pure values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Delivered {
   std::optional<std::uint64_t> tokens;  // where the engine reports them in its events
 };
 
-/// For each request that was asked for, in that order; nothing where it has ended.
+/// One entry for each requested id, in that order; absent if the request has ended.
 using Deliveries = std::vector<std::optional<Delivered>>;
 using ReportDeliveries = std::function<void(Deliveries const&)>;
 

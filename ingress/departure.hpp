@@ -1,4 +1,4 @@
-// How connections are given up before the process goes: evenly, and without losing a request.
+// How connections are closed before the process ends: evenly, and without losing a request.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drain'.
 #pragma once
@@ -14,8 +14,8 @@ namespace lastcall::ingress {
 
 class Departure {
  public:
-  /// After `over` the responses of every connection close it, until then those of a part that grows
-  /// evenly. Called again, the end may come nearer.
+  /// After `over` the responses on every connection close it; until then only those on a part that
+  /// grows evenly do. A second call may move the end closer.
   void close_over(std::chrono::milliseconds over) {
     std::chrono::milliseconds const now = monotonic_now();
     if (!closing_) {
@@ -24,7 +24,7 @@ class Departure {
       closing_->over = std::min(closing_->over, now - closing_->since + over);
     }
   }
-  /// Connections without a request are closed a moment after they have none.
+  /// Connections without a request are closed a moment later.
   void part() { is_parting_ = true; }
   void call_off() {
     closing_.reset();

@@ -2,9 +2,9 @@
 // for the next one.
 //
 // Invariants:
-//  1. A kept connection is handed out only when it is quiet: neither bytes nor an end wait on it.
-//  2. The one that was used last is handed out first, so that the others may age and go.
-//  3. Its addresses may change, and be none: while they are awaited, connections wait for them.
+//  1. A kept connection is reused only if neither bytes nor an end wait on it.
+//  2. The one that was used last is reused first, so that the others can expire.
+//  3. Its addresses may change or be missing; connections wait while they are looked up.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md.
 #pragma once
@@ -26,10 +26,10 @@ namespace lastcall::ingress {
 class Upstream;
 struct ClientParts;
 
-/// How TLS is spoken to an engine.
+/// The settings of TLS to an engine.
 struct EngineTls {
-  TlsClientContext* context = nullptr;                    // outlives the pool; none: plain HTTP
-  std::string name{};                                     // whose certificate it has to show
+  TlsClientContext* context = nullptr;                    // outlives the pool; null: plain HTTP
+  std::string name{};                                     // the name of its certificate
   std::function<void(std::string_view why)> failed = {};  // a greeting
 };
 
@@ -39,20 +39,20 @@ class EnginePool {
   EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses, EngineTls tls = {});
   ~EnginePool();
 
-  /// From the pool, unless it has to be a fresh one; nothing when there is none to be had.
+  /// Returns one from the pool, unless it has to be a fresh one; absent if there can be none.
   Upstream* acquire(bool fresh);
-  /// No process answers at this address of the engine's: the next connection tries the one after
-  /// it. An engine that listens with IPv4 only is not at the first address of `localhost`.
+  /// No process answers at this address of the engine, so the next connection tries the following
+  /// one. An engine that listens with IPv4 only is not at the first address of `localhost`.
   void avoid_address(std::size_t address);
   std::size_t address() const { return address_; }
   std::size_t size() const { return all_.size(); }
   std::size_t addresses() const { return addresses_.size(); }
   Endpoint const& endpoint(std::size_t address) const { return addresses_[address]; }
-  /// Closes what is kept for a next request.
+  /// Closes idle connections.
   void close_kept();
   /// There are no addresses, and there may be some soon.
   void await_addresses() { awaits_addresses_ = true; }
-  /// They are others now; none: no address is known.
+  /// Sets other addresses; none means that no address is known.
   void addresses_came();
 
   // Calls of its connections.

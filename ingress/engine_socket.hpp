@@ -1,4 +1,4 @@
-// The socket of one connection to an engine, in the clear or with TLS.
+// The socket of one connection to an engine, plain or with TLS.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -36,12 +36,12 @@ class EngineSocket {
   bool is_quiet() const { return tls_ ? tls_->is_quiet() : ingress::is_quiet(socket_); }
   void end_output() const;
   void close();
-  /// It broke: the pool receives the reason, where TLS has one.
+  /// It broke, and the pool receives the reason of TLS, if there is one.
   void report_failure(EnginePool const& pool) const;
 
  private:
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // nothing: plain HTTP, or not reached
+  std::unique_ptr<TlsSession> tls_;  // absent for plain HTTP, or before it is reached
 };
 
 }  // namespace lastcall::ingress

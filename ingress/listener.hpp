@@ -1,11 +1,11 @@
 // The listener: accepts clients, and refuses those for which there is no room.
 //
 // Invariants:
-//  1. At most `connections` clients at a time, whichever thread serves them, and `of_address` of
-//     one address: one more is refused with an answer and closed, unless the one that has been idle
-//     for longest gives way to it.
-//  2. A client that has connected before it closes is served: the kernel would reset those that
-//     wait in the queue of a listener that closes.
+//  1. At most `connections` clients at a time, whichever thread serves them, and `of_address` from
+//     one address; a further one is refused with an answer and closed, unless the one that has been
+//     idle for longest makes room for it.
+//  2. A client that has connected before it closes is served: the kernel would reset clients in the
+//     queue of a listener that closes.
 //  3. When no descriptor is left, a waiting client is refused with a spare one, or accepted as soon
 //     as a client has left.
 //
@@ -31,11 +31,11 @@ namespace lastcall::ingress {
 
 struct Accepted {
   Socket socket;
-  std::unique_ptr<TlsSession> tls;  // nothing: it speaks plain HTTP
+  std::unique_ptr<TlsSession> tls;  // absent if it speaks plain HTTP
   std::string address;
   AddressLimit::Place of_address;
   std::uint32_t place = 0;   // among all, in parts of 2^32: when it is closed in a drain
-  bool is_too_many = false;  // another one has to give way to it, or it is refused and closed
+  bool is_too_many = false;  // another one has to make room, or it is refused and closed
 };
 
 class Listener {
@@ -82,7 +82,7 @@ class Listener {
   std::unique_ptr<TlsContext> tls_;
   std::size_t clients_ = 0;
   std::uint32_t next_place_ = 0;
-  bool is_crowded_ = false;  // a client waits to be accepted for which no descriptor was left
+  bool is_crowded_ = false;  // a client waits for which no descriptor was left
 };
 
 }  // namespace lastcall::ingress

@@ -1,4 +1,4 @@
-// The ids of live requests over all proxies: each is that of one of them.
+// The ids of live requests of all proxies, each of which has one request.
 //
 // Thread rule: any thread.
 #pragma once
@@ -15,7 +15,8 @@ namespace lastcall::ingress {
 
 class LiveIds {
  public:
-  /// The id, with a suffix while it is another's. `keep`: it is taken until release().
+  /// Returns the id, with a suffix while another request has it. `keep`: it is reserved until
+  /// release().
   std::string claim(std::string_view wanted, bool keep);
   void release(std::span<std::string const> ids);
 

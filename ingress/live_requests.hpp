@@ -1,7 +1,7 @@
 // The requests of one proxy that are under way, by their ids.
 //
 // Invariants:
-//  1. An id is that of one live request, of all proxies: a second one gets a suffix.
+//  1. An id belongs to one live request of all proxies; a second one gets a suffix.
 //  2. A request that its client has left to the engine is owned here until it ends.
 //
 // Thread rule: the proxy's thread.
@@ -21,13 +21,13 @@ namespace lastcall::ingress {
 class ClientRequest;
 class RelayedRequest;
 
-/// How the core names a request: ids come again, serials do not.
+/// The core's name of a request: ids are reused, serials are not.
 struct Request {
   std::string id;
   std::uint64_t serial = 0;  // of Begun
 };
 
-/// Ids that a proxy shares with others that relay for the same tracker.
+/// The ids that proxies of the same tracker share.
 class SharedIds {
  public:
   SharedIds() = default;
@@ -42,29 +42,29 @@ class SharedIds {
 
 class LiveRequests {
  public:
-  /// `shared`: nothing where there is no other proxy.
+  /// `shared` is absent if there is no other proxy.
   LiveRequests(SharedIds* shared, std::uint64_t first_serial);
   ~LiveRequests();
 
-  /// The id that is wanted where it can be one. `keep`: it is taken until leave().
+  /// The wanted id if it is valid. `keep`: it is reserved until leave().
   std::string unique_id(std::string_view wanted, bool keep);
   std::uint64_t next_serial() { return ++last_serial_; }
-  /// That no client can guess: RequestBegun::way.
+  /// The value of RequestBegun::way, which no client can guess.
   std::uint64_t draw_way() { return ids_.draw(); }
 
   /// `id` lives as long as the request.
   void enter(std::string_view id, RelayedRequest& request) { by_id_.emplace(id, &request); }
   void leave(std::string_view id);
-  /// The request that it still is; nothing when it has ended.
+  /// The request, if it is still that one; absent if it has ended.
   RelayedRequest* find(Request const& request) const;
-  /// The one that has this id now.
+  /// The request that has this id now.
   RelayedRequest const* find(std::string_view id) const;
-  /// Called for each that is there now; it may end others.
+  /// Calls the function for each present request; it may end others.
   void each(std::function<void(RelayedRequest&)> const& call) const;
-  /// Serial of the request that has this id now; 0: there is none that asked for its place.
+  /// Serial of the request that has this id now; 0 if there is none that requested its place.
   std::uint64_t serial_of(std::string_view id) const;
 
-  /// One without a client.
+  /// Adds a request without a client.
   void adopt(std::unique_ptr<ClientRequest> request);
   std::unique_ptr<ClientRequest> release(ClientRequest& request);
 

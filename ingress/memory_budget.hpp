@@ -1,8 +1,8 @@
-// The bytes that the buffers of all connections may hold together, and those that they do hold.
+// The limit of bytes that the buffers of all connections may hold, and the bytes that they hold.
 //
-// Each connection charges its bytes when their number has changed; the budget only adds up. Over
-// three quarters it is tight: little is read at a time, and no new request that needs a buffer is
-// taken. Over all of it, connections are closed until the rest fits (see Clients::shed()).
+// Each connection charges its bytes when their number has changed; the budget only adds up. Above
+// three quarters it is tight: little is read at a time, and new requests that need a buffer are
+// refused. Above all of it, connections are closed until the rest fits (see Clients::shed()).
 //
 // Thread rule: any thread; the figures are exact once the threads are at rest.
 // Source: docs/ingress.md, 'Limits'.
@@ -15,19 +15,19 @@ namespace lastcall::ingress {
 
 class MemoryBudget {
  public:
-  /// `limit`: bytes; 0: there is none.
+  /// `limit` is in bytes; 0 means none.
   explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
   MemoryBudget(MemoryBudget const&) = delete;
   MemoryBudget& operator=(MemoryBudget const&) = delete;
 
   bool is_tight() const { return limit_ != 0 && used() >= limit_ / 4 * 3; }
   bool is_exceeded() const { return limit_ != 0 && used() > limit_; }
-  /// Below that nothing more is closed for it.
+  /// Below this, no more connections are closed for it.
   bool is_relieved() const { return limit_ == 0 || used() <= limit_ / 8 * 7; }
 
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
-  /// The most since the last call of restart_peak().
+  /// The maximum since the last call of restart_peak().
   std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
   void restart_peak() { peak_.store(used(), std::memory_order_relaxed); }
 
@@ -47,7 +47,7 @@ class MemoryBudget {
   std::atomic<std::size_t> peak_{0};
 };
 
-/// The share of one holder; given back when it goes.
+/// The share of one holder, which its destructor gives back.
 class Charge {
  public:
   /// `budget` outlives this.

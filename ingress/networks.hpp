@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. An IPv4 address is only in networks of IPv4, however wide one of IPv6 is.
-//  2. A text that is no address is in none.
+//  2. A text that is not an address is in none.
 //
 // Pure, no thread rule. Source: RFC 4632, section 3.1; RFC 4291, section 2.3.
 #pragma once
@@ -17,7 +17,7 @@ namespace lastcall::ingress {
 
 /// The addresses that have their first `bits` in common.
 struct Network {
-  std::array<std::uint8_t, 16> address{};  // of IPv4: in its first 4 bytes
+  std::array<std::uint8_t, 16> address{};  // IPv4 uses the first 4 bytes
   bool is_v6 = false;
   unsigned bits = 0;
 };

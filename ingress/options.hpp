@@ -20,15 +20,15 @@ namespace lastcall::ingress {
 /// An endpoint that the configuration names, by name or (with a leading slash) by path.
 struct NamedEndpoint {
   std::string name;
-  /// The engine keeps a request whose client has left until its first byte.
+  /// The engine keeps a request without its client until its first byte.
   bool defers_cancel = false;
 };
 
 /// The rules about requests that control the engine through the ingress.
 struct Control {
   std::vector<relay::ControlPath> paths;
-  std::string token;                      // of operators; empty: there is none
-  std::vector<std::string> certificates;  // names in those that operators show
+  std::string token;                      // of operators; empty if there is none
+  std::vector<std::string> certificates;  // names in operators' certificates
 };
 
 struct Options {
@@ -39,9 +39,9 @@ struct Options {
   std::size_t max_connections = 10'000;   // of clients
   std::optional<std::uint32_t> max_connections_per_address;
   std::size_t max_buffer_memory = 0;     // bytes of all connections together; 0: no limit
-  Networks trusted_proxies;              // whose fields about their clients are believed
+  Networks trusted_proxies;              // proxies whose fields about their clients are trusted
   bool keeps_underscores = false;        // fields whose names have some
-  std::string default_model;             // where a request names none
+  std::string default_model;             // for a request that names none
   std::vector<NamedEndpoint> endpoints;  // paths among them are endpoints of their own
   Control control;
 

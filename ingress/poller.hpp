@@ -1,17 +1,16 @@
-// Readiness of many sockets for one thread: an epoll set of our own inside the loop's.
+// Readiness of many sockets for one thread: an epoll set of its own inside the loop's.
 //
 // Invariants:
-//  1. Sockets are added once, edge-triggered, for all that can happen; nothing is armed again, and
-//     no buffer waits with a socket: an idle stream costs its small state and nothing else. The set
-//     itself is added to the loop's in the same way, so that a wake-up costs no system call more
-//     than the two waits (docs/adr/0014-one-registration.md).
-//  2. A socket that was closed in a turn is freed after it: an event of the same turn finds it
-//     still there.
-//  3. One turn hands out at most kBatch events, so that the loop's other work is never starved.
+//  1. Sockets are added once, edge-triggered, for all events. Nothing is armed again, and no buffer
+//     waits with a socket, so an idle stream costs only its small state. The set itself is added to
+//     the loop's in the same way, so that a wake-up costs no system calls besides the two waits
+//     (docs/adr/0014-one-registration.md).
+//  2. A socket that was closed in a turn is freed after it, so that an event of the same turn still
+//     finds it.
+//  3. One turn delivers at most kBatch events, so that the loop's other work is never starved.
 //  4. Ends come first in a turn: a connection that its engine has closed has left the pool before a
 //     request of the same turn looks for one.
-//  5. A socket that takes longer than kBearable to be served is reported: meanwhile no other is
-//     served.
+//  5. A socket that takes longer than kBearable is reported, because no other is served meanwhile.
 //
 // Thread rule: the loop's thread, and never destroyed in a turn. It keeps its loop running. Source:
 // epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
@@ -30,8 +29,8 @@ class io_context;
 
 namespace lastcall::ingress {
 
-/// An object that is freed after the turn in which it ended: calls of the same turn find it still
-/// there.
+/// An object that is freed after the turn in which it ended, so that calls of the same turn still
+/// find it.
 class Buried {
  public:
   Buried() = default;
@@ -42,9 +41,9 @@ class Buried {
 
 class Watched : public Buried {
  public:
-  /// EPOLL* bits; 0: it had asked for another turn.
+  /// EPOLL* bits; 0 if it had requested another turn.
   virtual void ready(std::uint32_t events) = 0;
-  /// For the report that it was slow; lives for ever.
+  /// The name for reports of slowness, a static text.
   virtual std::string_view kind() const = 0;
 };
 
@@ -60,19 +59,19 @@ class Poller {
   Poller(Poller const&) = delete;
   Poller& operator=(Poller const&) = delete;
 
-  /// False when there is no room (errno has the reason).
+  /// Returns false if there is no room (errno has the reason).
   bool add(int fd, Watched& watched);
-  /// Before its descriptor is closed: a child that another thread is just starting may still hold a
-  /// copy, and events would go on.
+  /// Call it before its descriptor is closed: a child that another thread is just starting may
+  /// still hold a copy, and events would continue.
   void remove(int fd);
-  /// Once its descriptor is closed; `watched` is freed after this turn.
+  /// Call it once its descriptor is closed; `watched` is freed after this turn.
   void bury(std::unique_ptr<Watched> watched);
   /// An object without a descriptor.
   void bury_unwatched(std::unique_ptr<Buried> buried);
-  /// It gets ready(0) in the next turn.
+  /// Calls its ready(0) in the next turn.
   void again(Watched& watched);
 
-  /// The time; in a turn without a look at the clock: when the one that is served now had its turn.
+  /// The time; within a turn without a system call, as of the start of the current socket's turn.
   std::chrono::milliseconds now() const;
 
  private:

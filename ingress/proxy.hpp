@@ -1,4 +1,4 @@
-// Relays: the clients that were given to it, and the pool of connections to the engine.
+// Relays requests: it has clients and a pool of connections to the engine.
 //
 // Invariants:
 //  1. The invariants of its clients (clients.hpp).
@@ -33,7 +33,7 @@ class Proxy final : private RequestMaker {
  public:
   struct Owner {
     std::function<void()> client_left;
-    SharedIds* ids = nullptr;  // nothing: there is no other proxy
+    SharedIds* ids = nullptr;  // absent if there is no other proxy
     std::uint64_t first_serial = 0;
   };
 
@@ -45,30 +45,31 @@ class Proxy final : private RequestMaker {
   Proxy& operator=(Proxy const&) = delete;
 
   void adopt(Accepted accepted) { clients_.adopt(std::move(accepted)); }
-  /// Responses carry `Connection: close`: after `over` those of every connection, until then of a
-  /// part that grows evenly, so that their clients do not all reconnect at once. Called again,
-  /// the end may come nearer.
+  /// Responses carry `Connection: close`: after `over` on every connection, until then on a part
+  /// that grows evenly, so that clients do not all reconnect at once. A second call may move the
+  /// end closer.
   void close_over(std::chrono::milliseconds over) { parts_.departure.close_over(over); }
   void keep_alive_again() {
     parts_.departure.call_off();
     parts_.cut_at.reset();
   }
-  // As those of Clients.
+  // Like those of Clients.
   void part() { clients_.part(); }
   void part_now() { clients_.part_now(); }
   void check_passed(std::chrono::milliseconds since) { clients_.check_passed(since); }
   bool is_flushed() const { return clients_.is_flushed(); }
 
-  /// The serial of the request that has this id now; 0: there is none that asked for its place.
+  /// The serial of the request that has this id now; 0 if there is none that requested its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }
   Deliveries deliveries(std::vector<std::string> const& ids) const;
-  // The core's decision about a request that counts; one that has ended meanwhile is left alone.
+  // The core's decision about a request that counts; a request that has ended meanwhile is not
+  // affected.
   void admitted(Request const& request);
   void rejected(Request const& request, relay::Refusal const& refusal);
   /// Ends it with `refusal`; `at_once` does not wait for a client that is slow to read.
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
-  /// Notifies clients that are routers that their streams will be cut then, those that have not
-  /// begun when they do.
+  /// Notifies clients that are routers of the time at which their streams will be cut; streams that
+  /// have not begun are notified when they begin.
   void notify_of_cut(std::chrono::milliseconds at);
 
  private:

@@ -30,7 +30,7 @@ struct ProxyParts : ClientParts {
   Tracker& tracker;
   LiveRequests requests;
   EnginePool engine;
-  std::string last_served;                            // the model that the engine answered for last
+  std::string last_served;                            // the last model in the engine's answers
   std::optional<std::chrono::milliseconds> cut_at{};  // as announced to routers, in a drain
 };
 

@@ -1,7 +1,7 @@
-// Where requests are relayed: on the loop's own thread, or by threads beside it.
+// Relays requests on the loop's own thread, or on threads beside it.
 //
 // Rules:
-//  1. What is ordered here is carried out in its order, in each thread.
+//  1. Orders are carried out in their sequence, in each thread.
 //  2. Its Tracker receives everything on the loop's thread, whichever thread relays.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
@@ -29,27 +29,27 @@ class Relay {
   virtual ~Relay() = default;
 
   virtual Listener& listener() = 0;
-  /// To each proxy.
+  /// Calls each proxy.
   virtual void order(Order const& order) = 0;
 
-  /// The serial of the request that has this id now; 0: there is none that asked for its place.
+  /// The serial of the request that has this id now; 0 if there is none that requested its place.
   virtual std::uint64_t serial_of(std::string_view id) const = 0;
-  // As Proxy's.
+  // Like those of Proxy.
   virtual void admitted(Request const& request) = 0;
   virtual void rejected(Request const& request, relay::Refusal const& refusal) = 0;
   virtual void cut(Request const& request, relay::Refusal const& refusal, bool at_once) = 0;
 
   /// The result of Tracker::engine_may_be_gone() has changed.
   virtual void engine_changed() = 0;
-  /// Once all that was ordered has been carried out, and the Tracker has received the results.
+  /// Calls back once all orders were carried out and the Tracker has received the results.
   virtual void after_orders(std::function<void()> then) = 0;
-  /// All that was ordered has been carried out and reported, and nothing waits to be written to a
-  /// client. Asked again and again; the answer may be one call late.
+  /// Whether all orders were carried out and reported, and nothing waits to be written to a client.
+  /// It is polled; the answer may be one call late.
   virtual bool is_flushed() = 0;
   virtual MemoryBudget& memory() = 0;
 };
 
-/// One proxy on the loop's thread: nothing is handed over, nothing is locked.
+/// One proxy on the loop's thread, without mailboxes and locks.
 class LoopRelay final : public Relay {
  public:
   LoopRelay(boost::asio::io_context& io, Options const& options, Tracker& tracker)

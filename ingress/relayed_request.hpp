@@ -1,13 +1,15 @@
-// One request that is relayed: the exchange (relay/exchange.hpp) with what the world adds to it, a
-// place from the core, a connection to the engine, deadlines, and the receivers of its reports.
+// One relayed request: the exchange (relay/exchange.hpp) with a place from the core, a connection
+// to the engine, deadlines, and the receivers of its reports.
 //
 // Invariants:
-//  1. It ends once: its client has its last byte, its abort is done, or the engine has let go of
-//     it. The tracker and the table of live requests have received that when ended() is called.
-//  2. It asks the core for its place when enough of it is there, and reaches the engine only then.
-//  3. The engine's connection is closed before anything else happens when its client leaves, or
-//     kept until the first byte where the endpoint is set so: then it no longer has a client.
-//  4. Nothing is read from the engine while its client has not taken earlier bytes, or while an
+//  1. It ends once: when its client has its last byte, its abort is done, or the engine has
+//     released it. The tracker and the table of live requests know that when ended() is called.
+//  2. It requests its place from the core when enough of it has come, and reaches the engine only
+//     after that.
+//  3. When the client leaves, the engine's connection is closed before anything else happens, or it
+//     is kept until the first byte if the endpoint is configured so; then the request has no client
+//     any more.
+//  4. Nothing is read from the engine while the client has not read earlier bytes, or while an
 //     error is held back.
 //
 // relayed_request.cpp has the way to the engine and the end, relayed_response.cpp the way back.
@@ -47,31 +49,31 @@ class RelayedRequest final : public ClientRequest,
  public:
   using Client = RequestClient;
 
-  /// `endpoint`: of nothing that counts where it is only to be refused.
+  /// `endpoint` does not count if the request will only be refused.
   RelayedRequest(ProxyParts& parts, Client const& client, relay::TakenHead const& taken,
                  relay::EndpointName const& endpoint);
 
   // --- its client ---
-  /// It is to reach the engine: describes it to itself, and begins where all of it is there.
+  /// It will reach the engine: reads its head, and begins if the request is complete.
   void prepare(relay::TakenHead const& taken, Client const& client) override;
   void start() override;
-  /// A body or what goes through a tunnel; how much was used.
+  /// Handles bytes of a body or a tunnel, and returns how many were used.
   std::size_t take(std::span<char> bytes) override;
   bool takes_body() const override;
   bool wants_input() const override;
   bool is_tunnel() const override;
-  /// A client that ends its output before the end of its response has left.
+  /// Whether a client that ends its output before the end of its response counts as gone.
   bool needs_its_client() const override;
   void client_ended_tunnel() override;
   void client_left(bool has_taken_all) override;
-  /// Its client has taken all that waited for it.
+  /// The client has read everything that waited for it.
   void flushed() override;
   void expired(Wait wait) override;
   void refuse(relay::Refusal const& refusal) override;
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
-  /// With its connection, for the sake of others.
+  /// Ends it with its connection, to make room for others.
   void shed() override;
-  /// Its connection is closed: no client is notified.
+  /// Its connection is closed, so no client is notified.
   void abandon() override;
 
   // --- its connection to the engine ---
@@ -87,7 +89,8 @@ class RelayedRequest final : public ClientRequest,
   void admitted();
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
-  /// Where its client is a router: it is notified once when it will be cut, between two events.
+  /// If its client is a router, it is notified once, between two events, of the time at which the
+  /// stream will be cut.
   void notify_of_cut();
   /// Every check of the engine has passed that began then or later.
   void check_passed(std::chrono::milliseconds since) override;

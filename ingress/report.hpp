@@ -1,6 +1,6 @@
-// A worker's reports about the requests that it relays: the calls of a Tracker, in the mail.
+// A worker's reports about the requests that it relays: the calls of a Tracker, as messages.
 //
-// Values only, but for the texts of a Refusal, which live for ever. No thread rule.
+// Values only, except for the texts of a Refusal, which are static. No thread rule.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Ids of requests: the client's X-Request-Id where it can be one, else one of our own.
+// Ids of requests: the client's X-Request-Id if it is valid, else a new one.
 //
 // Thread rule: one thread at a time.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace lastcall::ingress {
 
-/// Visible ASCII without quotes or commas, at most 200 bytes: what a log, a label and a command
-/// line carry unharmed, with room for a suffix below the wire's limit of 256.
+/// Visible ASCII without quotes or commas, at most 200 bytes: what logs, labels and command lines
+/// can carry, with room for a suffix below the wire's limit of 256.
 bool is_usable_id(std::string_view id);
 
 class RequestIds {
@@ -29,8 +29,8 @@ class RequestIds {
   std::size_t used_ = sizeof random_;
 };
 
-/// `wanted`, with a suffix while it is taken: -2 to -9, then one that is drawn, so that an id which
-/// all clients send costs the thousandth of them no more than the tenth.
+/// Returns `wanted`, with a suffix while it is in use: -2 to -9, and then a random one, so that an
+/// id which all clients send costs the thousandth of them no more than the tenth.
 template <typename IsTaken>
 std::string id_apart(std::string_view wanted, RequestIds& ids, IsTaken const& is_taken) {
   constexpr unsigned kCounted = 9;

@@ -1,4 +1,4 @@
-// The scarce resource when a connection is closed, or a request refused, for the others' sake.
+// The scarce resource when a connection is closed, or a request refused, to make room for others.
 //
 // Values only, no thread rule. Source: docs/ingress.md, 'Limits'.
 #pragma once

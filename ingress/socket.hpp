@@ -17,20 +17,21 @@
 
 namespace lastcall::ingress {
 
-/// A descriptor that may also end badly.
+/// A descriptor that can also be reset.
 class Socket : public Descriptor {
  public:
   using Descriptor::Descriptor;
 
   void close() { reset(); }
-  /// With a reset instead of an orderly end: the other side must not take it for one.
+  /// Closes it with a reset instead of an orderly end, which the other side could mistake for
+  /// success.
   void abort();
 };
 
 using Endpoint = SocketAddress;
 
-/// Where the engine is: a host and port (a name is looked up now, to all that it may be), or a Unix
-/// socket. The text of an error, or empty.
+/// Finds the engine's addresses: a host and port (a name is looked up now, to all of its
+/// addresses), or a Unix socket. Returns the text of an error, or an empty one.
 std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints);
 std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints);
 
@@ -43,21 +44,22 @@ struct IoResult {
 IoResult read_some(Socket const& socket, std::span<char> into);
 IoResult write_some(Socket const& socket, std::string_view bytes);
 
-/// `no_room`: so many wait at a Unix socket that it takes no more of them now, and nothing reports
-/// when it does; the same call with the same socket tries again.
+/// `no_room`: the queue of a Unix socket is full, and nothing reports when it is not; the same call
+/// with the same socket tries again.
 enum class Connect : std::uint8_t { done, under_way, no_room, failed };
-/// With a socket that it makes where there is none.
+/// Makes a socket if there is none.
 Connect begin_connect(Endpoint const& endpoint, Socket& socket);
-/// After it became writable.
+/// Call it after the socket became writable.
 bool has_connected(Socket const& socket);
-/// Neither bytes nor an end wait to be read: the other side has not closed it meanwhile.
+/// Whether neither bytes nor an end wait to be read, so that the other side has not closed it
+/// meanwhile.
 bool is_quiet(Socket const& socket);
-/// Nothing more is sent; what comes is still read.
+/// Ends the output; input is still read.
 void end_output(Socket const& socket);
 
-/// Sets what the sockets begin with that it accepts, tcp(7): they send at once, and a client that
-/// vanishes without an end or a reset (a node that is lost, a NAT that has forgotten) is found out
-/// after about a minute and a half of silence.
+/// Sets options that accepted sockets inherit, tcp(7): they send at once, and a client that
+/// vanishes without an end or a reset (a lost node, a NAT that has dropped its entry) is detected
+/// after about 90 s of silence.
 void prepare_for_clients(int listening);
 
 /// From now on a listening socket answers no new attempt to connect, while handshakes that have

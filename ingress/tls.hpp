@@ -3,14 +3,14 @@
 //
 // Invariants:
 //  1. TLS 1.2 or later, HTTP/1.1 only (ALPN); renegotiation is refused.
-//  2. Changed files are read before the next client is greeted, at most once a second. Files that
-//     cannot be used are reported once, and those that were read before them stay.
+//  2. Changed files are read before the next handshake, at most once a second. Unusable files are
+//     reported once, and the earlier ones stay in use.
 //  3. A session's calls mean what those of a plain socket mean: they never block, `ended` is the
-//     other side's close_notify or end, and bytes that write() did not take have to be offered
+//     other side's close_notify or end, and bytes that write() did not accept must be written
 //     again.
 //  4. An idle session holds no buffers.
-//  5. Where clients show certificates, each connection shows its own: no session is resumed, so
-//     that an authority that was taken away, or a certificate that has expired, lets no client in.
+//  5. If clients present certificates, each connection presents one: no session is resumed, so a
+//     removed authority or an expired certificate admits no client.
 //
 // Thread rule: the context on the loop's thread, a session on that of its client (the library's own
 // counts of references are safe). Source: RFC 8446; RFC 7301; SSL_read(3), SSL_CTX_set_mode(3);
@@ -41,21 +41,21 @@ class TlsSession {
   IoResult write(std::string_view bytes);
   /// The client's close_notify has come, and nothing before it waits to be read.
   bool has_ended();
-  /// Neither bytes nor an end wait to be read; the library's output for the other side is taken.
+  /// Neither bytes nor an end wait to be read; the library's output for the other side was sent.
   bool is_quiet();
-  /// Greets as the side that begins: `some` once both know each other.
+  /// Does the handshake as the connecting side; `some` once it is complete.
   Io greet();
-  /// It broke because what came first is a request in plain HTTP: the socket is good for an answer.
+  /// It broke because a request in plain HTTP came, so an answer can be sent.
   bool is_plain_http() const { return is_plain_http_; }
   /// A read() or write() waits for room in the socket, or for bytes in it.
   bool is_established() const;
-  /// Why the greeting broke; nothing when it did not, or when the client just went away in it. For
-  /// the side that began: also what the other has refused after it.
+  /// Why the handshake failed; absent if it did not, or if the client just disconnected. For the
+  /// connecting side, it includes what the other side has refused afterwards.
   std::optional<TlsFailure> const& failure() const { return failure_; }
   /// The first of `names` that the client's certificate has; empty when there is none. Names are
-  /// those of DNS, URIs and e-mail addresses, or the common name where it has none of these.
+  /// DNS names, URIs and e-mail addresses, or the common name if it has none of these.
   std::string_view peer_named(std::vector<std::string> const& names) const;
-  /// Says close_notify where that is possible at once.
+  /// Sends close_notify if that is possible at once.
   void send_close_notify();
 
  private:
@@ -71,17 +71,17 @@ class TlsSession {
 struct TlsSettings {
   std::string certificate;         // file, PEM, with its chain
   std::string key;                 // file, PEM
-  std::string client_authorities;  // file, PEM; empty: clients are not asked for a certificate
+  std::string client_authorities;  // file, PEM; empty: no certificate is requested
   bool requires_client_certificate = true;
   bool is_only_1_3 = false;
-  /// OpenSSL's names, the dearest first; a version of TLS without one of its own is not spoken.
+  /// OpenSSL's names, in the order of preference; a version of TLS without a cipher is disabled.
   std::vector<std::string> ciphers;
 };
 
 /// The outcome of reading files.
 struct TlsReading {
-  std::string problem;  // empty: they are in use; else the file, and why it cannot be used
-  std::string warning;  // of what is in use all the same, such as an expired certificate
+  std::string problem;  // empty if they are in use; else the file and the reason
+  std::string warning;  // about files in use, such as an expired certificate
 };
 
 class TlsContext {
@@ -94,7 +94,7 @@ class TlsContext {
   TlsContext& operator=(TlsContext const&) = delete;
 
   TlsReading load();
-  /// Nothing when there is no memory for it.
+  /// Absent if there is no memory for it.
   std::unique_ptr<TlsSession> accept(Socket const& socket);
 
  private:

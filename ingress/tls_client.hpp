@@ -1,10 +1,10 @@
-// TLS for connections that are made: to workers, by the router.
+// TLS for outgoing connections, which the router makes to workers.
 //
 // Invariants:
-//  1. TLS 1.2 or later, HTTP/1.1 only (ALPN). The other side's certificate has to come from one of
-//     the authorities, and to be one for the name, or the address, that is asked for.
-//  2. Changed files are read before the next connection is made, at most once a second. Files that
-//     cannot be used are reported once, and those that were read before them stay.
+//  1. TLS 1.2 or later, HTTP/1.1 only (ALPN). The other side's certificate must be signed by one of
+//     the authorities, and be valid for the requested name or address.
+//  2. Changed files are read before the next connection is made, at most once a second. Unusable
+//     files are reported once, and the earlier ones stay in use.
 //
 // Thread rule: that of its connections. Source: RFC 8446; RFC 6125; SSL_set1_host(3),
 // X509_VERIFY_PARAM_set1_ip_asc(3).
@@ -21,7 +21,7 @@ namespace lastcall::ingress {
 
 struct TlsClientSettings {
   std::string authorities;  // file, PEM; empty: the system's
-  std::string certificate;  // file, PEM; empty: none is shown
+  std::string certificate;  // file, PEM; empty: none is presented
   std::string key;          // file, PEM
 };
 
@@ -33,7 +33,7 @@ class TlsClientContext {
   TlsClientContext& operator=(TlsClientContext const&) = delete;
 
   TlsReading load();
-  /// Nothing when there is no memory for it. `name`: of a host, or an address.
+  /// Absent if there is no memory for it. `name`: of a host, or an address.
   std::unique_ptr<TlsSession> connect(Socket const& socket, std::string const& name);
 
  private:

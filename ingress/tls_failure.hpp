@@ -1,4 +1,4 @@
-// Why a client that speaks TLS could not be greeted.
+// Why the TLS handshake of a client failed.
 //
 // Values only, no thread rule. Source: docs/ingress.md, 'TLS'.
 #pragma once
@@ -12,12 +12,12 @@ namespace lastcall::ingress {
 
 struct TlsFailure {
   enum class Kind : std::uint8_t {
-    certificate,  // the client shows none, or one that no authority vouches for
+    certificate,  // the client's certificate is missing or not verified
     protocol,     // no version, cipher or protocol in common
     other
   };
   Kind kind = Kind::other;
-  std::string_view detail;  // for people; lives for ever
+  std::string_view detail;  // a static text
 };
 
 /// The label of the metrics.

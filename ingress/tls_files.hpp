@@ -43,7 +43,7 @@ class LibraryErrors {
   std::vector<unsigned long> errors_;
 };
 
-/// Files for a context. Each of its calls returns what is wrong, or nothing.
+/// Reads files for a context. Each call returns the problem, if there is one.
 class Files {
  public:
   /// `context` outlives it.
@@ -53,10 +53,10 @@ class Files {
   void set_up();
   std::string read_certificate(std::string const& path);
   std::string read_key(std::string const& certificate, std::string const& path);
-  /// Whom the other side's certificate has to come from.
+  /// Sets the authorities of the other side's certificate.
   std::string read_authorities(std::string const& path);
-  /// The other side refuses it; the operator who has to replace it should not have to learn of it
-  /// from there.
+  /// Whether the other side will refuse the certificate; the operator who has to replace it should
+  /// be notified here.
   std::string validity(std::string const& path) const;
 
  private:
@@ -64,8 +64,8 @@ class Files {
   bool asked_for_passphrase_ = false;
 };
 
-/// Files as they were when they were looked at. Symbolic links are followed: what a volume of
-/// Kubernetes switches is seen as another file.
+/// The state of files at the last check. Symbolic links are followed, so a switched Kubernetes
+/// volume shows as another file.
 class Stamp {
  public:
   Stamp(std::initializer_list<std::string> paths);

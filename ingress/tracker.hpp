@@ -2,9 +2,10 @@
 // through the runtime.
 //
 // Rules:
-//  1. For each request that counts: begin(), then, unless it was refused, end() exactly once.
+//  1. Each request that counts gets begin() and, unless it was refused, end() exactly once.
 //  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected(), which
-//     name the request by the serial that it has begun with: its id may be another's by then.
+//     name the request by the serial that it has begun with: another request may have its id by
+//     then.
 //  3. No exception leaves these calls; none of them calls back into the proxy.
 //
 // Thread rule: the thread of the proxy that calls. Source: docs/ingress.md, 'What counts'.
@@ -24,13 +25,13 @@ namespace lastcall::ingress {
 
 struct Begun {
   std::string_view id;
-  std::uint64_t serial = 0;  // of the request: ids come again, serials do not
+  std::uint64_t serial = 0;  // of the request: ids are reused, serials are not
   std::string_view endpoint;
   std::string_view model;
   std::optional<bool> streaming;
   std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
   std::string_view parent = {};                       // in the tier above, where one relays this
-  std::uint64_t way = 0;  // sent to the engine, so that its part of this is known by it
+  std::uint64_t way = 0;  // sent to the engine, which identifies its part by it
 };
 
 /// The facts that a program needs to continue a cut request elsewhere.
@@ -52,25 +53,25 @@ struct Admission {
 class Tracker : public ConnectionObserver {
  public:
   virtual Admission begin(Begun const& begun) = 0;
-  /// The first byte of its response has come, see relay/first_byte.hpp.
-  /// `model`: that the engine has answered for, where it did not for the same just before.
+  /// The first byte of its response has come, see relay/first_byte.hpp. `model`: the model in the
+  /// engine's answer, if it differs from the one before.
   virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;
   /// A byte of its response has moved after the first.
   virtual void moved(std::string_view id) = 0;
-  /// Its client went away before the response was complete; end() follows. `stop`: at the engine's
-  /// leisure, so that it can still be killed.
+  /// Its client disconnected before the response was complete; end() follows. `stop`: the engine
+  /// may take its time, so it can still be killed.
   virtual void client_gone(std::string_view id, lifecycle::CancelMode mode) = 0;
   virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
-  /// It is cut, and its client notified to send it again; end() follows.
+  /// It is cut, and its client gets a hint to send it again; end() follows.
   virtual void handed_off(HandedOff const& handed) = 0;
   /// The engine's connection broke: true when its process may have ended and the report of that is
   /// still on its way.
   virtual bool engine_may_be_gone() const = 0;
-  /// The engine answers with an error: true when that may be its death, and a shim or a check would
-  /// report it.
+  /// The engine answers with an error; returns true if that may mean its death, which a shim or a
+  /// check would report.
   virtual bool engine_may_be_dying() const = 0;
-  /// Such an error is held back: whether the engine is well should be found out now.
+  /// Such an error is held back, so the engine should be checked now.
   virtual void error_held() = 0;
 
   // To be counted and logged, nothing else.

@@ -1,12 +1,12 @@
 // One connection to the engine: in the pool, or carrying one request.
 //
 // Invariants:
-//  1. A pooled connection that the engine closes leaves the pool at once. One that has rested for
-//     long is asked once more before it is used: servers close connections that have rested for
-//     some seconds, and the end may have come after the last look at the poller.
-//  2. Nothing is read while the request that it carries takes nothing.
-//  3. It is connected when a request can be written: with TLS, after the greeting.
-//  4. Where its pool has no address yet it waits for one, and the wait is a part of connecting.
+//  1. A pooled connection that the engine closes leaves the pool at once. A connection that was
+//     idle for long is checked once more before it is used: servers close idle connections after
+//     some seconds, and the end may have come after the last poll.
+//  2. Nothing is read while the request that it carries accepts nothing.
+//  3. It is connected when a request can be written: with TLS, after the handshake.
+//  4. If its pool has no address yet it waits for one, which is a part of connecting.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -39,7 +39,7 @@ class LegOwner {
   virtual bool takes_response() const = 0;
   virtual void response(std::span<char> bytes) = 0;
   virtual void engine_ended(bool orderly) = 0;
-  /// All that came is handled: it may hold more or less than before.
+  /// All bytes that came are handled; it may hold more or less than before.
   virtual void handled() = 0;
 
  protected:
@@ -51,30 +51,30 @@ class Upstream final : public Watched, public DeadlineOwner {
   /// Both outlive it. `address`: of the pool's, the one that it connects to.
   Upstream(ClientParts& parts, EnginePool& pool, std::size_t address);
 
-  /// False when it cannot even begin.
+  /// Returns false if it cannot begin.
   bool connect();
-  /// It waits for an address: there is one now, or there is none to be had.
+  /// It waits for an address: there is one now, or there will be none.
   void address_came(std::size_t address);
   void ready(std::uint32_t events) override;
   std::string_view kind() const override { return "ingress_engine"; }
   void expired(Wait wait) override;
 
   void carry(LegOwner& owner) { owner_ = &owner; }
-  /// Back to the pool, or closed.
+  /// Returns it to the pool, or closes it.
   void release(bool keep);
-  /// From the pool: false when the engine has closed it, or sent bytes that were not asked for.
+  /// Takes it from the pool; returns false if the engine has closed it or sent unexpected bytes.
   bool is_usable();
   void close();
   bool is_connected() const { return connected_; }
   bool was_used() const { return was_used_; }
   std::size_t address() const { return address_; }
-  /// How much was taken; a broken connection shows when it is read.
+  /// Returns how much was accepted; a broken connection shows when it is read.
   std::size_t write(std::string_view bytes, bool& broken);
-  /// Nothing more is written; the engine's bytes are still read.
+  /// Ends the output; the engine's bytes are still read.
   void end_output() { socket_.end_output(); }
-  /// Reads and hands over as long as it is taken.
+  /// Reads and delivers as long as bytes are accepted.
   void pump();
-  /// In the next turn, what was not taken before.
+  /// Delivers in the next turn what was not accepted before.
   void pump_soon();
 
  private:

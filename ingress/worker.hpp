@@ -1,10 +1,10 @@
 // One thread that relays: a loop with a proxy of its own, whose tracker is a mailbox.
 //
 // Invariants:
-//  1. The proxy's reports are mailed in their order, a turn's worth at a time.
+//  1. The proxy's reports are mailed in their order, those of a turn together.
 //  2. An id is free again only after the end of its request was mailed: a request of the same id,
 //     whichever worker has it, begins after that end.
-//  3. It answers nothing by itself: a request waits until the core's answer has come back.
+//  3. It decides nothing by itself: a request waits until the core's answer has come back.
 //
 // Thread rule: public calls on the owner's thread; the proxy and all that is private on the
 // worker's. Source: docs/adr/0008-ingress-threads.md.
@@ -40,14 +40,14 @@ class Worker final : private Tracker, private SharedIds {
   Worker(Options const& options, Shared const& shared, std::uint64_t first_serial, Mail mail);
   ~Worker() override;
 
-  /// Empty, or why there is no thread.
+  /// Empty, or the reason why there is no thread.
   std::string start(unsigned number);
 
   void order(std::function<void(Proxy&)> order);
   void adopt(Accepted accepted);
   void engine_changed(bool may_be_gone, bool may_be_dying);
-  /// Answers on the worker's thread, once all orders before are carried out and what came of them
-  /// was mailed: whether nothing waits to be written to a client.
+  /// Answers on the worker's thread, once all earlier orders are carried out and their results were
+  /// mailed, whether nothing waits to be written to a client.
   void ask(std::function<void(bool is_flushed)> answer);
 
  private:

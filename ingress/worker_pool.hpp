@@ -2,12 +2,12 @@
 // thread, its decisions are mailed back.
 //
 // Invariants:
-//  1. The core's thread alone knows what a request is: one that a worker has begun is a request
-//     when its report is received, and not before.
-//  2. A decision names its request by id and serial, here and in the worker: one that ended
-//     meanwhile, and one of the same id after it, are left alone.
+//  1. Only the core's thread knows requests: one that a worker has begun exists from the receipt of
+//     its report on.
+//  2. A decision names its request by id and serial, here and in the worker: a request that ended
+//     meanwhile, and a later one with the same id, are not affected.
 //  3. The loop's thread accepts, so that max_connections is one limit over all; a client goes to
-//     the worker that has the fewest.
+//     the worker with the fewest.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
@@ -34,7 +34,7 @@ class WorkerPool final : public Relay {
              Tracker& tracker);
   ~WorkerPool() override;
 
-  /// Empty, or why there are no threads.
+  /// Empty, or the reason why there are no threads.
   std::string start();
 
   Listener& listener() override { return listener_; }
@@ -64,9 +64,9 @@ class WorkerPool final : public Relay {
   Worker::Mail mail_of(std::size_t seat);
   void take(Accepted accepted);
   void notify_engine();
-  /// The worker of a request that is still the one of its id.
+  /// The worker of a request, if it is still the one with its id.
   Worker* worker_of(Request const& request) const;
-  /// Once all workers have carried out what was ordered.
+  /// Calls back once all workers have carried out their orders.
   void ask(std::function<void(bool is_flushed)> const& answered);
 
   void receive(std::size_t seat, report::Begun const& reported);

@@ -78,7 +78,7 @@ void note_gates(Ledger const& ledger, Settings const& settings) {
     if (!is_named) {
       ledger.note(ledger.target.spec->begin,
                   "discovery[].kubernetes.readiness_gate is " + condition +
-                      ", and nothing waits for it: expected it among the pod's readinessGates, "
+                      ", but nothing waits for it: expected it in the pod's readinessGates, "
                       "which an injection does not change");
     }
   }
@@ -122,24 +122,22 @@ class Decisions {
     plan_.is_prestop = is_empty(command);
     if (command != nullptr && command->kind != Node::Kind::list &&
         command->kind != Node::Kind::null) {
-      refuse(*command, "a command that is no list, expected [PROGRAM, ARGUMENT, ...]");
+      refuse(*command, "the command is not a list, expected [PROGRAM, ARGUMENT, ...]");
     }
     Node const* const hook = find_path(engine_, "lifecycle.preStop");
     if (plan_.is_prestop && options_.requires_shim) {
       refuse(engine_, "container " + std::string(text_of(engine_, "name")) +
                           " has no command, expected the entry point of its image (" +
                           std::string(text_of(engine_, "image")) +
-                          ") written out as `command`: the shim has to start it");
+                          ") written out as `command`, so that the shim can start it");
     } else if (plan_.is_prestop && hook != nullptr) {
       refuse(*hook,
-             "a preStop hook of its own, expected none: lastcall's takes its place "
-             "(shutdown.late_accept does what a sleep there is for), or a `command`, which "
-             "needs no hook");
+             "it has a preStop hook, expected none, because lastcall's replaces it "
+             "(shutdown.late_accept replaces a sleep there), or a `command`, which needs no hook");
     } else if (hook != nullptr) {
       ledger_.note(hook->begin,
-                   "its preStop hook runs before lastcall hears of the stop, and takes "
-                   "its time from the grace: shutdown.late_accept does what a sleep "
-                   "there is for");
+                   "its preStop hook runs before lastcall is notified of the stop, and uses up a "
+                   "part of the grace: shutdown.late_accept replaces a sleep there");
     }
     if (!plan_.is_prestop && command->kind == Node::Kind::list) {
       note_shell(*command);
@@ -157,8 +155,8 @@ class Decisions {
     });
     if (is_shell && !execs) {
       ledger_.note(command.begin,
-                   "the main process is a shell: let it `exec` the engine, so that "
-                   "the engine's own end is the container's");
+                   "the main process is a shell: let it `exec` the engine, so that the container "
+                   "ends with the engine");
     }
   }
 
@@ -167,7 +165,7 @@ class Decisions {
     std::optional<std::int64_t> const seconds =
         own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(own->text);
     if (!seconds || (own != nullptr && own->is_quoted)) {
-      refuse(*own, "terminationGracePeriodSeconds is no whole number, expected one");
+      refuse(*own, "terminationGracePeriodSeconds is not a whole number, expected one");
       return;
     }
     std::string const& usual = options_.pod.grace;
@@ -235,8 +233,8 @@ class Decisions {
                                   "lifecycle.enabled", "lifecycle.http", "lifecycle.listen"}) {
       if (settings_.has(key)) {
         refuse(engine_, std::string(key) +
-                            " is given, expected no word on it: the injection "
-                            "decides it for all containers of the pod");
+                            " is given, expected it to be left out: the injection decides it for "
+                            "all containers of the pod");
       }
     }
     // A file in the pod's own annotation is taken as it is: an admission policy cannot read it.
@@ -256,13 +254,12 @@ class Decisions {
     note_gates(ledger_, settings_);
     if (!plan_.config.empty() && !target_.is_template) {
       refuse(spec(),
-             "no metadata of the pod's own to carry a configuration file, expected --set "
+             "the pod has no metadata of its own to carry a configuration file, expected --set "
              "instead of --config");
     }
     if (!options_.config.empty() && !target_.annotation(kConfigNote).empty()) {
       refuse(*target_.annotations(),
-             "lastcall.dev/config is there and --config was given, expected "
-             "one of them");
+             "both lastcall.dev/config and --config are given, expected one of them");
     }
     for (std::string const& override : settings_.overrides()) {
       plan_.words.push_back("--set=" + override);
@@ -288,10 +285,9 @@ class Decisions {
     if (!plan_.ingress_port) {
       plan_.ingress_port = 8080;
     }
-    ledger_.note(
-        target_.object->begin,
-        "the ingress listens at port " + std::to_string(*plan_.ingress_port) +
-            ": the Service has to send requests there, which an injection does not change");
+    ledger_.note(target_.object->begin,
+                 "the ingress listens at port " + std::to_string(*plan_.ingress_port) +
+                     ": the Service must send requests there, which an injection does not change");
   }
 
   void check_settings() const {

@@ -163,7 +163,7 @@ Outcome inject(std::vector<Input> const& inputs, Options const& options) {
     Ledger const ledger = pass.ledger(choice.input, choice.target);
     if (has_sidecar(choice.target)) {
       ledger.note(choice.target.spec->begin,
-                  "has lastcall already, and not by `lastcall inject`: left as it is");
+                  "already has lastcall, but not from `lastcall inject`: left as it is");
       continue;
     }
     put_in(ledger, options);

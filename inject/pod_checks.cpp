@@ -29,23 +29,23 @@ class Checks {
     auto const& aliased = target_.document->aliased;
     if (node->kind == Node::Kind::alias) {
       refuse(*node, std::string(what) +
-                        " is an alias, expected it written out: what is put into it "
-                        "would be in the other place too");
+                        " is an alias, expected it written out: an addition would appear in the "
+                        "other place too");
       return false;
     }
     if (node->anchor != 0 &&
         std::find(aliased.begin(), aliased.end(), node->anchor) != aliased.end()) {
       refuse(*node, std::string(what) +
-                        " has an anchor that is used elsewhere, expected none: what "
-                        "is put into it would be there too");
+                        " has an anchor that is used elsewhere, expected none: an addition would "
+                        "appear there too");
       return false;
     }
     for (std::size_t i = 0; i < node->entries.size(); ++i) {
       Node const& key = node->entries[i].key;
       if (key.kind != Node::Kind::scalar || key.text == "<<") {
         refuse(key, std::string(what) +
-                        " has a merge key or one that is no text, expected its keys "
-                        "written out");
+                        " has a merge key or a key that is not a text, expected its keys written "
+                        "out");
         return false;
       }
       if (find_entry(*node, key.text) != &node->entries[i]) {
@@ -142,8 +142,8 @@ class Checks {
       if (volume.starts_with(kVolumes)) {
         refuse(mount,
                "the volume " + std::string(volume) +
-                   " is mounted, expected none of lastcall's: the injection decides what the "
-                   "engine gets of them");
+                   " is mounted, expected no volume of lastcall's: the injection decides which "
+                   "of them the engine gets");
       }
     }
   }
@@ -151,7 +151,7 @@ class Checks {
   void check_variables() const {
     for (std::string_view const name : {kGraceVariable, kSocketVariable}) {
       if (Node const* const variable = find_named(find(*engine_, "env"), name)) {
-        refuse(*variable, std::string(name) + " is set, expected it left to the injection");
+        refuse(*variable, std::string(name) + " is set, expected it to be left to the injection");
       }
     }
   }
@@ -179,8 +179,8 @@ Node const* find_engine(Ledger const& ledger, Options const& options) {
   if (found->kind == Node::Kind::alias) {
     ledger.refuse(
         found->begin,
-        "the engine's container is an alias, expected it written out: what is put into it "
-        "would be in the other place too");
+        "the engine's container is an alias, expected it written out: an addition would appear "
+        "in the other place too");
     return nullptr;
   }
   if (text_of(*found, "name").empty()) {

@@ -38,7 +38,7 @@ class Writing {
     } else if (entry->value.kind == Node::Kind::null) {
       fill(map, *entry, key, Value::list(std::move(all)));
     } else if (entry->value.kind != Node::Kind::list) {
-      refuse(entry->value, std::string(key) + " is no list, expected one");
+      refuse(entry->value, std::string(key) + " is not a list, expected one");
     } else if (entry->value.items.empty()) {
       ledger_.editor.prepend(entry->value, all);
     } else {
@@ -61,7 +61,7 @@ class Writing {
           ledger_.input.text.substr(entry.value.begin, entry.value.end - entry.value.begin);
       ledger_.editor.replace(entry.value, map.is_flow ? to_json(value) : to_flow(value));
     } else {
-      refuse(entry.key, std::string(key) + " has no value, expected it left out");
+      refuse(entry.key, std::string(key) + " has no value, expected it to be left out");
     }
   }
 
@@ -91,15 +91,15 @@ class Writing {
       record_.made.insert("preStop");
       ledger_.editor.add(lifecycle->value, {std::move(hook)});
     } else {
-      refuse(lifecycle->value, "lifecycle is no map, expected one");
+      refuse(lifecycle->value, "lifecycle is not a map, expected one");
     }
   }
 
   void add_probes(std::vector<Member>& lacking) {
     if (Node const* const own = find(engine_, "livenessProbe")) {
       ledger_.note(own->begin,
-                   "the container's own liveness probe decides when it is restarted: "
-                   "lastcall's verdict would, at /engine/livez of port 7090");
+                   "the container's own liveness probe decides when it is restarted; lastcall's "
+                   "verdict is at /engine/livez of port 7090");
       return;
     }
     if (find(engine_, "startupProbe") == nullptr) {
@@ -133,8 +133,7 @@ class Writing {
     } else if (own->value.text != grace.text) {
       Node const& value = own->value;
       if (value.end == kNowhere || value.end <= value.begin || value.anchor != 0) {
-        refuse(own->key,
-               std::string(kGraceKey) + " cannot be raised where it stands, expected a number");
+        refuse(own->key, std::string(kGraceKey) + " cannot be raised there, expected a number");
         return;
       }
       record_.was[kGraceKey] = ledger_.input.text.substr(value.begin, value.end - value.begin);

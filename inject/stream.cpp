@@ -151,7 +151,8 @@ void read_document(std::string_view text, Chunk chunk, std::string const& source
     }
     if (parser.HandleNextDocument(builder)) {
       stream.problems.push_back({place_at(text, builder.begins.back(), source), "",
-                                 "not valid YAML: more than one value, expected '---' between"});
+                                 "not valid YAML: more than one value, expected '---' between "
+                                 "them"});
       return;
     }
   } catch (YAML::Exception const& error) {

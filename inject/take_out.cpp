@@ -98,8 +98,7 @@ class Removal {
                                      [](Node const& word) { return word.text == "--"; });
     if (dashes == command->items.end()) {
       ledger_.refuse(command->begin,
-                     "no `--` behind the shim, expected it where the engine's own "
-                     "command begins");
+                     "no `--` after the shim, expected one before the engine's own command");
       return;
     }
     std::size_t const last = dashes->begin;

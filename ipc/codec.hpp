@@ -5,8 +5,8 @@
 //     as an absent key, but for a Change, which it clears.
 //  2. A field that is missing, of another type or out of its limits is `bad_field`, and the message
 //     names the field, what was expected and what was there.
-//  3. A line that is no JSON object in valid UTF-8, or too long, closes the connection; so does a
-//     `hello` of another version. Everything else leaves the peer connected.
+//  3. A line that is not a JSON object in valid UTF-8, or is too long, closes the connection; so
+//     does a `hello` of another version. Everything else leaves the peer connected.
 //  4. decode(encode(m)) is m; encode() writes valid JSON in one line whatever the strings hold
 //     (bytes that are no UTF-8 become U+FFFD).
 //

@@ -104,7 +104,7 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
   }
   constexpr std::size_t kShown = 40;
   return DecodeError{.code = ErrorCode::unknown_op,
-                     .message = "no op is called '" + op.substr(0, kShown) + "'",
+                     .message = "there is no op '" + op.substr(0, kShown) + "'",
                      .close = false,
                      .seq = seq};
 }

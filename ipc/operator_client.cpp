@@ -125,7 +125,7 @@ std::optional<Failure> OperatorClient::wait(short events, Deadline deadline) con
       return std::nullopt;
     }
     if (ready == 0) {
-      return failed("get an answer from", "the time for it is over");
+      return failed("get an answer from", "no answer came in time");
     }
     if (errno != EINTR) {
       return failed("wait for", error_text(errno));

@@ -3,8 +3,8 @@
 // Rules:
 //  1. One request at a time: it carries a seq, and what answers it is the Ack or the Error of that
 //     seq; what else arrives meanwhile (status lines of a watch) is kept for next().
-//  2. Every wait has a deadline; none of ours lasts for ever, but next() without a timeout.
-//  3. Failures are texts for a person at a terminal: "cannot connect to /run/...: no such file;
+//  2. Every wait has a deadline, except next() without a timeout.
+//  3. Failures are texts for a terminal: "cannot connect to /run/...: no such file;
 //  ...".
 //
 // Thread rule: one thread at a time. Source: docs/ipc.md.
@@ -39,13 +39,13 @@ class OperatorClient {
   static std::variant<OperatorClient, Failure> connect(std::string const& path,
                                                        std::string_view name, Timeout timeout);
 
-  /// The supervisor's answer to our hello.
+  /// The supervisor's answer to the hello.
   Welcome const& welcome() const { return welcome_; }
 
   /// The result that came with the ack, as JSON text; empty: it had none.
   std::variant<std::string, Failure> request(ToSupervisor const& message, Timeout timeout);
 
-  /// The next message that answers nothing of ours; after a Watch these are StatusUpdates.
+  /// The next message that is not an answer; after a Watch these are StatusUpdates.
   std::variant<FromSupervisor, Failure> next(Timeout timeout);
 
  private:

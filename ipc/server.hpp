@@ -77,7 +77,7 @@ class Observer {
   virtual std::size_t next_cancels(PeerId peer, CancelBatch& batch) = 0;
   /// Something worth a warning that belongs to no peer, or to one that sent no hello.
   virtual void trouble(std::string_view what) = 0;
-  /// To be counted, nothing else: unlike the rest, these two may come inside a call of the server.
+  /// Only for counting. Unlike the rest, these two may come inside a call of the server.
   virtual void error_sent(ErrorCode code) = 0;
   virtual void peer_dropped(Drop why) = 0;
 };
@@ -88,16 +88,16 @@ struct ServerOptions {
   std::string engine_socket;
   std::string admin_socket;  // empty: none
   mode_t mode{0660};
-  std::vector<uid_t> allow_uids;  // in addition to our own and 0
+  std::vector<uid_t> allow_uids;  // in addition to the supervisor's own and 0
   bool allow_any_uid{false};      // of engines and shims; operators are still the listed ones
   std::size_t max_waiting{1024 * 1024};
   std::chrono::milliseconds stall_timeout{5'000};
   std::chrono::milliseconds hello_timeout{30'000};
-  /// Connections of the engine socket, and of the admin socket; one more receives `busy`, but for a
-  /// shim.
+  /// The limits of connections of the engine socket and of the admin socket; a further one receives
+  /// `busy`, unless it is a shim.
   std::size_t max_connections{1024};
   std::size_t max_admin_connections{64};
-  /// How many of them one process may have, where the kernel reports its id.
+  /// The limit for one process, if the kernel reports its id.
   std::size_t max_of_process{256};
   std::size_t max_admin_of_process{16};
 };
@@ -127,7 +127,7 @@ class Server {
   void send(PeerId peer, FromSupervisor const& message);
   /// With a `seq`, which is returned: the peer's Ack or Error names it. 0: the peer is gone.
   std::uint64_t send_acked(PeerId peer, FromSupervisor const& message);
-  /// Nothing happens without a `seq`. `result` is a JSON value as text; empty: none.
+  /// Does nothing without a `seq`. `result` is a JSON value as text, or empty.
   void ack(PeerId peer, Seq seq, std::string_view result = {});
   void error(PeerId peer, Seq seq, ErrorCode code, std::string_view message);
   /// next_cancels() has something for this peer.
@@ -140,7 +140,7 @@ class Server {
   void close(PeerId peer);
   /// Stops listening, removes the socket files, closes every peer as close() does.
   void close_all();
-  /// True when every byte has left: for a process that is about to exit.
+  /// Whether every byte has been sent, for a process that is about to exit.
   [[nodiscard]] bool is_flushed() const;
   /// The observer needs neither info() nor process_gone() of this peer any more; closes it too.
   void forget(PeerId peer);

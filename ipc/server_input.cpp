@@ -101,7 +101,9 @@ void Server::Impl::line(PeerId id, std::string_view line) {
       greet(*peer, std::move(*hello), incoming.seq);
     }
   } else if (hello != nullptr) {
-    send_error(*peer, incoming.seq, ErrorCode::not_allowed, "this connection said hello already");
+    send_error(*peer, incoming.seq, ErrorCode::not_allowed,
+               "this connection has sent a hello "
+               "already");
   } else if (!may_send(peer->info.role, incoming.message)) {
     send_error(*peer, incoming.seq, ErrorCode::not_allowed,
                "role " + std::string(name(peer->info.role)) + " may not send '" +
@@ -114,8 +116,8 @@ void Server::Impl::line(PeerId id, std::string_view line) {
 void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
   if ((hello.role == Role::operator_) != peer.is_admin) {
     return refuse(peer, seq, ErrorCode::not_allowed,
-                  peer.is_admin ? "only role operator may speak on the admin socket"
-                                : "role operator may speak on the admin socket only");
+                  peer.is_admin ? "only role operator may use the admin socket"
+                                : "role operator may use only the admin socket");
   }
   bool const has_right_of_way = hello.role == Role::shim || hello.role == Role::hook;
   if (peer.is_extra && !has_right_of_way) {
@@ -130,7 +132,7 @@ void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
   }
   observer_.hello(peer.id, std::move(hello));
   if (peer.stage == Stage::greeting) {
-    refuse(peer, seq, ErrorCode::busy, "the supervisor does not take this peer now");
+    refuse(peer, seq, ErrorCode::busy, "the supervisor does not accept this peer now");
   } else if (peer.stage == Stage::welcomed) {
     ack(peer.id, seq, {});
   }

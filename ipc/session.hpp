@@ -78,7 +78,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Writes what waits, then ends.
   void close(std::string_view why);
-  /// Says a last line if the socket takes it, and ends at once: no waiting for the peer to read.
+  /// Sends a last line if the socket accepts it, and ends at once, without waiting for the peer to
+  /// read.
   void dismiss(std::string_view line);
   /// Ends at once.
   void abort(std::string_view why);
@@ -89,7 +90,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void wait_readable();
   void readable();
-  /// Reads until nothing is there or `most` bytes came.
+  /// Reads until nothing is left or `most` bytes came.
   void read_up_to(std::size_t most, bool until_nothing_is_left = false);
   ssize_t receive(std::span<char> room);
   void take_lines();

@@ -112,7 +112,7 @@ std::optional<std::string> clear_away(std::string const& path, struct stat const
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return cannot("remove what is at", path, error_text(errno));
     }
-    cleared = "removed " + what + " that was at " + path + ", where the socket has to be";
+    cleared = "removed " + what + " that was at " + path + ", where the socket must be";
     return std::nullopt;
   }
   std::uint32_t drawn = 0;
@@ -121,7 +121,7 @@ std::optional<std::string> clear_away(std::string const& path, struct stat const
   if (::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
     return cannot("move aside what is at", path, error_text(errno));
   }
-  cleared = "moved " + what + " that was at " + path + ", where the socket has to be, to " + aside;
+  cleared = "moved " + what + " that was at " + path + ", where the socket must be, to " + aside;
   return std::nullopt;
 }
 
@@ -129,7 +129,7 @@ std::string why_unknown(int error, std::string const& path) {
   return error == 0 || error == EAGAIN
              ? cannot("listen on", path,
                       "another process listens there; is lastcall running already?")
-             : cannot("tell whether a process still listens on", path, error_text(error));
+             : cannot("determine whether a process still listens on", path, error_text(error));
 }
 
 /// Makes `path` free; an error text if that may not be done.
@@ -144,7 +144,8 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
     return squatters == Squatters::cleared
                ? clear_away(path, file, cleared)
                : std::optional(cannot("listen on", path,
-                                      "the file there is no socket; remove it or choose another"));
+                                      "the file there is not a socket; remove it or choose "
+                                      "another path"));
   }
   Descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) {
@@ -230,7 +231,7 @@ std::variant<Descriptor, std::string> lock_beside(std::string const& path) {
     return cannot("open directory", directory, error_text(errno));
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return cannot("listen on", path, "another process is just beginning to");
+    return cannot("listen on", path, "another process is about to listen there");
   }
   return lock;
 }
@@ -286,7 +287,7 @@ std::variant<Descriptor, std::string> connect_to(std::string const& path,
       break;
     }
     if (until && std::chrono::steady_clock::now() >= *until) {
-      return cannot("connect to", path, "it does not answer, and too many others wait for it");
+      return cannot("connect to", path, "it does not answer, and too many connections wait for it");
     }
     ::poll(nullptr, 0, kFullBacklogPauseMs);  // nothing reports a place in the queue
   }
@@ -299,7 +300,7 @@ std::variant<Descriptor, std::string> connect_to(std::string const& path,
       return cannot("connect to", path, "permission denied for uid " + std::to_string(::geteuid()));
     case EPROTOTYPE:
     case ENOTSOCK:
-      return cannot("connect to", path, "it is no stream socket");
+      return cannot("connect to", path, "it is not a stream socket");
     default:
       return cannot("connect to", path, error_text(errno));
   }

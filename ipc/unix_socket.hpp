@@ -23,20 +23,20 @@
 
 namespace lastcall::ipc {
 
-/// A socket file that we made; identity distinguishes it from one that another process put there
-/// since.
+/// A socket file that this process made; its identity distinguishes it from one that another
+/// process put there since.
 struct SocketFile {
   std::string path;
   dev_t device{};
   ino_t inode{};
 };
-/// Removes it if it is still the one that we made.
+/// Removes it if it is still the same one.
 void remove_socket_file(SocketFile const& file);
 
 struct Listening {
   Descriptor fd;
   SocketFile file;
-  std::string cleared;  // what was in the way, for the log; empty: nothing
+  std::string cleared;  // the file in its place, for the log; may be empty
 };
 
 /// The treatment of files that others have put at a socket's name. Only these are cleared: a file
@@ -53,8 +53,8 @@ std::variant<Descriptor, std::string> lock_beside(std::string const& path);
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode,
                                                Squatters squatters = Squatters::refused);
 
-/// A blocking connection; the error gives the reason in plain words. Where too many others wait to
-/// be accepted it waits among them, without a limit only if there is none.
+/// Makes a blocking connection; the error names the reason. If the queue is full it waits, without
+/// a limit only if there is none.
 std::variant<Descriptor, std::string> connect_to(
     std::string const& path, std::optional<std::chrono::milliseconds> limit = std::nullopt);
 

@@ -1,13 +1,13 @@
-// A look at the start of a JSON body for `model` and `stream`, while it passes by.
+// Reads `model` and `stream` from the start of a JSON body while it is relayed.
 //
 // Rules:
 //  1. Only keys of the outermost object count, the first of each; nothing else is kept or checked.
-//  2. It ends when both were seen, when the object ends, when the text is no object, or after
-//     kMaxLook bytes: what is not known by then stays unknown.
+//  2. It ends when both were seen, when the object ends, when the text is not an object, or after
+//     kMaxLook bytes; what is not known by then stays unknown.
 //  3. Any split of the input gives the same answer.
 //
-// Not a parser: what is no JSON is the engine's to refuse. Pure, no thread rule.
-// Source: RFC 8259; the request bodies of the OpenAI, Anthropic and vLLM APIs.
+// This is not a parser: the engine refuses what is not JSON. Pure, no thread rule. Source: RFC
+// 8259; the request bodies of the OpenAI, Anthropic and vLLM APIs.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class BodyLook {
   /// True when there is nothing more to find.
   bool feed(std::string_view bytes);
   bool is_done() const { return at_ == At::done; }
-  /// Empty: not seen, or no text. Escapes stay as they are written.
+  /// Empty if it was not seen or is not a string. Escapes stay as they are written.
   std::string const& model() const { return model_; }
   std::optional<bool> stream() const { return stream_; }
 
@@ -54,7 +54,7 @@ class BodyLook {
   At after_value(char c);
   At inner(char c);
 
-  std::string word_;  // the key or value that is being read
+  std::string word_;  // the current key or value
   std::string model_;
   std::optional<bool> stream_;
   std::size_t looked_ = 0;

@@ -1,4 +1,4 @@
-// Takes the chunks of a body apart, in place.
+// Decodes the chunks of a body in place.
 //
 // Rules:
 //  1. The bytes that decode() leaves at their front are payload, nothing else: sizes, extensions
@@ -6,7 +6,8 @@
 //  2. Any split of the input gives the same payload.
 //  3. Only strict framing passes: hex digits without sign or space before them, CRLF, at most
 //     kMaxSizeDigits digits, kMaxLine bytes of extension or trailer in all; a trailer line has a
-//     name and a colon, so that the first line of a request after an incomplete end is none.
+//     name and a colon, so that the first line of a request after an incomplete end does not pass
+//     as one.
 //
 // Pure, no thread rule. Source: RFC 9112, section 7.1.
 #pragma once
@@ -22,7 +23,7 @@ class ChunkDecoder {
   enum class State : std::uint8_t { more, done, bad };
   struct Step {
     State state = State::more;
-    std::size_t consumed = 0;  // of the bytes; what follows belongs to the next message
+    std::size_t consumed = 0;  // of the bytes; the rest belongs to the next message
     std::size_t payload = 0;   // now at the front of the bytes
   };
   static constexpr std::uint32_t kMaxSizeDigits = 15;
@@ -33,7 +34,7 @@ class ChunkDecoder {
 
  private:
   enum class At : std::uint8_t {
-    size_first,  // at least one digit is due
+    size_first,  // at least one digit must follow
     size,
     extension,
     size_newline,

@@ -1,7 +1,7 @@
 // Writes the chunks of a body.
 //
-// Rule: an empty payload is no chunk, because a chunk of size 0 is the end of the body.
-// Pure, no thread rule. Source: RFC 9112, section 7.1.
+// Rule: an empty payload gives no chunk, because a chunk of size 0 ends the body. Pure, no thread
+// rule. Source: RFC 9112, section 7.1.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lastcall::relay {
 
-/// One chunk of both parts, one after the other.
+/// Writes one chunk of both parts, one after the other.
 inline void append_chunk(std::string& out, std::string_view first, std::string_view second) {
   std::size_t const size = first.size() + second.size();
   if (size == 0) {

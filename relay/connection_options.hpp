@@ -2,10 +2,10 @@
 //
 // Rules:
 //  1. The elements of all fields together are limited, empty ones too, and so is the length of
-//     each: a list is walked once, and what asks about each of 128 fields afterwards pays for a
-//     search among 32 short names and not for the list.
+//     each: the list is walked once, and a lookup for each of 128 fields afterwards costs a search
+//     among 32 short names.
 //  2. They are sorted once, when the last field was added, however many fields there are.
-//  3. Names are compared without regard to case, in lower case, which each is brought to once.
+//  3. Names are compared without regard to case; each is converted to lower case once.
 //
 // Pure, no thread rule. Source: RFC 9110, sections 5.6.1 and 7.6.1.
 #pragma once
@@ -24,9 +24,10 @@ class ConnectionOptions {
   static constexpr std::size_t kLongest = 64;
 
   void clear() { all_.clear(); }
-  /// The value of one more field. False: there are too many elements, or one is too long.
+  /// Adds the value of one more field. Returns false if there are too many elements or one is too
+  /// long.
   bool add(std::string_view list);
-  /// After the last field, and before the first question.
+  /// Call it after the last field and before the first lookup.
   void sort();
   bool empty() const { return all_.empty(); }
   bool has(std::string_view name) const;

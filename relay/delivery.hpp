@@ -1,11 +1,11 @@
-// The client's side of a response: the bytes that it has and the bytes that it gets next, whichever
-// engine they come from.
+// The client's side of a response: the bytes that the client has and those that it gets next,
+// whichever engine they come from.
 //
 // Rules:
-//  1. A response goes out once: its head, its payload, its end. A client that has a byte of it gets
-//     no other status, and one that was cut never looks finished.
-//  2. An HTTP/1.1 client gets chunks where the length is not known, one of HTTP/1.0 a connection
-//     that ends with the response.
+//  1. A response is sent once: its head, its payload, and its end. A client that has a byte of it
+//     gets no other status, and one that was cut never looks finished.
+//  2. An HTTP/1.1 client gets chunks if the length is not known; an HTTP/1.0 client gets a
+//     connection that ends with the response.
 //  3. The first byte is that of the engine's work, see first_byte.hpp: `opened` waits for it.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md.
@@ -26,12 +26,12 @@
 namespace lastcall::relay {
 
 enum class DeliveryState : std::uint8_t {
-  nothing,  // but interim answers
+  nothing,  // except interim answers
   opened,   // the head; the engine's work has sent nothing yet
   flowing,
   tunnel,
   done,
-  cut,  // ended, and not by its end; or refused
+  cut,  // ended early, or refused
 };
 enum class DeliveryEvent : std::uint8_t { open, switched, first_byte, end, cut };
 
@@ -41,17 +41,17 @@ inline constexpr Moves<DeliveryState, DeliveryEvent, 6, 5> kDeliveryMoves{{{
     {kNever, kNever, DeliveryState::flowing, DeliveryState::done, DeliveryState::cut},   // opened
     {kNever, kNever, kNever, DeliveryState::done, DeliveryState::cut},                   // flowing
     {kNever, kNever, kNever, DeliveryState::done, DeliveryState::cut},                   // tunnel
-    // The last of it may wait for its client when that is cut off.
+    // The last bytes may still wait for the client when it is cut off.
     {kNever, kNever, kNever, kNever, DeliveryState::cut},  // done
     {kNever, kNever, kNever, kNever, DeliveryState::cut},  // cut
 }}};
 
-/// How a response is ended before its end.
+/// How a response is ended early.
 enum class Farewell : std::uint8_t {
-  refusal,      // an answer in its place
+  refusal,      // another answer in its place
   error_event,  // the last event of a stream
-  silence,      // its connection ends short of what was announced
-  reset,        // its connection is reset: an end in order would be taken for the end
+  silence,      // its connection ends before the announced length
+  reset,        // its connection is reset, as an orderly end would look complete
 };
 
 class Delivery {
@@ -60,11 +60,11 @@ class Delivery {
 
   DeliveryState state() const { return state_; }
   bool is_over() const { return state_ >= DeliveryState::done; }
-  /// The head is out, and not all of its body.
+  /// Whether the head was sent, and not all of the body.
   bool is_in_body() const {
     return state_ == DeliveryState::opened || state_ == DeliveryState::flowing;
   }
-  /// A byte of the engine's work was on its way.
+  /// Whether a byte of the engine's work was sent.
   bool has_first_byte() const {
     return state_ == DeliveryState::flowing || state_ == DeliveryState::tunnel;
   }
@@ -72,7 +72,7 @@ class Delivery {
   bool is_event_stream() const { return kind_ == Kind::events; }
   Coding coding() const { return coding_; }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  /// Made where it is asked for: other payloads, and events that are read elsewhere, have none.
+  /// Made on demand: other payloads, and events that are read elsewhere, have none.
   EventStream& events() {
     if (!events_) {
       events_ = std::make_unique<EventStream>();
@@ -83,7 +83,7 @@ class Delivery {
     static EventStream const kNone;
     return events_ ? *events_ : kNone;
   }
-  /// Bytes beside this object.
+  /// Bytes that this object holds outside of itself.
   std::size_t capacity() const {
     return events_ ? sizeof *events_ + events_->part().capacity() : 0;
   }
@@ -94,7 +94,7 @@ class Delivery {
     bool streaming = false;
     bool close = false;
   };
-  /// An interim answer: the client's own 100 was sent already, and HTTP/1.0 knows none.
+  /// Handles an interim answer: the client's 100 was sent already, and HTTP/1.0 has none.
   void interim(ResponseHead const& head, Version version, std::string& wire);
   void switch_protocols(ResponseHead const& head, std::string_view request_id, std::string& wire);
   static Coding coding_of(Framing const& framing, Version version);
@@ -102,25 +102,25 @@ class Delivery {
   void open(ResponseHead const& head, Opening const& opening, Version version, std::string& wire);
   void first_byte() { kDeliveryMoves.apply(state_, DeliveryEvent::first_byte); }
 
-  /// Payload, in one chunk.
+  /// Writes payload, in one chunk.
   void emit(std::string_view first, std::string_view second, std::string& wire);
   /// Passes bytes through a tunnel.
   void pass(std::string_view bytes, std::string& wire);
-  /// Passes on what a payload of events, which was scanned, completes. True: whole events went out.
+  /// Passes on what a scanned payload of events completes. Returns true if whole events were sent.
   bool emit_events(std::string_view payload, std::size_t boundary, std::string& wire);
   void finish(std::string& wire);
   void end_tunnel() { kDeliveryMoves.apply(state_, DeliveryEvent::end); }
-  /// `events`: that its client has.
+  /// `events`: the number that the client has.
   Farewell cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                std::string& wire);
-  /// In place of a response.
+  /// Answers in place of a response.
   struct Refusing {
     std::string_view request_id;
     bool close = false;
     bool head_only = false;
   };
   void refuse(Refusal const& refusal, Refusing const& how, std::string& wire);
-  /// Silently.
+  /// Ends it silently.
   void cut() { kDeliveryMoves.apply(state_, DeliveryEvent::cut); }
 
  private:

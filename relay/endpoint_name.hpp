@@ -3,7 +3,7 @@
 // Rules:
 //  1. Names are those of the cancellation metrics; paths are those of the OpenAI, Anthropic and
 //     KServe v2 APIs and of the engines' own servers. Names are a closed set: labels are bounded.
-//  2. A request counts (is tracked, drained, cancelled, admitted) unless it only looks: GET, HEAD
+//  2. A request counts (is tracked, drained, cancelled, admitted) unless it only reads: GET, HEAD
 //     and OPTIONS without an upgrade, and the messages of one tier to another. Requests that
 //     operate the server do not count either: control_paths.hpp.
 //
@@ -19,18 +19,18 @@ namespace lastcall::relay {
 inline constexpr std::string_view kOtherEndpoint = "other";
 
 struct EndpointName {
-  std::string_view name;   // "chat_completions"; kOtherEndpoint where none is known
-  std::string_view model;  // where the path has it (KServe), as it is written there; else empty
+  std::string_view name;   // "chat_completions"; kOtherEndpoint if none is known
+  std::string_view model;  // as written in the path (KServe), else empty
   bool counts = false;
 };
 
 /// `target`: in origin form, with its query.
 EndpointName endpoint_of(std::string_view method, std::string_view target, bool upgrade);
 
-/// With its %XX as the bytes that they stand for; as it is where that is no text.
+/// The path with its %XX decoded, or unchanged if the result would not be text.
 std::string unescaped(std::string_view text);
 
-/// Without its query and its last slash.
+/// The path without its query and its last slash.
 std::string_view path_of(std::string_view target);
 
 }  // namespace lastcall::relay

@@ -2,13 +2,13 @@
 // that may report an error.
 //
 // Rules:
-//  1. A boundary is the start of the stream, or after the empty line that ends an event, or after a
-//     comment line where no event has begun: lines that keep a connection alive are never held
+//  1. A boundary is the start of the stream, the end of the empty line that ends an event, or the
+//     end of a comment line outside of an event: lines that keep a connection alive are never held
 //     back.
 //  2. An event counts when it had a line other than comments.
 //  3. An event may report an error when it is named `error`, or a line of its data begins with an
-//     object whose first key is "error". Only the first bytes of a line are looked at: the cost of
-//     a line does not depend on its length, and engine_error.hpp decides whether it is an error.
+//     object whose first key is "error". Only the first bytes of a line are examined, so the cost
+//     of a line does not depend on its length, and engine_error.hpp decides whether it is an error.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
 #pragma once
@@ -25,7 +25,7 @@ class EventScanner {
  public:
   /// The first event that may report an error and that ended in the bytes of the last scan().
   struct Suspect {
-    std::size_t begin = 0;  // 0 also where it began before those bytes
+    std::size_t begin = 0;  // 0 also if it began before those bytes
     std::size_t end = 0;
     std::uint64_t before = 0;  // events that were complete then
   };
@@ -35,7 +35,7 @@ class EventScanner {
   std::size_t scan(std::string_view bytes);
   std::uint64_t events() const { return events_; }
   std::optional<Suspect> const& suspect() const { return suspect_; }
-  /// The last byte was the end of a line, or there was none.
+  /// Whether the last byte was the end of a line, or there was none.
   bool is_at_line() const { return line_is_empty_; }
 
  private:

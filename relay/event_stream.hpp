@@ -1,13 +1,14 @@
-// A stream of events on its way to a client: whole events at once, so that it can be cut between
-// two of them.
+// A stream of events on its way to a client, which sends only whole events, so that it can be cut
+// between two of them.
 //
 // Rules:
 //  1. The bytes that go out end at a boundary of events; the start of an event is held back until
 //     its end has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the
 //     stream is torn until its end: it cannot be cut so that its client understands it.
 //  2. Any split of the bytes delivers the same events.
-//  3. The number of its tokens is that of the last whole events, where their engine counts in each
-//     of them. Only the end of what was read is looked at: one may be missed, and the next comes.
+//  3. The number of its tokens is that of the last whole events, if their engine counts in each of
+//     them. Only the end of what was read is examined, so a count may be missed until the next one
+//     comes.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Streams that are cut'; event_scanner.hpp.
 #pragma once
@@ -27,11 +28,11 @@ class EventStream {
   static constexpr std::size_t kMaxHeldEvent = std::size_t{64} * 1024;
 
   enum class At : std::uint8_t {
-    boundary,  // the client has whole events alone
+    boundary,  // the client has only whole events
     torn,      // it has a part of one
   };
 
-  /// How much of `payload` ends at a boundary; suspect() reports an error among it.
+  /// Returns how much of `payload` ends at a boundary; suspect() reports an error in it.
   std::size_t scan(std::string_view payload) {
     std::size_t const boundary = scanner_.scan(payload);
     note_tokens(payload.substr(0, boundary));
@@ -39,7 +40,7 @@ class EventStream {
   }
   auto const& suspect() const { return scanner_.suspect(); }
   std::uint64_t events() const { return scanner_.events(); }
-  /// Those that the engine reports to have made (`completion_tokens` of a usage).
+  /// The number of tokens that the engine reports (`completion_tokens` of a usage).
   std::optional<std::uint64_t> tokens() const { return tokens_; }
 
   /// The bytes to send for a payload that was scanned, one piece after the other. The first is
@@ -49,25 +50,25 @@ class EventStream {
     std::string_view fresh;
     bool has_whole_events = false;
   };
-  /// For the part up to the last boundary, ...
+  /// The bytes for the part up to the last boundary, ...
   Pieces whole(std::string_view payload, std::size_t boundary);
-  /// ... and then of the rest, of which mostly nothing goes out yet.
+  /// ... and then those for the rest, of which mostly nothing is sent yet.
   Pieces rest(std::string_view payload, std::size_t boundary);
-  /// After each: what went out is not held any more.
+  /// Call it after each: what was sent is no longer held.
   void settle() { std::string().swap(part_); }
 
   At at() const { return at_; }
-  /// The begin of an event that is held back.
+  /// The start of an event that is held back.
   std::string const& part() const { return part_; }
 
-  /// The client has been sent what clients of OpenAI's interface take for the end.
+  /// Whether the client has received what clients of OpenAI's interface treat as the end.
   bool has_sent_done() const { return has_sent_done_; }
 
-  /// For a body that only the end of its connection ends: its last bytes.
+  /// Returns the last bytes of a body that ends with its connection.
   void note_last_words(std::string_view payload);
-  /// It holds what clients of OpenAI's interface take for the end.
+  /// Whether it holds what clients of OpenAI's interface treat as the end.
   bool has_done_line() const;
-  /// A stream that ends in the middle of a line was cut.
+  /// Whether the stream ended in the middle of a line, and so was cut.
   bool ends_with_a_line() const { return scanner_.is_at_line() || has_done_line(); }
 
  private:

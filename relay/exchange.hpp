@@ -1,7 +1,7 @@
-// One exchange of HTTP/1.1: the request of one client, and the response that it gets. Bytes and
-// time in, bytes and orders out; no socket, no clock, no loop.
+// One exchange of HTTP/1.1: the request of one client, and the response that it gets. It takes
+// bytes and time, and returns bytes and orders; it has no socket, no clock and no loop.
 //
-// Theory of operation. Three machines move by themselves, each by its table: the request on its way
+// Theory of operation. Three machines move independently, each by its table: the request on its way
 // to the engine (request_side.hpp), the response on one connection to an engine, the *leg*
 // (response_reader.hpp), and its delivery to the client (delivery.hpp). response_side.hpp joins the
 // last two. The rules that join both sides are here:
@@ -12,8 +12,8 @@
 //  3. Before its head has gone out an exchange is refused, afterwards cut; a response that is cut
 //     never looks finished.
 //
-// Its driver owns sockets and deadlines, and asks after each call what it waits for (awaited()).
-// Pure, no thread rule. Source: docs/ingress.md; RFC 9110 and 9112.
+// Its driver owns sockets and deadlines, and calls awaited() after each call to find what it waits
+// for. Pure, no thread rule. Source: docs/ingress.md; RFC 9110 and 9112.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ namespace lastcall::relay {
 enum class After : std::uint8_t {
   keep,
   close,
-  linger,  // its client still sends: it is read until it has seen our last bytes
+  linger,  // the client still sends, and is read until it has our last bytes
 };
 
 /// The next thing that an exchange waits for.
@@ -44,7 +44,7 @@ enum class Awaited : std::uint8_t {
   request,     // the next part of it
   first_byte,  // of the engine's work
   more,        // of the response
-  tunnel_end,  // the engine's, after the client's own
+  tunnel_end,  // the engine's end, after the client's
 };
 
 class Exchange {
@@ -56,14 +56,14 @@ class Exchange {
   std::string const& id() const { return id_; }
   RequestSide& request() { return request_; }
   RequestSide const& request() const { return request_; }
-  /// It is to be notified of its leg's end.
+  /// Whether it must be notified of its leg's end.
   ResponseSide& response() { return response_; }
   ResponseSide const& response() const { return response_; }
   Delivery const& delivery() const { return response_.delivery(); }
   After after() const { return after_; }
   lifecycle::Outcome outcome() const { return outcome_; }
   void set_outcome(lifecycle::Outcome outcome) { outcome_ = outcome; }
-  /// The request asked for a stream.
+  /// Whether the request is for a stream.
   void set_streaming(bool streaming) { streaming_ = streaming; }
 
   // --- the engine's side: `wire` gets what goes to the client ---
@@ -72,21 +72,21 @@ class Exchange {
   bool engine_has_begun(std::span<char> bytes) {
     return response_.engine_has_begun(bytes, asked_, streaming_);
   }
-  /// The leg's connection may carry another request.
+  /// Whether the leg's connection may carry another request.
   bool leg_is_clean(Received const& received) const;
-  /// The leg has ended, or takes nothing. `was_used`: for a request before this one.
+  /// The leg has ended, or accepts nothing. `was_used`: it carried a request before this one.
   bool may_repeat(bool was_used) const;
 
   // --- the client's side ---
-  /// Instead of a response, of which nothing has gone out.
+  /// Refuses the request, instead of a response of which nothing was sent.
   void refuse(Refusal const& refusal, Surroundings const& world, std::string& wire);
   Farewell cut(Refusal const& refusal, lifecycle::Outcome outcome, Surroundings const& world,
                std::string& wire);
-  /// There is no client to notify.
+  /// Ends it without a client to notify.
   void cut_silently(lifecycle::Outcome outcome);
   /// The client of a tunnel has ended it.
   bool is_ending_tunnel() const;
-  /// `reads_request`: there is room for more of it.
+  /// `reads_request`: there is room for more of the request.
   Awaited awaited(bool reads_request) const;
 
  private:

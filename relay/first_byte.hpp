@@ -1,10 +1,11 @@
-// Which byte of a response is its first: one that the engine's work has sent, not its server alone.
+// Which byte of a response counts as its first: one that results from the engine's work, not only
+// from its server.
 //
 // Rules:
 //  1. A server of streams (Starlette's, which vLLM and SGLang use) sends their head before there is
 //     a token. For a stream the first byte of the body counts, for any other answer the head.
 //  2. A stream is an answer of type text/event-stream, or one that has no length and answers a
-//     request that asked for a stream.
+//     request for a stream.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'What counts'.
 #pragma once
@@ -13,9 +14,9 @@
 
 namespace lastcall::relay {
 
-/// Whole events can be distinguished in it: a stream of events without a coding.
+/// Whether whole events can be found in it, as in a stream of events without a coding.
 bool is_event_stream(ResponseHead const& head);
-/// `is_events`: is_event_stream(); `streaming`: what the request asked for.
+/// `is_events`: is_event_stream(); `streaming`: whether the request is for a stream.
 bool begins_with_its_body(bool is_events, Framing const& framing, bool streaming);
 
 }  // namespace lastcall::relay

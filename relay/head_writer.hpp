@@ -1,17 +1,17 @@
-// Writes the heads that travel on: to the engine and back to the client.
+// Writes the heads that are passed on: to the engine and back to the client.
 //
 // Rules:
 //  1. Fields keep their order, case and duplicates; fields that belong to one connection are left
 //     out (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
-//  2. Fields that frame the body or name the request are written by us: no Connection field can
-//     take a Content-* or a Host away, nor a key, a cookie, or a proxy's fields about the client
+//  2. Fields that frame the body or name the request are written anew: no Connection field can take
+//     a Content-* or a Host away, nor a key, a cookie, or a proxy's fields about the client
 //     (Forwarded, X-Forwarded-*, X-Real-IP).
 //  3. A trusted proxy's fields about its client are kept: X-Forwarded-For gets the proxy's address
 //     appended; X-Forwarded-Host and -Proto are set where they are missing; Forwarded gets an
 //     element of its own. From any other client none of them is passed on (Forwarded,
 //     X-Forwarded-*, X-Real-IP, with underscores for dashes too, which many servers read as the
 //     same name): they are written again.
-//  4. Fields of a request whose names have an underscore are left out, unless they are wanted.
+//  4. Fields of a request whose names have an underscore are left out, unless configured otherwise.
 //  5. X-Request-Id is there exactly once.
 //
 // Pure, no thread rule. Source: RFC 9110, sections 7.6.1 and 7.8; RFC 7239.
@@ -27,10 +27,10 @@ namespace lastcall::relay {
 
 struct Forwarding {
   std::string_view request_id;
-  std::uint64_t way = 0;    // what the engine gives back to prove that we relayed it; 0: none
-  std::string_view client;  // its address as text, IPv6 without brackets; empty: unknown
+  std::uint64_t way = 0;    // the engine returns it to prove that it was relayed here; 0: none
+  std::string_view client;  // its address as text, IPv6 without brackets; empty if unknown
   std::string_view scheme = "http";
-  bool is_proxy = false;           // one whose fields about its own client are believed
+  bool is_proxy = false;           // its fields about its own client are trusted
   bool keeps_underscores = false;  // fields whose names have some
   bool upgrade = false;
   Framing body;
@@ -41,10 +41,10 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
                         Forwarding const& facts);
 
 struct Returning {
-  std::string_view request_id;  // empty: none is written
+  std::string_view request_id;  // if empty, none is written
   bool chunked = false;         // as it goes to the client
   bool close = false;
-  bool keep_alive = false;  // an HTTP/1.0 client asked for it
+  bool keep_alive = false;  // an HTTP/1.0 client requested it
   bool upgrade = false;
 };
 

@@ -1,4 +1,4 @@
-// An error that may be the engine's death, and all that follows it, until that is known.
+// Holds an error that may mean the engine's death, and all that follows it, until that is known.
 //
 // Rule: a response has at most one: bytes after it, once it was let through, are passed on at once.
 //
@@ -26,11 +26,11 @@ class HeldBack {
     Time since{};
     std::string bytes;
     std::uint64_t events_before = 0;  // that the client has
-    std::size_t whole = 0;            // of the bytes of Part::events, up to the last boundary
+    std::size_t whole = 0;            // length of Part::events up to the last boundary
   };
 
   bool is_possible() const { return state_ == State::never; }
-  /// Nothing when nothing is held.
+  /// Absent if nothing is held.
   Error* error() { return error_.get(); }
   Error const* error() const { return error_.get(); }
   Error& begin(Error error) {
@@ -38,7 +38,7 @@ class HeldBack {
     error_ = std::make_unique<Error>(std::move(error));
     return *error_;
   }
-  /// It is let through, or of no use any more.
+  /// It is passed on, or no longer needed.
   std::unique_ptr<Error> end() {
     state_ = error_ ? State::over : state_;
     return std::move(error_);

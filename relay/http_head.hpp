@@ -34,12 +34,12 @@ inline constexpr std::size_t kMaxHost = 255 + sizeof ":65535" - 1;
 
 class Fields {
  public:
-  /// False when there is no room for another one.
+  /// Returns false if there is no room for another one.
   bool add(Field field) { return all_.push_back(field); }
   void clear() { all_.clear(); }
   Field const* begin() const { return all_.begin(); }
   Field const* end() const { return all_.end(); }
-  /// How many there are of that name, and the first's value.
+  /// The number of fields of that name, and the first one's value.
   std::size_t count(std::string_view name, std::string_view& first) const;
   /// Whether a comma-separated field of that name lists `word`.
   bool lists(std::string_view name, std::string_view word) const;
@@ -52,7 +52,7 @@ enum class Version : std::uint8_t { http10, http11 };
 
 struct RequestHead {
   std::string_view method;
-  std::string_view target;  // as it came
+  std::string_view target;  // as received
   Version version = Version::http11;
   Fields fields;
   ConnectionOptions connection;
@@ -66,7 +66,7 @@ struct ResponseHead {
   ConnectionOptions connection;
 };
 
-/// The fault of a head; status 0: none. In a response it means 502, whatever the status.
+/// The fault of a head; status 0 means none. In a response it means 502, whatever the status.
 struct HeadFault {
   unsigned status = 0;
   std::string_view what;
@@ -77,14 +77,14 @@ class HeadScanner {
  public:
   enum class Found : std::uint8_t { incomplete, complete, bad };
 
-  /// `bytes` begin with the head; each call sees those of the last one and maybe more.
+  /// `bytes` begin with the head; each call gets those of the last one, and perhaps more.
   Found scan(std::string_view bytes);
-  /// How long a complete head is, with its empty line.
+  /// The length of a complete head, with its empty line.
   std::size_t length() const { return line_; }
   void reset() { line_ = seen_ = 0; }
 
  private:
-  std::size_t line_ = 0;  // where the line begins that is not complete yet
+  std::size_t line_ = 0;  // start of the incomplete line
   std::size_t seen_ = 0;  // up to here that line has neither CR nor LF
 };
 
@@ -92,7 +92,7 @@ class HeadScanner {
 HeadFault parse_request_head(std::string_view bytes, RequestHead& head);
 HeadFault parse_response_head(std::string_view bytes, ResponseHead& head);
 
-/// How long a body is.
+/// The length of a body.
 struct Framing {
   enum class Kind : std::uint8_t { none, length, chunked, until_close };
   Kind kind = Kind::none;

@@ -30,7 +30,7 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
   }
   classes[' '] = kValue | kBlank;
   classes['\t'] = kValue | kBlank;
-  classes['#'] = kValue;  // a fragment never travels
+  classes['#'] = kValue;  // a fragment is never sent
   for (char const c : std::string_view("!#$%&'*+-.^_`|~0123456789"
                                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
     classes[static_cast<std::size_t>(c)] |= kToken;
@@ -114,19 +114,19 @@ constexpr std::array<std::int8_t, 256> make_hex_digits() {
 }
 inline constexpr auto kHexDigits = make_hex_digits();
 
-/// -1: none.
+/// Returns -1 if there is none.
 constexpr int hex_digit(char c) {
   return kHexDigits[static_cast<unsigned char>(c)];
 }
 
-/// Returns the value of two digits, or a negative number where they are none.
+/// Returns the value of two digits, or a negative number if they are not digits.
 constexpr int hex_code(char high, char low) {
   int const first = hex_digit(high);
   int const second = hex_digit(low);
   return (first | second) < 0 ? -1 : first * 16 + second;
 }
 
-/// Digits only, at most 18 of them: no sign, no space, no overflow.
+/// Accepts only digits, at most 18 of them, so that there is no sign, no space and no overflow.
 constexpr std::optional<std::uint64_t> parse_number(std::string_view digits) {
   if (digits.empty() || digits.size() > 18) {
     return std::nullopt;

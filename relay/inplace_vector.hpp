@@ -1,7 +1,7 @@
-// Room for a few values in place, like C++26's std::inplace_vector: a head is read into it.
+// Room for a few values in place, like C++26's std::inplace_vector; heads are read into it.
 //
-// Rule: only the values that are there are ever written. Most heads have a dozen fields, and
-// clearing the room for all 128 of them would cost more than reading the head does.
+// Rule: only the present values are ever written. Most heads have a dozen fields, and clearing the
+// room for all 128 of them would cost more than reading the head does.
 //
 // Pure, no thread rule.
 #pragma once
@@ -20,7 +20,7 @@ class InplaceVector {
  public:
   InplaceVector() {}  // `= default` would not leave the union as it is
 
-  /// False when there is no room for another one.
+  /// Returns false if there is no room for another one.
   bool push_back(T const& value) {
     if (size_ == kMost) {
       return false;

@@ -1,9 +1,9 @@
-// Tables of legal moves: for each state and each event the state that follows.
+// Tables of legal moves, which have the next state for each state and event.
 //
 // Rules:
 //  1. Every cell is written out: a state, or kNever for what cannot happen there.
 //  2. A machine changes its state through its table alone; a move that cannot happen ends the
-//     process, because no byte from outside can ask for one.
+//     process, because no byte from outside can cause one.
 //
 // Pure, no thread rule.
 #pragma once

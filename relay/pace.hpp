@@ -1,4 +1,4 @@
-// How far a body is behind the slowest pace that is allowed: one byte a millisecond.
+// Measures how far a body is behind the slowest pace that is allowed: one byte per millisecond.
 //
 // A client that sends a byte now and then must not hold a place for ever, so the delay of a body
 // adds up to no more than the silence that is allowed. Time in which nothing was read does not
@@ -17,7 +17,7 @@ class Pace {
  public:
   using Time = std::chrono::milliseconds;
 
-  /// The next part is waited for from now on, if it is not already.
+  /// The wait for the next part begins now, if it has not begun already.
   void await(Time now) {
     if (since_ == kNotAwaited) {
       since_ = now;
@@ -25,7 +25,7 @@ class Pace {
   }
   /// Nothing is read from now on.
   void pause() { since_ = kNotAwaited; }
-  /// So many bytes have come. False: they came too slowly.
+  /// Counts bytes that have come. Returns false if they came too slowly.
   bool took(std::size_t bytes, Time now, std::optional<Time> limit) {
     if (Time const since = std::exchange(since_, kNotAwaited); since != kNotAwaited) {
       behind_ = std::max(behind_ + (now - since) - Time(bytes), Time{});

@@ -10,8 +10,8 @@
 
 namespace lastcall::relay {
 
-/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority where it has none, nonsense, or
-/// more than 512 bytes.
+/// 0 is the most urgent, 7 the least; lifecycle::kUsualPriority if the field is missing, invalid,
+/// or longer than 512 bytes.
 std::uint8_t priority_of(Fields const& fields);
 
 }  // namespace lastcall::relay

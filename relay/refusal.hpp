@@ -1,10 +1,10 @@
-// The answer to a client whose request is refused, fails, or is cut: one object in all cases.
+// The answer to a client whose request is refused, fails, or is cut: the same object in all cases.
 //
 // Rules:
 //  1. Before the first byte it is the body of a response with that status; in a stream of events it
-//     is the data of a last `error` event. It is the object that the SDK's middleware sends too.
+//     is the data of a last `error` event. The SDK's middleware sends the same object.
 //  2. `retryable` promises that sending the request again, elsewhere or later, is right.
-//  3. Its texts live for ever: it is passed from thread to thread.
+//  3. Its texts are static, because it is passed between threads.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Refusals'; sdk/python/lastcall/errors.py.
 #pragma once
@@ -23,30 +23,30 @@ namespace lastcall::relay {
 struct Refusal {
   unsigned status = 503;
   std::string_view type;     // "migrated", "draining", "bad_request", ...
-  std::string_view message;  // what happened, for people
+  std::string_view message;  // what happened, as a text
   bool retryable = false;
   std::string_view reason;                       // X-Lastcall-Reason; empty: the type
   std::chrono::milliseconds retry_after{1'000};  // for those that are retryable
-  /// For lack of a place: how many there are, and how many requests run and wait.
+  /// For lack of a place: the number of places, and of requests that run and wait.
   std::optional<std::uint64_t> limit = std::nullopt;
   std::optional<std::uint64_t> count = std::nullopt;
-  /// By which load the engine is busy.
+  /// The load by which the engine is busy.
   std::optional<lifecycle::LoadExcess> excess = std::nullopt;
 };
 
 Refusal cut_by(lifecycle::CancelReason reason);
-/// `overload_status`: of those for lack of a place or because the engine is busy.
+/// `overload_status`: the status for lack of a place or because the engine is busy.
 Refusal rejected_because(lifecycle::RejectedReason reason, std::chrono::milliseconds retry_after,
                          unsigned overload_status = 503);
-/// The engine does not answer at present.
+/// Refuses because the engine does not answer at present.
 Refusal engine_silent(std::chrono::milliseconds retry_after);
-/// Nothing of the request has reached the engine.
+/// Refuses because nothing of the request has reached the engine.
 Refusal engine_unavailable();
 /// The engine's connection ended before the response was complete.
 Refusal engine_failed();
-/// The bytes that came on it could be read in two ways, or not at all.
+/// The engine's bytes could be read in two ways, or not at all.
 Refusal malformed_response();
-/// `before_first_byte`: its client has nothing of the answer, and the engine no more of the
+/// `before_first_byte`: the client has nothing of the answer, and the engine no longer has the
 /// request.
 Refusal timed_out(std::string_view what, bool before_first_byte);
 /// 4xx: `what` is wrong with it.

@@ -1,5 +1,5 @@
-// Reads the head of a request off the front of a connection: how it is framed, where it goes, and
-// whether it can be taken at all.
+// Reads the head of a request from a connection: how it is framed, where it goes, and whether it
+// can be accepted.
 //
 // Rules:
 //  1. Any split of the bytes gives the same answer, and the first fault in the order of RFC 9112
@@ -35,9 +35,9 @@ struct TakenHead {
   Destination destination;
   Asked asked;
   std::size_t length = 0;  // of all that was read for it
-  HeadFault fault;         // why it is refused; asked.is_head still shows whether a body may answer
+  HeadFault fault;         // why it is refused; asked.is_head shows whether a body may answer
 
-  /// The room for its fields is left as it is.
+  /// The room for its fields is not cleared.
   void forget() {
     head.method = head.target = {};
     head.version = Version::http11;
@@ -59,7 +59,7 @@ class RequestReader {
     std::optional<std::uint64_t> body;  // bytes
   };
 
-  /// `bytes`: what has come, from the start of the head on. `taken` may have been used before.
+  /// `bytes`: what has come, starting with the head. `taken` may have been used before.
   Found read(std::string_view bytes, Limits const& limits, TakenHead& taken);
 
  private:

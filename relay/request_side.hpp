@@ -1,9 +1,9 @@
-// The body of one request, from its client to the engine: framing, limits, pace, and a look at what
-// it asks for.
+// The body of one request, from its client to the engine: framing, limits, pace, and a look at
+// `model` and `stream`.
 //
 // Rules:
-//  1. The payload is the same in every split of the bytes; a chunked body is chunked again, one
-//     chunk a read, a length stays a length.
+//  1. The payload is the same in every split of the bytes; a chunked body is chunked again, with
+//     one chunk per read, and a length stays a length.
 //  2. Bytes after the body are left alone: they belong to the next request.
 //  3. A body that is malformed, too large or too slow is refused, and nothing of it is read again.
 //  4. After an upgrade there is no framing: all bytes go through, until the client ends it.
@@ -31,7 +31,7 @@
 namespace lastcall::relay {
 
 enum class RequestState : std::uint8_t {
-  body,  // more of it is to come
+  body,  // more of it will come
   complete,
   tunnel,        // upgraded
   tunnel_ended,  // and its client has ended it
@@ -63,29 +63,29 @@ class RequestSide {
   RequestSide(Framing const& framing, Asked const& asked);
 
   RequestState state() const { return state_; }
-  /// Its client has nothing more to send in it.
+  /// Whether its client has nothing more to send in it.
   bool is_done() const {
     return state_ == RequestState::complete || state_ == RequestState::tunnel_ended;
   }
   Framing const& framing() const { return framing_; }
 
-  /// In `body` and `tunnel`. Appends to to_engine() what is passed on.
+  /// Valid in `body` and `tunnel`. Appends to to_engine() what is passed on.
   Taken take(std::span<char> bytes, Time now, Limits const& limits);
   void switch_protocols() { kRequestMoves.apply(state_, RequestEvent::switched); }
   void client_ended() { kRequestMoves.apply(state_, RequestEvent::client_end); }
 
-  /// Looks for `model` and `stream` in what is taken, until settle().
+  /// Looks for `model` and `stream` in what is read, until settle().
   void look();
   bool is_looking() const { return look_ != nullptr; }
-  /// So much of it is there that it need not be held any longer to be looked at.
+  /// Whether enough of it has come that it need not be held any longer for that.
   bool has_enough() const;
   struct Wanted {
-    std::string model;           // empty: it names none
-    std::optional<bool> stream;  // nothing: it does not state it
+    std::string model;           // empty if it names none
+    std::optional<bool> stream;  // absent if it does not state it
   };
   Wanted settle();
 
-  /// The next part is waited for, or nothing is read for now.
+  /// The wait for the next part begins, or nothing is read for now.
   void await(Time now) { pace_.await(now); }
   void pause() { pace_.pause(); }
 

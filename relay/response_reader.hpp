@@ -1,14 +1,16 @@
-// The response of one engine to one request, off its connection: heads, then payload, then its end.
+// Reads the response of one engine to one request from its connection: heads, then payload, then
+// its end.
 //
 // Rules:
 //  1. Any split of the bytes gives the same heads and the same payload.
-//  2. Bytes that are no response, or could be read in two ways, are malformed; nothing that follows
-//     on that connection is read. So is a head of more than kMaxResponseHead bytes, and an upgrade
-//     that was not asked for.
+//  2. Bytes that are not a response, or could be read in two ways, are malformed; nothing that
+//     follows on that connection is read. So is a head of more than kMaxResponseHead bytes, and an
+//     upgrade that was not requested.
 //  3. Bytes after the end of a response belong to no request: the connection is not used again.
 //
-// One reader a connection and request: a request that is sent again gets another one. Pure, no
-// thread rule. Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and 15.2.
+// There is one reader for each connection and request: a request that is sent again gets another
+// one. Pure, no thread rule. Source: RFC 9112, sections 4, 6 and 9.3; RFC 9110, sections 7.8 and
+// 15.2.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +26,13 @@
 
 namespace lastcall::relay {
 
-/// A longer head of a response is none.
+/// A longer head is malformed.
 inline constexpr std::size_t kMaxResponseHead = 64 * 1024;
 
 enum class ResponseState : std::uint8_t {
   head,  // none yet, or interim ones
   body,
-  tunnel,  // upgraded: all that comes is passed on
+  tunnel,  // upgraded: everything is passed on
   complete,
   malformed,
 };
@@ -46,39 +48,39 @@ inline constexpr Moves<ResponseState, ResponseEvent, 5, 6> kResponseMoves{{{
     {kNever, kNever, kNever, kNever, kNever, kNever},  // malformed
 }}};
 
-/// Valid with the bytes that it was read from, until the next call.
+/// Valid as long as the bytes that it was read from, until the next call.
 struct ReadHead {
   ResponseHead head;
   std::string_view text;    // the head and all that has come after it
   std::size_t length = 0;   // of the head in it
-  std::size_t earlier = 0;  // of it, what came in earlier reads
+  std::size_t earlier = 0;  // the part of it from earlier reads
 };
 
 class ResponseReader {
  public:
   ResponseState state() const { return state_; }
   Framing const& framing() const { return framing_; }
-  /// Not a byte of it has come.
+  /// Whether no byte of it has come.
   bool has_nothing() const { return state_ == ResponseState::head && part_.empty(); }
   std::size_t capacity() const { return part_.capacity(); }
 
-  /// In ResponseState::head: true when there is one, which read_on() takes. False: more is to come,
-  /// or it is malformed.
+  /// Valid in ResponseState::head. Returns true if there is a head, which read_on() removes, and
+  /// false if more must come or it is malformed.
   bool read_head(std::span<char> bytes, Asked const& asked, ReadHead& read);
-  /// Takes that head, and returns the rest of `bytes`, which are those of read_head(). `read` is
+  /// Removes that head, and returns the rest of `bytes`, which are those of read_head(). `read` is
   /// not valid afterwards.
   std::span<char> read_on(std::span<char> bytes, ReadHead const& read);
-  /// That head will come once more, as ReadHead::text has it.
+  /// That head will come again, as in ReadHead::text.
   void put_back();
 
-  /// In ResponseState::body: payload, at the front of what it takes off `bytes`.
+  /// Valid in ResponseState::body. Returns payload, at the front of what it removes from `bytes`.
   std::string_view read_body(std::span<char>& bytes);
   /// Ends a body or a tunnel that ends with its connection.
   void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
 
   /// Whether the engine keeps its connection, by its head.
   bool keeps_alive() const { return keeps_alive_; }
-  /// More came than belongs to this response.
+  /// Whether more came than belongs to this response.
   void spoil() { keeps_alive_ = false; }
 
  private:

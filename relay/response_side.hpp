@@ -1,11 +1,11 @@
-// A response on its way: from the connection of an engine, the leg, to what its client has of it.
+// A response on its way from the connection of an engine, the leg, to its client.
 //
 // Rules:
 //  1. A head that arrives opens the delivery, payload flows through it, and it ends where the leg's
 //     framing ends it.
-//  2. An error that may be the engine's death is held back with all that follows (held_back.hpp).
-//  3. The end of the leg's connection is the end of the response only where its framing allows it;
-//     where that may be a death as well, a verdict is wanted.
+//  2. An error that may mean the engine's death is held back with all that follows (held_back.hpp).
+//  3. The end of the leg's connection is the end of the response only if its framing allows it; if
+//     that may also be a death, a verdict is needed.
 //
 // Pure, no thread rule. Source: docs/ingress.md.
 #pragma once
@@ -26,16 +26,16 @@
 
 namespace lastcall::relay {
 
-/// Facts that only the world knows; they are asked for when they matter.
+/// Facts from outside, which are read when they matter.
 class Surroundings {
  public:
   Surroundings() = default;
   Surroundings(Surroundings const&) = delete;
   Surroundings& operator=(Surroundings const&) = delete;
 
-  /// An error that the engine answers with may be its death, and a shim or a check would report it.
+  /// Whether an error of the engine may mean its death, which a shim or a check would report.
   virtual bool engine_may_be_dying() const = 0;
-  /// Responses are to close the connections of their clients.
+  /// Whether responses must close the connections of their clients.
   virtual bool is_closing() const = 0;
 
  protected:
@@ -45,7 +45,7 @@ class Surroundings {
 /// The consequences of bytes from the engine.
 struct Received {
   bool first_byte = false;  // of the engine's work
-  bool moved = false;       // a byte of that work, the first or one after it
+  bool moved = false;       // a byte of that work, the first one or a later one
   bool holds = false;       // an error is held back from now on
   bool has_more = false;    // than belongs to the response
   bool is_error = false;    // an event that reports one, or a status that does
@@ -70,7 +70,7 @@ class ResponseSide {
     none,
     tunnel,    // over, in order
     by_close,  // the response ends with its connection, if the engine lives
-    failed,    // it ended before its end, or was malformed
+    failed,    // it ended early, or was malformed
   };
 
   ResponseReader const& leg() const { return leg_; }
@@ -78,29 +78,29 @@ class ResponseSide {
   Delivery const& delivery() const { return delivery_; }
   HeldBack const& held_back() const { return held_back_; }
   bool is_malformed() const { return leg_.state() == ResponseState::malformed; }
-  /// How many events its client has.
+  /// The number of events that the client has.
   std::uint64_t events_sent() const;
-  /// Bytes that it has set aside.
+  /// The number of bytes that it holds.
   std::size_t capacity() const;
 
   /// `wire` gets what goes to the client.
   Received receive(std::span<char> bytes, Context const& context, std::string& wire);
-  /// Passes on what is held: the engine lives, so that this is its answer.
+  /// Passes on what is held, because the engine lives and this is its answer.
   Received let_through(Context const& context, std::string& wire);
   void drop_held() { held_back_.end(); }
 
   /// The leg's connection has ended.
   Ending ended(bool orderly);
-  /// It cannot be used any more, because what came is malformed.
+  /// The leg cannot be used any more, because what came is malformed.
   void failed() { ending_ = Ending::failed; }
   Ending ending() const { return ending_; }
   /// Whether the engine is dead decides what the client receives.
   bool wants_verdict() const;
-  /// The engine lives: a response that ended by close is complete.
+  /// The engine lives, so a response that ended by close is complete.
   void finish(std::string& wire);
 
-  /// For a response that no client waits for: true when these bytes hold its first byte, or are no
-  /// response.
+  /// For a response that no client waits for: returns true if these bytes hold its first byte, or
+  /// are not a response.
   bool engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream);
 
  private:

@@ -1,4 +1,4 @@
-// The words after a status, as the programs of this project answer with it.
+// The phrases after a status in the answers of this project's programs.
 //
 // Pure, no thread rule. Source: RFC 9110, section 15; 499 and 529 are nginx's and Anthropic's.
 #pragma once

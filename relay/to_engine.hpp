@@ -1,10 +1,11 @@
 // The part of a request that is on its way to the engine, and whether it may be sent twice.
 //
 // Rules:
-//  1. Bytes are kept until the engine has taken them, and longer where they may have to be sent
+//  1. Bytes are kept until the engine has accepted them, and longer if they may have to be sent
 //     again.
 //  2. A request is sent again at most once, on another connection, and only when nothing came back
-//     on a connection that was kept: where its method makes that harmless, or none of it was taken.
+//     on a connection that was kept: if its method makes that harmless, or if none of it was
+//     accepted.
 //
 // Pure, no thread rule. Source: RFC 9110, section 9.2.2; RFC 9112, section 9.3.1.
 #pragma once
@@ -19,9 +20,9 @@ namespace lastcall::relay {
 class ToEngine {
  public:
   enum class State : std::uint8_t {
-    untouched,  // the engine has taken nothing of it
+    untouched,  // the engine has accepted nothing of it
     begun,
-    broken,  // the engine takes no more; what it answers is still read
+    broken,  // the engine accepts no more; its answer is still read
   };
   enum class Again : std::uint8_t {
     if_untouched,
@@ -32,11 +33,11 @@ class ToEngine {
   explicit ToEngine(Again again) : again_(again) {}
 
   State state() const { return state_; }
-  /// To append to.
+  /// The buffer to append to.
   std::string& bytes() { return bytes_; }
   std::size_t size() const { return bytes_.size(); }
   std::size_t capacity() const { return bytes_.capacity(); }
-  /// Bytes that wait, whether the engine takes them or not.
+  /// The number of waiting bytes, whether the engine accepts them or not.
   std::size_t waiting() const { return bytes_.size() - taken_; }
   /// The bytes to offer to the engine.
   std::string_view unsent() const {
@@ -51,7 +52,7 @@ class ToEngine {
     state_ = State::broken;
     forget();
   }
-  /// `was_used`: of the connection that it is sent on, for a request before this one.
+  /// `was_used`: its connection carried a request before this one.
   bool may_repeat(bool was_used) const {
     return was_used && again_ != Again::spent &&
            (again_ == Again::harmless || state_ == State::untouched);
@@ -62,12 +63,12 @@ class ToEngine {
     again_ = Again::spent;
     taken_ = 0;
   }
-  /// Nothing of it will be written again, and an idle stream holds nothing.
+  /// Frees the buffer: nothing of it will be written again, and an idle stream holds nothing.
   void forget() {
     taken_ = 0;
     std::string().swap(bytes_);
   }
-  /// The same, while more of it is on its way.
+  /// The same, while more of it will come.
   void clear() {
     taken_ = 0;
     bytes_.clear();

@@ -1,4 +1,4 @@
-// Times that differ from owner to owner, on one timer; ingress::Deadlines has those of few lengths.
+// Alarms with arbitrary times on one timer; ingress::Deadlines is for times of few lengths.
 //
 // Rules:
 //  1. An owner has one alarm at most, and is notified of it once.
@@ -42,7 +42,7 @@ class Alarms {
   explicit Alarms(boost::asio::io_context& io);
   ~Alarms();
 
-  /// Replaces the alarm that the owner has.
+  /// Replaces the owner's alarm.
   void set(Sleeper& sleeper, Time at);
   void clear(Sleeper& sleeper);
 

@@ -132,7 +132,7 @@ void Answer::handed_over(std::string& wire) {
 bool Answer::forget_record() {
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
-    parts_.log.debug("what is known of an answer is dropped for lack of memory",
+    parts_.log.debug("the record of an answer is dropped for lack of memory",
                      {{"request_id", call_.id()}});
   }
   return is_forgotten;

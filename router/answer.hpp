@@ -1,5 +1,4 @@
-// The answer on its way to the client: its head, its payload as one or several legs send it, its
-// end.
+// The answer on its way to the client: its head, its payload from one or several legs, and its end.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -21,26 +20,26 @@ struct Parts;
 
 class Answer final : public RecordOwner {
  public:
-  /// All outlive it.
+  /// All of them outlive this.
   Answer(Parts& parts, Call& call, Seam& seam);
 
-  /// Its payload is recorded, so that it can go on elsewhere.
+  /// Whether its payload is recorded, so that it can continue elsewhere.
   bool is_recorded() const;
   /// Writes the head.
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
-  /// Payload of a leg; `until_close`: its response ends with its connection.
+  /// Handles payload of a leg; `until_close`: its response ends with its connection.
   continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
-  /// The worker has announced since the last call that it drains, and will cut the answer in this
-  /// time.
+  /// The time in which the worker will cut the answer, if it has announced since the last call that
+  /// it drains.
   std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
-  /// The next worker's first event is with the client, before the first one was cut.
+  /// The client has the next worker's first event, before the first worker cut the answer.
   void handed_over(std::string& wire);
-  /// More of the answer, however it was made.
+  /// Handles more of the answer, whatever its source.
   void emit(std::string_view out, std::string& wire);
   /// The connection of a leg that is recorded has ended.
   continuation::Progress leg_ended(std::string& wire);
 
-  /// It is over.
+  /// Whether the answer is over.
   void drop() { record_.hold(0); }
 
   // RecordOwner

@@ -65,8 +65,8 @@ void append_model_missing(std::string& out, Answering const& how) {
 void append_not_its_worker(std::string& out, Answering const& how) {
   append_error(out,
                {kBadRequest,
-                "A response that an earlier one is part of is known to the worker of that one "
-                "alone; send the whole conversation instead.",
+                "An earlier response is known only to the worker that produced it; send the "
+                "whole conversation instead.",
                 kInvalid, "previous_response_id", "previous_response_not_found"},
                how);
 }

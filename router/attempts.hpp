@@ -20,10 +20,11 @@ class Attempts {
   std::span<std::uint64_t const> tried() const { return tried_; }
   bool are_left() const { return tried_.size() < most_; }
   void note(Worker const& worker) { tried_.push_back(worker.id()); }
-  /// A worker broke at it, so another one is asked; the second one that breaks is believed.
+  /// A worker failed with this request, so another one gets it; a second failure counts as the
+  /// request's.
   bool is_believed() { return std::exchange(is_doubted_, true); }
-  /// It is sent again to a worker whose connection was closed as it was sent: either it crossed a
-  /// close for lack of use, or the worker has died of it.
+  /// The request is sent again to a worker whose connection was closed as it was sent: either it
+  /// crossed a close of an idle connection, or the worker has died of it.
   void note_crossed(Worker const& worker) { crossed_ = worker.id(); }
   bool has_crossed(Worker const& worker) const { return crossed_ == worker.id(); }
   /// An answer goes on: all but the worker that it leaves may be asked, `until` one of them takes
@@ -32,9 +33,9 @@ class Attempts {
     tried_.assign(1, leaves.id());
     until_ = until;
   }
-  /// No worker is left: all may be asked again.
+  /// No worker is left, so all may be tried again.
   void ask_all() { tried_.clear(); }
-  /// One of them answers: who else was asked does not matter any more.
+  /// One of them answers, so the earlier attempts no longer matter.
   void have_ended() { std::vector<std::uint64_t>().swap(tried_); }
   void wait_until(Time until) { until_ = until; }
   bool may_wait(Time now) const { return now < until_; }

@@ -1,11 +1,11 @@
-// The load from which on the workers of a model count as busy: what the configuration says, and
-// what was set since.
+// The load above which the workers of a model count as busy: that of the configuration, and what
+// was set since.
 //
 // Rules:
-//  1. A model has the row of its name, else the one without a name, else none: then its workers are
-//     never busy. Workers that serve any model have the row without a name.
-//  2. What was set at run time holds for this replica, and instead of the configuration, until it
-//     is set again, or a reload brings other thresholds of that model, or the router ends.
+//  1. A model has the row of its name, else the one without a name, else none, and then its workers
+//     are never busy. Workers that serve any model have the row without a name.
+//  2. Values that were set at run time apply to this replica instead of the configuration, until
+//     they are set again, a reload brings other thresholds of that model, or the router ends.
 //
 // Pure, no thread rule. Source: docs/router.md, 'Rejection'.
 #pragma once

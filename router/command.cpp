@@ -63,8 +63,8 @@ int serve(Settings const& settings, config::LoadOptions const& options) {
 
 int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app(
-      "A front for many workers: sends each request to one of them, and to another one "
-      "where that fails before its client has a byte.",
+      "A front for many workers: sends each request to one of them, and to another one if the "
+      "first fails before the client has received a byte.",
       "lastcall-router");
   app.set_version_flag("--version", std::string("lastcall-router ") + LASTCALL_VERSION);
   app.require_subcommand(0, 1);
@@ -73,9 +73,9 @@ int run_command(int argc, char const* const* argv, std::ostream& out, std::ostre
   auto const add_config = [&load](CLI::App& to) {
     to.add_option_function<std::string>(
           "-c,--config", [&load](std::string const& path) { load.path = path; },
-          std::string("Configuration; else $") + kConfigVariable + ", else " + kDefaultPath)
+          std::string("Configuration file; else $") + kConfigVariable + ", else " + kDefaultPath)
         ->type_name("FILE");
-    to.add_option("--set", load.overrides, "Overrides one key; may be repeated")
+    to.add_option("--set", load.overrides, "Override one key; may be repeated")
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->allow_extra_args(false)
@@ -83,7 +83,7 @@ int run_command(int argc, char const* const* argv, std::ostream& out, std::ostre
   };
   add_config(app);
   CLI::App* const check =
-      app.add_subcommand("check", "Checks the configuration and prints every problem");
+      app.add_subcommand("check", "Check the configuration and print every problem");
   add_config(*check);
   try {
     app.parse(argc, argv);

@@ -5,7 +5,8 @@
 
 namespace lastcall::router {
 
-/// The exit code: 0, 1 when it could not serve, 2 when its options or its configuration are wrong.
+/// Returns the exit code: 0, 1 if it could not serve, 2 if its options or its configuration are
+/// wrong.
 int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace lastcall::router

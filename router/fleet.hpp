@@ -1,20 +1,20 @@
-// The workers that are known, and which of them gets a request.
+// The known workers, and the choice of one for a request.
 //
 // Rules:
-//  1. A worker is its URL; sources name it, and it is known as long as one of them does. One that
-//     has left gets nothing new from that moment; what it serves goes on.
+//  1. A worker is its URL; sources name it, and it is known as long as one of them does. A worker
+//     that has left gets no new requests; those that it serves continue.
 //  2. Of two workers drawn at random the one with fewer requests is chosen (power of two choices),
-//     among those of the model that the request was not sent to before: ours in flight, and those
-//     of others as the worker reported last.
-//     A request with a key of affinity goes to the first in the key's order that has room.
+//     among those of the model that the request was not sent to before. Counted are this router's
+//     requests in flight, and those of others as the worker last reported. A request with a key of
+//     affinity goes to the first in the key's order that has room.
 //  3. A worker that refused, was unreachable or broke a response is skipped for a time that doubles
-//     with each failure, until it answers. Where all are skipped, the one whose time ends first is
-//     chosen: a request is never refused for what another request has met.
-//  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); one
-//     that is known by an engine's gauges alone only while it has a request of ours, because those
-//     of an engine that does nothing may stand still. Busy workers get a request only where there
-//     is no other; where all of a model are, new requests are refused.
-//  5. An answer that goes on goes to a worker that can take it up; of those that are free, to one
+//     with each failure, until it answers. If all are skipped, the one whose time ends first is
+//     chosen: a request is never refused because of another request's failure.
+//  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); a
+//     worker that is known only by an engine's gauges is busy only while it has a request of this
+//     router, because the gauges of an idle engine may stand still. Busy workers get a request only
+//     if there is no other; if all workers of a model are busy, new requests are refused.
+//  5. An answer that continues goes to a worker that can accept it; among the free ones, to one
 //     that can do so best.
 //
 // Pure: time and random numbers are arguments. No thread rule.
@@ -62,7 +62,7 @@ enum class NoLoad : std::uint8_t {
   unclear,  // anything else
 };
 
-/// How well a request fits a worker, the better the greater.
+/// How well a request fits a worker; greater is better.
 enum class Fit : std::uint8_t { no, perhaps, yes, best };
 
 class Worker {
@@ -77,21 +77,22 @@ class Worker {
   bool model_is_any() const { return announced_.model.empty(); }
   std::size_t in_flight() const { return in_flight_; }
   bool has_left() const { return has_left_; }
-  /// It has failed, and answered nothing since.
+  /// Whether it has failed, and answered nothing since.
   bool is_failing() const { return failures_ > 0; }
-  /// It has answered nothing for so long that it should be asked nothing more (load_questions.hpp).
+  /// Whether it has not answered for so long that it should get no more questions
+  /// (load_questions.hpp).
   bool is_mute(Time time) const { return questions_.is_unanswered_for(time); }
   Time skipped_until() const { return skipped_until_; }
   bool is_busy(Time now) const;
-  /// Requests there, ours and those of others.
+  /// The number of its requests, from this router and from others.
   std::uint64_t load(Time now) const;
-  /// When the last three change by themselves, as far as that is known now.
+  /// The time at which the last three change by themselves, as far as it is known now.
   std::optional<Time> changes_at(Time now) const;
-  /// It has no cache of prompts, as it reported last; false: it has one, or that is not known.
+  /// Whether it has last reported to have no cache of prompts; false also if that is unknown.
   bool keeps_no_prompts() const { return report_.keeps_no_prompts; }
   /// A hash of its URL, by which it has its place in the order of a key.
   std::uint64_t place() const { return place_; }
-  /// What it can do at that endpoint, as was found by asking it; nothing: that is not known.
+  /// What it can do at that endpoint, as probes have shown; absent if it is unknown.
   std::optional<continuation::Mode> found(continuation::Endpoint endpoint) const {
     return found_[static_cast<std::size_t>(endpoint)];
   }
@@ -133,7 +134,7 @@ class Fleet {
 
   Fleet(Skips skips, Draw draw) : skips_(skips), draw_(std::move(draw)) {}
 
-  /// All workers that `source` names from now on.
+  /// Sets all workers that `source` names from now on.
   News set(std::size_t source, std::vector<Announced> const& workers);
 
   struct Wanted {
@@ -141,7 +142,7 @@ class Fleet {
     std::optional<std::uint64_t> affinity = std::nullopt;  // its key (affinity.hpp)
     std::function<Fit(Worker const&)> fit = nullptr;       // none: it fits all alike
   };
-  /// Nothing where there is none that the request was not sent to (`tried`: their ids).
+  /// Absent if there is none that the request was not sent to (`tried`: their ids).
   std::shared_ptr<Worker> choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                  Time now) const;
   std::shared_ptr<Worker> choose(std::string_view model, std::span<std::uint64_t const> tried,
@@ -159,24 +160,25 @@ class Fleet {
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
-  /// It is asked for its load now; `reported`, or `reported_nothing`, ends that.
+  /// A load question is sent to it now; `reported` or `reported_nothing` ends that.
   void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
   void reported(Worker& worker, ReportedLoad const& load, Time now);
   void reported_nothing(Worker& worker, NoLoad why, Time now);
   void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
   void found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode);
-  /// Why new requests of a model are refused: what makes one of its workers busy, all of which are.
+  /// The reason why new requests of a model are refused: what makes one of its workers busy, if all
+  /// of them are.
   std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 
   bool knows(std::string_view model) const { return !views().index.of(model).empty(); }
-  /// A worker has named it.
+  /// Whether a worker has named this model.
   bool announces(std::string_view model) const { return views().index.announces(model); }
-  /// Each once, in order; those that serve any name none.
+  /// All named models, each once and in order.
   std::vector<std::string> const& models() const { return views().index.models(); }
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
-  /// The workers that there are, in the orders in which they are looked for.
+  /// The workers, in the orders in which they are searched.
   struct Views {
     KeyedWorkers& keyed(KeyedWorkers::Workers const& workers) {
       if (!by_key) {

@@ -1,22 +1,20 @@
-// The early hand-off of a stream: its worker drains, and another one takes it over before it is
-// cut.
+// The early hand-off of a stream whose worker drains: another one continues it before it is cut.
 //
-// Theory of operation. A hint of the worker announces when it will cut the answer. An answer of
-// which the rest fits into that time stays where it is (continuation/fitting.hpp); one that does
-// not, or not any more, is `wanted` elsewhere. Where its ids and text are level, and another worker
-// has room, that worker is sent what there is of it for one token, so that it has all that in its
-// cache (`warming`); meanwhile the old leg goes on. A worker that is known to have no such cache is
-// not asked for that. Then the cut is made, again where they are level: the other worker is sent
-// the continuation, and what the old leg sends is held (`holding`) until the new one has proven
-// that it goes on, or has failed (continuation/hand_off.hpp). An
-// answer without a word of text yet is started again elsewhere.
+// Theory of operation. A hint of the worker announces when it will cut the answer. An answer whose
+// rest fits into that time stays where it is (continuation/fitting.hpp); one that does not, or no
+// longer does, is `wanted` elsewhere. When its ids and text are level and another worker has room,
+// that worker gets the answer so far for one token, so that its cache holds it (`warming`);
+// meanwhile the old leg continues. A worker that is known to have no such cache skips this step.
+// Then the cut is made, again where they are level: the other worker gets the continuation, and
+// what the old leg sends is held (`holding`) until the new one has proven that it continues, or has
+// failed (continuation/hand_off.hpp). An answer without any text yet is started again elsewhere.
 //
 // Rules:
-//  1. Nothing that fails here ends an answer: it goes on as if nothing had been tried. A move
-//     counts when it is made.
-//  2. The owner is notified of the end once, and takes the new leg, or goes on with the old one.
-//  3. When the worker's time is over, so is this: what is held goes out, and the cut is handled
-//     like any other.
+//  1. No failure here ends an answer: it continues as if nothing had been tried. A move counts when
+//     it is made.
+//  2. The owner is notified of the end once, and continues with the new leg or with the old one.
+//  3. When the worker's time is over, so is this: held bytes are sent, and the cut is handled like
+//     any other.
 //  4. One worker at a time takes over as many as it would after a death (pacing.hpp), from the
 //     first leg to the proof of the second; the others wait, the smallest first.
 //
@@ -44,7 +42,7 @@ namespace lastcall::router {
 
 struct Parts;
 
-/// How a hand-off has ended.
+/// The outcome of a hand-off.
 struct HandedOver {
   enum class How : std::uint8_t {
     moved,        // `next` has taken over
@@ -71,13 +69,13 @@ class HandOverOwner {
 
 class HandOver final : public LegListener, public Waiter, public Sleeper {
  public:
-  /// All outlive it.
+  /// All of them outlive this.
   HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, HandOverOwner& owner,
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has got further, at the pace of the call; `hint`: the worker of `old` has announced
-  /// since that it will cut it in this time.
+  /// The answer has progressed, at the pace of the call; `hint`: the time in which the worker of
+  /// `old` will cut it, if it has announced that since.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
@@ -101,7 +99,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
     Time cut_at{};
   };
 
-  /// Does what is left of it fit?
+  /// Whether the rest of it fits.
   void weigh();
   void begin_leg(std::string_view suffix, std::string_view body);
   void warmed(std::span<char> bytes);
@@ -112,7 +110,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   Seam& seam_;
   RequestRisk& risk_;
   HandOverOwner& owner_;
-  LegListener const& client_;  // it knows whether the client takes anything
+  LegListener const& client_;  // it knows whether the client reads
   State state_ = State::idle;
   Drain from_;
   std::shared_ptr<Worker> to_;

@@ -1,13 +1,13 @@
-// The order in which each key has its workers, without a look at all of them.
+// Finds the order of workers for each key without examining all of them.
 //
 // Theory of operation. Each worker has kPoints points on a circle of 2^64, each key kProbes. A
 // worker is the nearer to a key, the shorter the shortest way clockwise from a point of the key to
-// one of the worker's is: that is the key's order. The first of it is found by one look a point of
-// the key, the next ones by going on from there.
+// one of the worker's is: that is the key's order. The first worker is found with one lookup for
+// each point of the key, and the next ones by going on from there.
 //
 // Rules:
-//  1. The order of two workers for a key depends on these three alone. So when a worker leaves,
-//     only its own keys move, and they spread over all others; they return when it does.
+//  1. The order of two workers for a key depends only on these three. So when a worker leaves, only
+//     its own keys move, and they spread over all others; they return when it does.
 //  2. The share of the keys that a worker is first of has a standard deviation of a twentieth.
 //
 // Values only, no thread rule. Source: Appleton and O'Reilly, 'Multi-probe consistent hashing'.
@@ -36,8 +36,8 @@ class KeyRing {
   static std::uint64_t point_of(std::uint64_t place, std::size_t which);
   static std::uint64_t probe_of(std::uint64_t key, std::size_t which);
 
-  /// The first member in the order of `key` that `takes` it, a predicate of its number. Nothing:
-  /// none of them does. One that does not may be asked again.
+  /// The first member in the order of `key` that `takes` it, a predicate of its number. Absent if
+  /// none does. `takes` may be called again for one that does not.
   template <typename Takes>
   std::optional<std::size_t> first(std::uint64_t key, Takes const& takes) const {
     Cursors cursors = cursors_of(key);
@@ -57,7 +57,7 @@ class KeyRing {
     std::uint64_t at = 0;
     std::size_t number = 0;
   };
-  /// Where a search stands that has begun at a point of the key.
+  /// The state of a search that began at a point of the key.
   struct Cursor {
     std::uint64_t probe = 0;
     std::uint64_t distance = 0;  // to the point

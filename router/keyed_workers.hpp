@@ -1,13 +1,12 @@
-// The workers of each model as requests with a key see them: in the key's order (key_ring.hpp),
-// with what they all have together, kept up while requests come and go instead of added up for
-// each.
+// The workers of each model for requests with a key: in the key's order (key_ring.hpp), with the
+// sum of their requests, which is updated as requests come and go instead of computed for each.
 //
 // Rules:
-//  1. A worker is free that is neither skipped nor busy. The free ones share their requests; one
-//     takes a key only while it has less than its share, times kMostOfAShare (affinity.hpp).
-//  2. A worker that has changed is looked at again before the next choice, as is one that changes
-//     by itself: because the time it is skipped for, or its last report, has come to its end.
-//  3. It holds for one set of workers; another set needs another one.
+//  1. A worker is free if it is neither skipped nor busy. The free ones share their requests; a
+//     worker gets a key only while it has less than its share, times kMostOfAShare (affinity.hpp).
+//  2. A worker that has changed is examined again before the next choice, as is one that changes by
+//     itself because its skip time or its last report has expired.
+//  3. An index is for one set of workers; another set needs another index.
 //
 // Pure: time is an argument. No thread rule.
 #pragma once
@@ -37,28 +36,28 @@ using Time = std::chrono::milliseconds;
 class KeyedWorkers {
  public:
   using Workers = std::vector<std::shared_ptr<Worker>>;
-  /// Both outlive it. Workers have their ids in the order of their places.
+  /// Both outlive this. The ids of workers are in the order of their places.
   KeyedWorkers(Workers const& workers, WorkerIndex const& index);
 
-  /// Its requests, or what else is known of it, are not what they were.
+  /// Its requests, or other facts about it, have changed.
   void changed(Worker const& worker);
 
   struct Wanted {
     std::string_view model;
     std::uint64_t key = 0;
   };
-  /// The first in the key's order that is free, has room, and was not tried (`tried`: ids). Place
-  /// of it; nothing: none is free.
+  /// The first in the key's order that is free, has room, and was not tried (`tried`: ids). Returns
+  /// its place; absent if none is free.
   std::optional<std::size_t> first_free(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                         Time now);
   /// The same of those at these places, in ascending order.
   std::size_t first_of(Wanted const& wanted, std::span<std::size_t const> places, Time now);
 
  private:
-  /// What a worker is counted with.
+  /// The values that a worker is counted with.
   struct Counted {
     std::uint64_t requests = 0;
-    std::optional<Time> until;  // then it changes by itself
+    std::optional<Time> until;  // the time at which it changes by itself
     std::string_view model;
     bool is_free = false;
     bool has_changed = false;

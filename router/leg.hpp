@@ -1,10 +1,10 @@
-// A request on one connection to a worker, with what it waits for: the connection, the head, the
+// A request on one connection to a worker, with its waits: for the connection, the head, and the
 // next event.
 //
 // Rules:
-//  1. Each wait has a deadline of the leg's own. That of its client, which has to take what waits
-//     for it, belongs to the client's connection and is never replaced by one of these.
-//  2. While its client takes nothing a worker cannot be late: the leg rests.
+//  1. Each wait has a deadline of the leg's own. The deadline by which the client has to read
+//     belongs to the client's connection and is never replaced by one of these.
+//  2. While the client does not read, a worker cannot be late, and the leg pauses.
 //  3. A leg that is over makes no further call; it is freed after the turn in which it ended, so
 //     that its listener may end it from any of its calls.
 //
@@ -32,7 +32,7 @@ namespace lastcall::router {
 class Leg;
 struct Parts;
 
-/// The event that a leg has waited for in vain.
+/// The event for which a leg has waited in vain.
 enum class Late : std::uint8_t {
   unreachable,  // for a connection
   no_head,      // for `timeouts.first_byte`, or at a worker that is stalled
@@ -74,28 +74,28 @@ class Leg final : public ingress::Buried,
     bool fresh = false;  // on a connection that was not used before
     Load load{};
   };
-  /// The connection is there; begin() makes it one that is carried.
+  /// The connection exists; begin() starts the request on it.
   Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       ingress::Upstream& connection, Message message);
-  /// Nothing where no connection can be had. `parts` and `listener` outlive it.
+  /// Absent if no connection can be made. `parts` and `listener` outlive it.
   static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
                                     std::shared_ptr<Worker> const& worker, Message message);
-  /// The leg is over; `keep`: its connection may carry another one.
+  /// The leg is over; `keep`: its connection may carry another request.
   static void end(std::unique_ptr<Leg>& leg, bool keep);
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
   relay::ResponseReader& reader() { return reader_; }
   Outgoing const& sent() const { return out_; }
   /// The connection carried another request before, and was closed before a byte of an answer:
-  /// servers close what has rested, and this one may have crossed that.
+  /// servers close idle connections, and this request may have crossed that.
   bool is_stale() const { return connection_.was_used() && reader_.has_nothing(); }
 
   void listen_to(LegListener& listener) { listener_ = &listener; }
-  /// Its head is there: it waits for what comes next. `progress`: an event came.
+  /// The head has come, and the leg waits for more. `progress`: an event came.
   void await_next(bool progress);
-  /// Its client takes nothing.
+  /// The client does not read.
   void rest();
-  /// Its client has taken all: reads on.
+  /// The client has read everything, so the leg reads on.
   void resume();
 
   // LegOwner

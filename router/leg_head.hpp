@@ -1,4 +1,4 @@
-// The head of a request as its legs send it, kept for as long as another worker may get it.
+// The head of a request for its legs, kept as long as another worker may get the request.
 //
 // Rule: one text holds all of it, and ends with the request's id, so that the id is there once.
 // Values only, no thread rule.
@@ -19,8 +19,8 @@ class LegHead {
   std::string_view id() const { return std::string_view(text_).substr(id_at_); }
   std::size_t capacity() const { return text_.capacity() + (parent_ ? parent_->capacity() : 0); }
 
-  /// `lines`: all of it but its length, its id, its parent and its last line. `parent`: that of the
-  /// client; empty: the router's own request is the parent.
+  /// `lines`: all of it except its length, its id, its parent and its last line. `parent`: that of
+  /// the client; if empty, the router's own request is the parent.
   void set(std::string lines, std::string_view parent) {
     std::string const id(this->id());
     lines.append(kId);
@@ -32,7 +32,7 @@ class LegHead {
   }
 
   /// That of one leg, without its length and its last line. `is_recorded`: its worker may hint that
-  /// it drains; `goes_on`: before new requests.
+  /// it drains; `goes_on`: it continues an answer, and precedes new requests.
   std::string of_leg(std::string_view suffix, bool is_recorded, bool goes_on) const {
     // A worker's queue may be long, and its client has waited.
     std::string_view const router = is_recorded ? "X-Lastcall-Router: 1\r\n" : "";

@@ -3,8 +3,8 @@
 // Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: this is a *leg*.
 // A leg that fails before the client has a byte is replaced by one to another worker at once, as
 // the endpoint allows (route.hpp), at most `choosing.attempts` in all. From the worker's head on
-// the response flows through, whole events at a time. Once it has begun, a leg that fails is
-// replaced by one that goes on where the answer stopped, where that can be proven (seam.hpp).
+// the response is relayed, whole events at a time. After that, a leg that fails is replaced by one
+// that continues where the answer stopped, if that can be proven (seam.hpp).
 //
 // Thread rule: the router's thread. Source: docs/router.md.
 #pragma once
@@ -47,7 +47,7 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// The limits of what a request may use: workers, engines, time.
+/// The limits of a request: workers, engines, and time.
 struct Budget {
   Attempts attempts;
   RequestRisk risk;
@@ -56,14 +56,14 @@ struct Budget {
 
 class Legs final : public LegListener, public Waiter, public HandOverOwner, public LevelProofOwner {
  public:
-  /// All outlive it.
+  /// All of them outlive this.
   Legs(Parts& parts, RoutedRequest& request, Call& call);
 
-  /// The request is whole.
+  /// The request is complete.
   void start();
-  /// Nothing of it is left with a worker.
+  /// Ends its legs, so that no worker has it any more.
   void drop();
-  /// Its client has taken what waited for it.
+  /// The client has read what waited for it.
   void flushed();
   std::size_t capacity() const { return seam_.capacity(); }
 
@@ -74,7 +74,7 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
-  // LevelProofOwner: an answer that has left its worker goes on at another one, or ends.
+  // LevelProofOwner: an answer that has left its worker continues at another one, or ends.
   void proof_ended(Leaving const& leaving) override;
   // Waiter
   Tried try_again() override;
@@ -84,16 +84,16 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
  private:
   Tried choose_and_connect();
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
-  /// The leg brings nothing: another worker, or the end with `last`.
+  /// The leg brings nothing, so another worker gets the request, or `last` ends it.
   void replace_leg(Failover why, relay::Refusal const& last);
-  /// What the leg has sent is in `wire`: is that all, and how does it go on?
+  /// The leg's bytes are in `wire`: decides whether that is all, and how to continue.
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// An answer that has begun leaves its worker.
   void migrate(std::string_view reason);
-  /// Another worker, now or when one has room; or `last`, where nothing was sent and no worker is
-  /// there.
+  /// Sends it to another worker, now or when one has room, or answers with `last` if nothing was
+  /// sent and there is no worker.
   void go_to_another(relay::Refusal const& last);
 
   Parts& parts_;

@@ -1,15 +1,15 @@
 // Finds out whether the ids that a worker has reported are level with the text that its client has:
-// another worker's `/detokenize` is asked before an answer goes on there.
+// before an answer continues at another worker, that worker's `/detokenize` converts the ids.
 //
 // Theory of operation. Where the last event reported several ids (a slow reader merges them, and so
 // does speculative decoding), or where an engine may hold text back, bytes may be pending that are
-// not visible. The ids after the last clean boundary are sent to a worker; where their text is what
-// the client has, they can be given back, else the text is (continuation/transcript.hpp).
+// not visible. The ids after the last clean boundary are sent to a worker; if their text is what
+// the client has, the ids can be sent back, otherwise the text is (continuation/transcript.hpp).
 //
 // Rules:
 //  1. There is one question per answer and failure, for at most `timeouts.connect`. No answer, or
 //     any but that text, is not a proof, ends nothing, and does not count against a worker.
-//  2. The owner is notified of the end once, with what it gave to begin().
+//  2. The owner is notified of the end once, with the value that it passed to begin().
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Clean boundaries'.
 #pragma once
@@ -32,7 +32,7 @@ struct Parts;
 /// Why an answer leaves its worker.
 struct Leaving {
   std::shared_ptr<Worker> worker;
-  std::string_view reason;  // lives for ever
+  std::string_view reason;  // static text
   continuation::Refused limit = continuation::Refused::no;
 };
 
@@ -50,11 +50,11 @@ class LevelProofOwner {
 
 class LevelProof final : public LegListener, public ingress::DeadlineOwner {
  public:
-  /// All outlive it.
+  /// All of them outlive this.
   LevelProof(Parts& parts, Call const& call, Seam& seam, LevelProofOwner& owner)
       : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
 
-  /// False: there is nothing to ask, or no worker to be asked.
+  /// Returns false if there is nothing to prove, or no worker for it.
   bool begin(Leaving const& leaving);
   void drop();
 

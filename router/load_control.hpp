@@ -1,5 +1,5 @@
-// Load on the router's thread: workers are asked for theirs, and thresholds that change are passed
-// to the fleet.
+// Handles load on the router's thread: sends load questions to workers, and passes changed
+// thresholds to the fleet.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Load' and 'Rejection'.
 #pragma once
@@ -14,10 +14,10 @@ namespace lastcall::router {
 
 class LoadControl {
  public:
-  /// Both outlive it.
+  /// Both outlive this.
   LoadControl(boost::asio::io_context& io, Parts& parts);
 
-  /// The configuration is there, or has changed.
+  /// The configuration was read, or has changed.
   void configure();
   void came(std::shared_ptr<Worker> const& worker);
   void left(Worker const& worker);

@@ -1,13 +1,13 @@
-// Records whether a worker still answers the question for its load: the only sign of a frozen
-// engine while all that it has are answers that come whole.
+// Records whether a worker still answers load questions, which is the only sign of a frozen engine
+// while all of its requests are unary.
 //
 // Rules:
-//  1. Only a worker that has answered while it had a request counts: a server that computes on the
-//     thread that listens is silent whenever it works.
+//  1. Only a worker that has answered while it had a request counts: a server that computes on its
+//     listening thread is silent whenever it works.
 //  2. A request that ends between question and answer leaves open which of the two the answer
 //     waited for.
 //  3. One question without an answer proves nothing (the router itself may have stood still), and a
-//     worker that refuses the connection starts again from nothing: it is another process.
+//     worker that refuses the connection starts from zero, because it is another process.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -30,7 +30,7 @@ class LoadQuestions {
     answers_at_work_ = answers_at_work_ || has_worked_;
     receive();
   }
-  /// It has sent something else, or that is not known.
+  /// It has sent something else, or that is unknown.
   void receive() { unanswered_ = 0; }
   void refused() { *this = {}; }
   void not_answered(Time now) {
@@ -39,7 +39,7 @@ class LoadQuestions {
     last_waited_until_ = now;
   }
 
-  /// It has answered nothing for so long, and would have if it lived.
+  /// Whether it has not answered for this long, although a live worker would have.
   bool is_unanswered_for(Time time) const {
     return answers_at_work_ && unanswered_ > 1 && last_waited_until_ - first_asked_at_ >= time;
   }

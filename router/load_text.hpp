@@ -1,10 +1,10 @@
-// The load that a worker reports in its Prometheus text, rank by rank.
+// Reads the load of each rank from a worker's Prometheus text.
 //
 // Rules:
-//  1. lastcall's own figures of ranks (`lastcall_rank_*`) go before the gauges of an engine, which
+//  1. lastcall's own figures of ranks (`lastcall_rank_*`) precede the gauges of an engine, which
 //     report only a share of the KV cache.
-//  2. An engine that has no cache of prompts names that (vLLM's `enable_prefix_caching`); one that
-//     does not name it may have one.
+//  2. An engine without a cache of prompts reports that (vLLM's `enable_prefix_caching`); without
+//     such a report it may have one.
 //  3. A figure that is not a count (NaN, negative, infinite) is not reported.
 //  4. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank after the
 //     first kMostRanks.
@@ -27,13 +27,13 @@ struct RankLoad {
   std::optional<std::uint64_t> active_decode_blocks;
   std::optional<std::uint64_t> kv_total_blocks;
   std::optional<std::uint64_t> active_prefill_tokens;
-  std::optional<double> kv_usage;  // 0 to 1, where blocks are not reported
+  std::optional<double> kv_usage;  // 0 to 1, if blocks are not reported
 };
 
 struct ReportedLoad {
   std::vector<RankLoad> ranks;
-  std::optional<std::uint64_t> requests;  // that run and wait there, of all its clients
-  bool by_gauges = false;                 // ranks are known by the engine's gauges alone
+  std::optional<std::uint64_t> requests;  // running and waiting there, from all of its clients
+  bool by_gauges = false;                 // ranks are known only by the engine's gauges
   bool keeps_no_prompts = false;          // its engine computes each prompt from its start
 };
 

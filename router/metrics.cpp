@@ -123,32 +123,35 @@ struct Metrics::Series {
 
   prometheus::Registry registry;
   Family<Counter>& requests =
-      family<Counter>("dynamo_frontend_requests_total", "Requests that have ended, by their end.");
+      family<Counter>("dynamo_frontend_requests_total", "Requests that have ended, by outcome.");
   Family<Gauge>& inflight =
       family<Gauge>("dynamo_frontend_inflight_requests", "Requests that run at present.");
   Family<Histogram>& duration = family<Histogram>("dynamo_frontend_request_duration_seconds",
-                                                  "From a request's head to its end.");
+                                                  "Time from a request's head to its end.");
   Family<Histogram>& to_first =
       family<Histogram>("dynamo_frontend_time_to_first_token_seconds",
-                        "From a request's head to the first byte of its answer's body.");
+                        "Time from a request's head to the first byte of its answer's body.");
   Family<Histogram>& gaps = family<Histogram>("dynamo_frontend_inter_token_latency_seconds",
-                                              "Between two reads that ended events of a stream.");
+                                              "Time between two reads that completed events of a "
+                                              "stream.");
   Family<Counter>& left = family<Counter>("dynamo_frontend_disconnected_clients_total",
-                                          "Clients that left before their answer was whole.");
+                                          "Clients that disconnected before their answer was "
+                                          "complete.");
   Family<Gauge>& queued =
       family<Gauge>("dynamo_frontend_queued_requests", "Requests whose answer has not begun.");
   Gauge& disconnected = family<Gauge>("dynamo_frontend_disconnected_clients",
-                                      "Clients that left before their answer was whole.")
+                                      "Clients that disconnected before their answer was "
+                                      "complete.")
                             .Add({});
   Family<Counter>& cancellations =
       family<Counter>("dynamo_frontend_model_cancellation_total",
-                      "Requests whose client left before their answer was whole.");
-  Family<Counter>& moves =
-      family<Counter>("lastcall_router_moves_total",
-                      "Answers that were to go on elsewhere, by what became of that.");
+                      "Requests whose client disconnected before their answer was complete.");
+  Family<Counter>& moves = family<Counter>(
+      "lastcall_router_moves_total", "Answers that had to continue at another worker, by outcome.");
   Family<Histogram>& pauses = family<Histogram>(
       "lastcall_router_pause_seconds",
-      "Between the last event of one worker and the first of the next, as the client has them.");
+      "Time between the last event of one worker and the first of the next, as the client "
+      "receives them.");
   Gauge& waiting =
       family<Gauge>("lastcall_router_waiting", "Requests that wait for a worker.").Add({});
   Family<Counter>& failovers =
@@ -156,12 +159,13 @@ struct Metrics::Series {
                       "Workers that were given up for a request whose client had nothing yet.");
   Family<Counter>& migrations = family<Counter>(
       "lastcall_router_migrations_total",
-      "Workers that failed in an answer, by why, and by why no other was asked to go on.");
+      "Workers that failed during an answer, by cause, and by the reason why no other continued "
+      "it.");
   Family<Counter>& dynamo_migrations =
       family<Counter>("dynamo_frontend_model_migration_total",
-                      "Requests and answers that another worker was asked to take over.");
+                      "Requests and answers that were given to another worker.");
   Family<Counter>& refusals =
-      family<Counter>("lastcall_router_refused_total", "What the router itself refused.");
+      family<Counter>("lastcall_router_refused_total", "Requests that the router itself refused.");
   Counter& thresholds_refused =
       family<Counter>("lastcall_router_threshold_calls_refused_total",
                       "Calls of /busy_threshold that were refused for their token.")
@@ -171,32 +175,35 @@ struct Metrics::Series {
                       "Requests that were refused because all workers were busy.");
   TheirGauges theirs{
       .blocks = RankGauges(family<Gauge>("dynamo_frontend_worker_active_decode_blocks",
-                                         "KV cache blocks in use, as a worker told last.")),
+                                         "KV cache blocks in use, as a worker last reported.")),
       .tokens = RankGauges(family<Gauge>("dynamo_frontend_worker_active_prefill_tokens",
-                                         "Tokens in prefill, as a worker told last.")),
-      .usage = RankGauges(family<Gauge>("lastcall_router_worker_kv_used_ratio",
-                                        "Share of the KV cache in use, as a worker told last.")),
+                                         "Tokens in prefill, as a worker last reported.")),
+      .usage =
+          RankGauges(family<Gauge>("lastcall_router_worker_kv_used_ratio",
+                                   "Share of the KV cache in use, as a worker last reported.")),
       .requests = RankGauges(family<Gauge>("lastcall_router_worker_requests",
-                                           "Requests that a worker told last to have."))};
+                                           "Requests of a worker, as it last reported."))};
   Gauge& record_bytes = family<Gauge>("lastcall_router_record_bytes",
-                                      "What is kept of answers so that they could go on elsewhere.")
+                                      "Memory of the records from which answers could continue "
+                                      "at another worker.")
                             .Add({});
   Counter& records_dropped =
       family<Counter>("lastcall_router_records_dropped_total",
-                      "Answers that cannot go on elsewhere any more, for lack of memory.")
+                      "Answers that can no longer continue at another worker, for lack of memory.")
           .Add({});
   Family<Gauge>& workers = family<Gauge>("lastcall_router_workers", "Workers that are known.");
   Family<Counter>& probes =
-      family<Counter>("lastcall_router_probes_total", "Times that a worker was asked what it can.");
-  Family<Gauge>& go_on = family<Gauge>(
-      "lastcall_router_workers_going_on",
-      "Workers, by what they take to go on with an answer, as they were found by asking them.");
+      family<Counter>("lastcall_router_probes_total", "Probes of what a worker can do.");
+  Family<Gauge>& go_on =
+      family<Gauge>("lastcall_router_workers_going_on",
+                    "Workers by the form of continuation that they accept, as probes have shown.");
   Family<Counter>& gone = family<Counter>("lastcall_router_workers_left_total",
                                           "Workers that have left their registry.");
   Family<Gauge>& failing =
       family<Gauge>("lastcall_router_source_failing",
-                    "1: a source of workers cannot be read, and what it said last holds.");
-  Family<Gauge>& open = family<Gauge>("lastcall_router_connections", "Connections, by their side.");
+                    "1 while a source of workers cannot be read and its last known workers are "
+                    "used.");
+  Family<Gauge>& open = family<Gauge>("lastcall_router_connections", "Connections, by side.");
 };
 
 Metrics::Metrics() : series_(std::make_unique<Series>()) {}

@@ -20,11 +20,11 @@
 
 namespace lastcall::router {
 
-/// Why a worker was given up for a request whose client had nothing yet.
+/// Why a request left a worker before its client had anything.
 enum class Failover : std::uint8_t { refused, unreachable, broken, timed_out, stalled };
 std::string_view name(Failover why);
 
-/// Why an answer is to go on at another worker.
+/// Why an answer has to continue at another worker.
 enum class Moving : std::uint8_t { planned, failure, stall };
 /// `reason`: of continuation::Received, or of router/seam.hpp.
 Moving moving_for(std::string_view reason);
@@ -33,9 +33,9 @@ std::string_view name(Moving kind);
 enum class Moved : std::uint8_t {
   continued,  // the next worker's first event is with the client
   finished,   // nothing was left to be sent
-  refused,    // it may not, or cannot, go on
-  failed,     // no worker went on
-  cancelled,  // its client left meanwhile
+  refused,    // it may not, or cannot, continue
+  failed,     // no worker continued it
+  cancelled,  // its client disconnected meanwhile
 };
 
 class Metrics {
@@ -45,7 +45,7 @@ class Metrics {
     std::string_view model;
     std::string_view endpoint;
     bool is_stream = false;
-    std::string_view error_type;  // Dynamo's word; empty: it succeeded
+    std::string_view error_type;  // Dynamo's word; empty if it succeeded
     Duration took{};
   };
 
@@ -53,28 +53,29 @@ class Metrics {
   ~Metrics();
 
   void began(std::string_view model);
-  /// It is no longer queued: the first byte of its answer is there, or its end.
+  /// It is no longer queued, because the first byte of its answer or its end has come.
   void taken(std::string_view model);
   void first_byte(std::string_view model, Duration took);
   void event_gap(std::string_view model, Duration took);
   void client_left(std::string_view model, std::string_view endpoint, bool is_stream);
   void finished(Finished const& finished);
   void failed_over(Failover why);
-  /// `why_not`: empty where it goes on.
+  /// `why_not` is empty if it continues.
   void migrated(std::string_view model, std::string_view reason, std::string_view why_not);
-  /// Before the first byte the request is given to another worker.
+  /// The request is sent to another worker before the first byte.
   void asked_another(std::string_view model);
-  /// The result of an attempt to go on elsewhere.
+  /// The result of an attempt to continue elsewhere.
   void moved(Moving kind, Moved outcome);
   /// Between the last event of one worker and the first of the next, as the client has them.
   void paused(Moving kind, Duration took);
   void waiting(std::size_t requests);
-  /// Bytes of what answers could go on from, and how many of these were dropped until now.
+  /// The bytes of all records, and the number of records that were dropped so far.
   void records(std::size_t bytes, std::uint64_t dropped);
   void workers(std::size_t known, std::size_t left);
-  /// A worker was asked what it can do.
+  /// A worker was probed.
   void probed(bool has_answered);
-  /// How many go on by that at an endpoint: `text`, `vllm_ids`, `sglang_ids`, `none`, `unknown`.
+  /// The number of workers that continue an endpoint's answers in this way: `text`, `vllm_ids`,
+  /// `sglang_ids`, `none`, `unknown`.
   void workers_that_go_on(std::string_view endpoint, std::string_view by, std::size_t count);
   void source_failed(std::string_view source, bool is_failing);
   void refused(std::string_view reason);
@@ -83,7 +84,7 @@ class Metrics {
   /// Refused for load, at the router or at the last worker.
   void rejected(std::string_view model, std::string_view endpoint);
   void worker_load(std::string_view url, ReportedLoad const& load);
-  /// Its series go.
+  /// Removes the series of a worker.
   void worker_left(std::string_view url);
   void connections(std::size_t clients, std::size_t upstream);
 

@@ -44,7 +44,7 @@ void NameLookups::find(std::string const& host, std::uint16_t port, Done done) {
       "lookup", kSmallStack,
       [give, board = board_, host, port, done] { give(board, resolve(host, port), done); });
   if (!is_begun) {
-    give(board_, {{}, "no thread can be had"}, done);
+    give(board_, {{}, "no thread can be started"}, done);
   }
 }
 

@@ -1,5 +1,5 @@
-// Names of hosts looked up off the loop, each on a thread of its own: getaddrinfo(3) hangs as long
-// as the servers of resolv.conf let it, and nothing can interrupt it.
+// Looks up host names outside of the loop, each on a thread of its own, because getaddrinfo(3)
+// hangs as long as the servers of resolv.conf let it, and nothing can interrupt it.
 //
 // Rules:
 //  1. `done` is called on the loop, once, and never after the end of this object.
@@ -37,7 +37,7 @@ class NameLookups {
   std::shared_ptr<Board> board_;  // shared with threads, which may outlive this
 };
 
-/// Numeric addresses, and `localhost`, are known without a lookup (RFC 6761); nothing: it is a
+/// Numeric addresses, and `localhost`, are known without a lookup (RFC 6761); absent if it is a
 /// name.
 Resolved known_address(std::string const& host, std::uint16_t port);
 

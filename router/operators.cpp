@@ -58,7 +58,7 @@ void Operators::know_troubled(std::set<std::string> const& sources) {
   std::lock_guard const lock(mutex_);
   troubled_.clear();
   for (std::string const& source : sources) {
-    troubled_ += "the source '" + source + "' cannot be read; its workers are those known last\n";
+    troubled_ += "the source '" + source + "' cannot be read; its last known workers are used\n";
   }
 }
 

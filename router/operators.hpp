@@ -1,4 +1,4 @@
-// Answers what operators and the kubelet ask: /livez, /readyz, /metrics, and /busy_threshold.
+// Answers the calls of operators and the kubelet: /livez, /readyz, /metrics, and /busy_threshold.
 //
 // Thread rule: the owner's thread; answers are given on the listener's.
 // Source: docs/router.md, 'Metrics' and 'Rejection'.
@@ -26,18 +26,18 @@ class Operators {
   /// A call of `/busy_threshold`, on the listener's thread; it may be answered on any.
   using ThresholdHandler = std::function<void(probes::ThresholdCall, probes::Responder)>;
 
-  /// `metrics` and `log` outlive it. `on_threshold` is called where `rejection.http_api` is on.
+  /// `metrics` and `log` outlive it. `on_threshold` is called if `rejection.http_api` is on.
   Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
             runtime::Log& log, ThresholdHandler on_threshold);
 
-  /// Returns what is wrong, or nothing.
+  /// Returns the problem, if there is one.
   std::optional<std::string> start() { return listener_.start(); }
   std::string address() const { return listener_.address(); }
   void know_workers(bool any) { has_workers_ = any; }
-  /// For /readyz?verbose: sources that cannot be read now. The router stays ready: what was known
-  /// last holds.
+  /// For /readyz?verbose: sources that cannot be read now. The router stays ready with the last
+  /// known workers.
   void know_troubled(std::set<std::string> const& sources);
-  /// The same: what a worker can do; empty: it has left.
+  /// For the same: what a worker can do; empty if it has left.
   void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }
 
@@ -54,7 +54,7 @@ class Operators {
   mutable std::mutex mutex_;
   std::string troubled_;                        // as lines
   std::map<std::string, std::string> workers_;  // what they can, by URL
-  probes::HttpListener listener_;               // last: it answers until it is gone
+  probes::HttpListener listener_;               // last, because it answers until its end
 };
 
 }  // namespace lastcall::router

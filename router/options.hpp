@@ -1,4 +1,4 @@
-// The front's options by the router's configuration.
+// Derives the front's options from the router's configuration.
 //
 // Thread rule: none.
 #pragma once

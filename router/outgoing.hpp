@@ -1,5 +1,5 @@
-// A request on its way to a worker: its head, its body, and how much of them is out. What is out is
-// not held any more.
+// A request on its way to a worker: its head, its body, and how much of them was sent. What was
+// sent is no longer held.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -27,8 +27,8 @@ class Outgoing {
     }
   }
 
-  /// As much as the worker takes now. What a broken connection still holds is read, and then its
-  /// end.
+  /// Sends as much as the worker accepts now. What a broken connection still holds is read first,
+  /// and then its end.
   void write_to(ingress::Upstream& connection) {
     while (left_) {
       std::size_t const first = left_->first.size();
@@ -55,11 +55,11 @@ class Outgoing {
   static constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
 
   struct Left {
-    std::string first;  // the head, and the body where that is small
+    std::string first;  // the head, and the body if that is small
     std::string_view apart;
     std::size_t sent = 0;
   };
-  std::unique_ptr<Left> left_;  // nothing: all is out
+  std::unique_ptr<Left> left_;  // absent if everything was sent
   bool has_begun_ = false;
 };
 

@@ -1,13 +1,13 @@
-// The router's own end: new clients go elsewhere, what runs is finished, what takes too long is
-// cut.
+// The router's own end: new clients go elsewhere, running requests finish, and those that take too
+// long are cut.
 //
 // Rules:
-//  1. From the signal on responses close their connections; connections are accepted for
-//     `late_accept` more.
+//  1. From the signal on responses close their connections; connections are accepted for another
+//     `late_accept`.
 //  2. It is over when no client is left, or when `grace_period` has passed since the signal: then
-//     what is left is cut, and its clients have two seconds to read their last words. Clients that
-//     send nothing leave a moment after the last connection was accepted: a request that is on its
-//     way by then, or whose body still comes, is served.
+//     the rest is cut, and its clients have two seconds to read their last bytes. Idle connections
+//     are closed a moment after the last connection was accepted, so a request that is on its way
+//     by then, or whose body still comes, is served.
 //  3. A further signal changes nothing.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Its own end'.
@@ -25,12 +25,12 @@ namespace lastcall::router {
 
 class OwnEnd {
  public:
-  /// All outlive it; `over` is called once.
+  /// All of them outlive this; `over` is called once.
   OwnEnd(boost::asio::io_context& io, Parts& parts, ingress::Clients& clients,
          ingress::Listener& listener, std::function<void()> over);
   ~OwnEnd();
 
-  /// False: it has begun before.
+  /// Returns false if it has begun before.
   bool begin();
   bool has_begun() const { return state_ != State::none; }
 

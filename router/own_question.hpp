@@ -1,11 +1,11 @@
-// A question of the router's own to a worker, off the path of requests, and its whole answer.
+// A question of the router's own to a worker, outside of user traffic, and its whole answer.
 //
 // Rules:
-//  1. It is marked as our own: `X-Lastcall-Probe`, and `X-Lastcall-Parent` for an ingress, which
-//     does not pass on the first. No user's request is counted for it.
+//  1. It is marked as the router's own: `X-Lastcall-Probe`, and `X-Lastcall-Parent` for an ingress,
+//     which does not pass on the first. No user's request is counted for it.
 //  2. Its outcome counts neither for nor against a worker.
-//  3. `done` is called once, never within ask(), and never after drop(): with what has come, or
-//     with a status of 0 where that is not all.
+//  3. `done` is called once, never within ask(), and never after drop(): with the answer, or with a
+//     status of 0 if that is incomplete.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
 #pragma once
@@ -32,7 +32,7 @@ struct Parts;
 
 class OwnQuestion final : public LegListener {
  public:
-  /// The question; `body`: nothing for a GET.
+  /// The question; `body` is absent for a GET.
   struct Message {
     std::string_view path;
     std::string body{};
@@ -40,7 +40,7 @@ class OwnQuestion final : public LegListener {
   };
   using Done = std::function<void(WholeAnswer const& answer)>;
 
-  /// Both outlive it.
+  /// Both outlive this.
   OwnQuestion(boost::asio::io_context& io, Parts& parts, std::size_t most);
   ~OwnQuestion();
 

@@ -1,12 +1,13 @@
-// How much of the work that a failed worker leaves another one gets at a time.
+// Limits how much of a failed worker's work another one gets at a time.
 //
 // Rules:
-//  1. For answers that go on, or are handed over early, a worker computes prompts of at most `most`
-//     tokens at a time, one of any size among them: 256 streams of 4000 tokens at once would stall
-//     what it does already.
-//  2. Requests that an engine may have died of go one at a time: the next worker that dies then
-//     shows which it was; where engines of a pool die one after the other, one in all (room.hpp).
-//  3. Any other request has room always. A place is given back with the first event of the leg, or
+//  1. For answers that continue, or are handed over early, a worker computes prompts of at most
+//     `most` tokens at a time, or one larger prompt: 256 streams of 4000 tokens at once would stall
+//     its other work.
+//  2. Requests that an engine may have died of go one at a time, so that the next worker that dies
+//     shows which one it was; if engines of a pool die one after the other, only one goes to the
+//     whole pool (room.hpp).
+//  3. Any other request always has room. A place is given back with the first event of the leg, or
 //     when it is over.
 //
 // Pure, one thread. Source: docs/router.md, 'What may not spread'.
@@ -29,12 +30,12 @@ struct Load {
 
 class Pacing {
  public:
-  /// `freed` is called when room is made.
+  /// `freed` is called when room becomes free.
   Pacing(std::uint64_t most, std::function<void()> freed) : most_(most), freed_(std::move(freed)) {}
 
   /// Ids of the workers that have no room for it.
   std::vector<std::uint64_t> full(Load const& load) const;
-  /// A worker has a request that an engine may have died of.
+  /// Whether a worker has a request that an engine may have died of.
   bool has_suspect() const;
 
   class Place {

@@ -32,7 +32,7 @@ namespace lastcall::router {
 class RoutedRequest;
 
 struct Parts : ingress::ClientParts {
-  /// All that are references outlive it.
+  /// All references outlive this.
   Parts(boost::asio::io_context& io, ingress::Options what, ingress::ConnectionObserver& reported,
         ingress::MemoryBudget& budget, ingress::RequestMaker& makes, Settings const& set,
         Metrics& counted, runtime::Log& logged)
@@ -66,7 +66,7 @@ struct Parts : ingress::ClientParts {
   SharedRisk risk;
   Records records;
   std::unordered_set<RoutedRequest*> live;  // those that count
-  WorkerProbes probes;                      // last: it has connections
+  WorkerProbes probes;                      // last, because it has connections
 };
 
 }  // namespace lastcall::router

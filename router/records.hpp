@@ -1,11 +1,11 @@
-// The records of all answers, from which they could go on elsewhere, and the memory that these may
-// have together.
+// The records of all answers, from which they could continue elsewhere, and the memory that these
+// may take together.
 //
 // Rules:
-//  1. Where they are too many the largest is dropped: its answer goes to its end as it is, and
-//     nowhere else (`memory`). One that is larger than a quarter of all is dropped at once.
+//  1. If they exceed it, the largest is dropped: its answer goes on, but can no longer move
+//     (`memory`). One that is larger than a quarter of all is dropped at once.
 //  2. A record in the middle of a move is kept until the move is over.
-//  3. A place is reported whenever its size may have changed; it costs nothing where it has not.
+//  3. A record is reported whenever its size may have changed, which costs nothing if it has not.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Limits'.
 #pragma once
@@ -26,7 +26,7 @@ class RecordOwner {
   RecordOwner(RecordOwner const&) = delete;
   RecordOwner& operator=(RecordOwner const&) = delete;
 
-  /// False: it is needed just now.
+  /// Returns false if it is needed now.
   virtual bool forget_record() = 0;
 
  protected:
@@ -38,7 +38,7 @@ class Records {
   /// The record of one answer.
   class Place {
    public:
-    /// Both outlive it.
+    /// Both outlive this.
     Place(Records& records, RecordOwner& owner) : records_(records), owner_(owner) {}
     Place(Place const&) = delete;
     Place& operator=(Place const&) = delete;
@@ -60,7 +60,8 @@ class Records {
 
   using Changed = std::function<void(std::size_t bytes, std::uint64_t dropped)>;
 
-  /// `most`: bytes of all; `changed` gets what is held, and how many were dropped until now.
+  /// `most`: the limit in bytes; `changed` gets the bytes that are held, and the number of records
+  /// dropped so far.
   Records(std::size_t most, Changed changed)
       : most_(most), budget_(most), changed_(std::move(changed)) {}
 

@@ -12,17 +12,18 @@ constexpr std::string_view kIntroduction = R"(# Configuration of the router
 
 <!-- Generated from router/settings_keys.cpp by `ninja router_config_reference`. Do not edit. -->
 
-One YAML file; `workers` has to be there, and everything else is optional. `lastcall-router check`
-prints every problem at once. [router.md](router.md) explains what the router does.
+The configuration is one YAML file. `workers` is required, and everything else is optional.
+`lastcall-router check` prints every problem at once. [router.md](router.md) explains what the
+router does.
 
-Values are looked for in this order, and the last one found holds: the defaults; the file of
+Values are looked up in this order, and the last one found applies: the defaults; the file of
 `--config`, else of `$LASTCALL_ROUTER_CONFIG`, else `/etc/lastcall/router.yaml` if it exists; the
 environment variables named below; `--set a.b=value`, which may be repeated. The file is read as
 strictly as that of the supervisor ([config.md](config.md)).
 
-A default in *italics* is decided elsewhere. SIGHUP reads the same sources again: keys marked
-**live** change, any other that differs is refused by name in the log, and a configuration with
-errors changes nothing.
+A default in *italics* depends on other keys or the environment. SIGHUP makes the router read the
+same sources again: keys marked **live** change, any other key that differs is logged as refused,
+and a configuration with errors changes nothing.
 )";
 
 }  // namespace

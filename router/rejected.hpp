@@ -14,10 +14,10 @@
 
 namespace lastcall::router {
 
-/// `draw`: any number, so that requests that are refused together do not come back together.
+/// `draw` is any number; it spreads the retries of requests that are refused together.
 relay::Refusal all_busy(lifecycle::LoadExcess const& excess, std::uint64_t draw);
 
-/// The answer of a worker that is full.
+/// Whether this is the answer of a worker that is full.
 bool is_rejection(relay::ResponseHead const& head);
 
 }  // namespace lastcall::router

@@ -22,7 +22,7 @@ void RequestBody::end(State state) {
 
 RequestBody::Taken RequestBody::take(std::span<char> bytes, Time now, Limits const& limits) {
   if (!reading_->pace.took(bytes.size(), now, limits.silence)) {
-    return refuse(408, "the body of the request did not come in time");
+    return refuse(408, "the body of the request did not arrive in time");
   }
   std::size_t used = 0;
   bool is_whole = false;
@@ -34,7 +34,7 @@ RequestBody::Taken RequestBody::take(std::span<char> bytes, Time now, Limits con
   } else {
     relay::ChunkDecoder::Step const step = reading_->chunks.decode(bytes);
     if (step.state == relay::ChunkDecoder::State::bad) {
-      return refuse(400, "the body of the request is not chunked as it says");
+      return refuse(400, "the body of the request is not chunked correctly");
     }
     used = step.consumed;
     text_.append(bytes.data(), step.payload);

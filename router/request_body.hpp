@@ -1,8 +1,9 @@
-// The body of a request, read whole: it decides which worker it goes to, and it may be sent again.
+// The body of a request, which is read completely, because it decides about the worker and may be
+// sent again.
 //
 // Rules:
 //  1. Any split of its bytes gives the same body; bytes after it are left alone.
-//  2. One that is malformed, too large or too slow is refused, and nothing of it is read again.
+//  2. A body that is malformed, too large or too slow is refused, and nothing more of it is read.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7.
 #pragma once
@@ -31,7 +32,7 @@ class RequestBody {
   };
   struct Taken {
     std::size_t used = 0;
-    relay::HeadFault fault;  // refused; no fault: status 0
+    relay::HeadFault fault;  // refused; status 0 if there is no fault
   };
 
   explicit RequestBody(relay::Framing const& framing);
@@ -46,13 +47,13 @@ class RequestBody {
   }
   std::string const& text() const { return text_; }
   std::size_t capacity() const { return text_.capacity(); }
-  /// Nothing of it is needed any more.
+  /// Frees the body, which is no longer needed.
   void forget() { std::string().swap(text_); }
 
  private:
   enum class State : std::uint8_t { reads, whole, refused };
 
-  struct Reading {  // needed until all of it is there
+  struct Reading {  // needed until the body is complete
     relay::Framing::Kind kind = relay::Framing::Kind::none;
     std::uint64_t left = 0;  // of a length
     relay::ChunkDecoder chunks{};

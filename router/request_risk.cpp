@@ -58,7 +58,7 @@ void RequestRisk::completed() {
 relay::Refusal poisonous() {
   return {.status = 502,
           .type = "poison",
-          .message = "engines have died with this request; it is not given to another one",
+          .message = "engines have died with this request; it is not sent to another one",
           .retryable = false,
           .reason = {}};
 }

@@ -1,11 +1,11 @@
-// The risk that a request may still be: how often it may move, whether engines may have died of it,
+// The limits on the risk of a request: how often it may move, whether engines may have died of it,
 // and what all requests together may repeat.
 //
 // Rules:
-//  1. An engine that dies is counted against each request that it had, once a request: after the
-//     second one the request is given to no worker (`engine_died_twice`, `poison`).
-//  2. A body is suspected by its hash, so that a client that sends it again finds it suspected
-//     still; the hash is made only where a body is suspected or an engine has died.
+//  1. An engine's death counts against each request that it had, once per request: after the second
+//     death no worker gets the request (`engine_died_twice`, `poison`).
+//  2. A body is suspected by its hash, so that it is still suspect if its client sends it again;
+//     the hash is computed only if a body is suspect or an engine has died.
 //  3. Stalls, and requests that are repeated although a worker may still be at them, take from one
 //     budget.
 //
@@ -23,7 +23,7 @@
 
 namespace lastcall::router {
 
-/// That of all requests.
+/// The risk that all requests share.
 struct SharedRisk {
   continuation::Suspects suspects;
   continuation::RecentDeaths deaths;
@@ -32,25 +32,25 @@ struct SharedRisk {
 
 class RequestRisk {
  public:
-  /// Both outlive it.
+  /// Both outlive this.
   RequestRisk(SharedRisk& shared, Call const& call) : shared_(shared), call_(call) {}
 
-  /// Its body is whole. False: it is poison.
+  /// Its body is complete. Returns false if it is poison.
   bool begin(Time now);
-  /// It goes last, one a worker at a time.
+  /// Whether it goes last, one at a time per worker.
   bool is_suspect() const { return is_suspect_; }
 
-  /// An engine has died that had it; `has_begun`: and had sent something of its answer. Returns a
-  /// word where it may not be given to another one.
+  /// An engine that had it has died; `has_begun`: it had sent a part of the answer. Returns a word
+  /// if no other worker may get it.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
-  /// A leg of an answer that has begun is to be replaced; `reason`: of Received.
+  /// A leg of an answer that has begun must be replaced; `reason` is that of Received.
   continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
                               Time now);
   /// Whether moved() would allow it; nothing is counted.
   bool may_move(std::string_view reason) const {
     return moves_.has(continuation::cause_of(reason));
   }
-  /// It is sent once more, and a worker may still be at it.
+  /// It is sent once more although a worker may still work on it.
   bool may_repeat() { return shared_.budget.take(); }
   /// Its answer came to its end.
   void completed();
@@ -66,7 +66,7 @@ class RequestRisk {
   std::uint64_t hash_ = 0;
 };
 
-/// 502, and not to be sent again.
+/// The answer to poison: 502, with a hint not to send it again.
 relay::Refusal poisonous();
 
 }  // namespace lastcall::router

@@ -1,4 +1,4 @@
-// A worker that has room for what a failed or a draining one leaves.
+// Finds a worker with room for the work of a failed or draining one.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
 #pragma once
@@ -16,7 +16,7 @@ namespace lastcall::router {
 
 struct Room {
   std::shared_ptr<Worker> worker;
-  bool is_full = false;  // there is none, and without pacing there would be
+  bool is_full = false;  // there is none, but without pacing there would be
 };
 
 inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,

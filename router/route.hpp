@@ -1,9 +1,9 @@
-// The target of a request, as far as the router has to know it: whether it is routed at all, to
-// which model, and when it may be sent to a second worker.
+// The target of a request as far as the router needs it: whether it is routed, to which model, and
+// when it may be sent to a second worker.
 //
 // Rules:
-//  1. Routed are the endpoints that a worker answers from the request alone. Endpoints that operate
-//     an engine are not, nor are unknown ones (files, batches, upgraded connections).
+//  1. Endpoints that a worker answers from the request alone are routed. Endpoints that operate an
+//     engine are not, nor are unknown ones (files, batches, upgraded connections).
 //  2. A request is sent again as its endpoint allows (Repeat), and only before its client has a
 //     byte.
 //
@@ -19,9 +19,9 @@ namespace lastcall::router {
 enum class Routed : std::uint8_t { no, to_a_worker, list_of_models };
 
 enum class Repeat : std::uint8_t {
-  always,        // sending it twice costs work, and nothing else
-  unless_begun,  // where no worker has begun it: it was refused in words, or no worker was there
-  unsent,        // where no byte of it was sent: the worker keeps something of it
+  always,        // sending it twice only costs work
+  unless_begun,  // if no worker has begun it: it was refused explicitly, or no worker was reached
+  unsent,        // if no byte of it was sent, because the worker keeps state of it
 };
 
 struct RouteKind {
@@ -31,18 +31,18 @@ struct RouteKind {
 };
 
 struct Route : RouteKind {
-  std::string model;  // where the path says it
+  std::string model;  // if the path names it
 };
 
 /// `target`: in origin form, with its query.
 Route route_of(std::string_view method, std::string_view target);
 
-/// A body of this type names its model in a part of a form.
+/// Whether a body of this type names its model in a part of a form.
 bool is_form(std::string_view content_type);
 
-/// The facts that the body adds; `content_type` as it came.
+/// Reads the facts that the body adds; `content_type` is unchanged.
 struct Wanted {
-  std::string model;  // empty: it names none
+  std::string model;  // empty if it names none
   bool stream = false;
   bool continues_response = false;  // it has a previous_response_id
   bool is_kept = true;              // `store` is not false; of responses

@@ -1,12 +1,12 @@
-// One request of a client: the client's side of it, from its head to its end.
+// The client's side of one request, from its head to its end.
 //
-// Theory of operation. The body is read whole; then legs.hpp sends it to one worker after the other
-// until one of them answers, and the answer flows through.
+// Theory of operation. The body is read completely; then legs.hpp sends it to one worker after the
+// other until one of them answers, and the answer is relayed.
 //
 // Invariants:
 //  1. It ends once, and counts once, however many legs it had.
-//  2. A client that leaves ends the leg before anything else happens.
-//  3. Nothing is read from a worker while the client has not taken what came before.
+//  2. When the client disconnects, the leg ends before anything else happens.
+//  3. Nothing is read from a worker while the client has not read what came before.
 //
 // It is freed after the turn in which it ended. Thread rule: the router's thread.
 // Source: docs/router.md.
@@ -42,7 +42,7 @@ class RoutedRequest final : public ingress::ClientRequest {
   std::size_t unfinished() const override;
   void client_left(bool has_taken_all) override;
   void flushed() override;
-  // Its client's connection waits for its body and for its client alone; legs wait by themselves.
+  // The client's connection waits only for the body and the client; legs have their own waits.
   void expired(ingress::Wait /*wait*/) override {}
   void connect_failed() override {}
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
@@ -51,9 +51,9 @@ class RoutedRequest final : public ingress::ClientRequest {
   void weigh() override;
 
   // --- its legs ---
-  /// Nothing once it is over.
+  /// Absent once it is over.
   ingress::RequestOwner* client() const { return client_; }
-  /// The last of what its client gets.
+  /// Sends the last bytes that the client gets.
   void write_and_end(std::string_view bytes);
   void end();
 

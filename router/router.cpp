@@ -44,9 +44,9 @@ std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& lo
                            .ciphers = config::IngressTls{}.ciphers},
       [&log](ingress::TlsReading const& reading) {
         if (reading.problem.empty()) {
-          log.info("the certificate was read anew");
+          log.info("the certificate was read again");
         } else {
-          log.error("the certificate stays the one that it was", {{"detail", reading.problem}});
+          log.error("the certificate in use stays", {{"detail", reading.problem}});
         }
       });
   ingress::TlsReading const reading = context->load();
@@ -120,10 +120,9 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   void source_troubled(std::string const& source, std::string const& problem) {
     metrics.source_failed(source, !problem.empty());
     if (!problem.empty()) {
-      log.warning("workers stay those that were known last",
-                  {{"source", source}, {"detail", problem}});
+      log.warning("the last known workers stay in use", {{"source", source}, {"detail", problem}});
     } else if (troubled.contains(source)) {
-      log.info("workers are followed again", {{"source", source}});
+      log.info("the source of workers can be read again", {{"source", source}});
     }
     if (problem.empty()) {
       troubled.erase(source);
@@ -172,7 +171,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   }
 
   void reload() {
-    log.info("reload asked for", {{"by", "signal HUP"}});
+    log.info("reload requested", {{"by", "signal HUP"}});
     if (own_end.has_begun()) {
       log.warning("cannot reload during the router's end: the configuration stays as it is");
       return;
@@ -197,7 +196,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   void stop(int signal) {
     std::size_t const in_flight = parts.live.size();
     if (!own_end.begin()) {
-      log.info("a further signal changes nothing", {{"signal", signal}});
+      log.info("a further signal is ignored", {{"signal", signal}});
       return;
     }
     operators.end();
@@ -213,12 +212,12 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   }
   void control_called(ingress::ControlCall const& /*call*/) override {}
   void greeting_failed(ingress::GreetingFailed const& failed) override {
-    log.debug("a client could not be greeted", {{"address", failed.address}});
+    log.debug("a client's TLS handshake failed", {{"address", failed.address}});
   }
   void evicted(ingress::Scarce /*what*/) override { metrics.refused("evicted"); }
   void shed(ingress::Scarce /*what*/) override {}
   void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) override {
-    log.debug("serving one socket took long",
+    log.debug("serving one socket took a long time",
               {{"kind", kind},
                {"took_ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
   }
@@ -256,7 +255,8 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
                           std::string const& problem) { source_troubled(source, problem); },
        .skipped =
            [this](std::string const& what, std::string const& problem) {
-             log.warning("what is no worker is skipped", {{"what", what}, {"detail", problem}});
+             log.warning("an entry that is not a worker is skipped",
+                         {{"what", what}, {"detail", problem}});
            }}};
 };
 

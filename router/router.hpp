@@ -1,12 +1,12 @@
 // The program: a front for clients, the fleet behind it, and its own end.
 //
-// Theory of operation. One thread has everything that a request meets: clients, workers' pools, the
-// fleet. The operators' listener answers on a thread of its own from what is published to it. At
-// SIGTERM readiness fails at once; new connections are accepted for `shutdown.late_accept` more,
+// Theory of operation. One thread owns everything that a request uses: clients, workers' pools, and
+// the fleet. The operators' listener answers on a thread of its own from published state. At
+// SIGTERM readiness fails at once; new connections are accepted for another `shutdown.late_accept`,
 // responses close their connections, and requests in flight go on until `shutdown.grace_period` has
-// passed since the signal. Then what is left is cut, as a worker's ingress cuts it. At SIGHUP the
-// configuration is read again; a configuration that is wrong, or that changes what may not change
-// live, leaves the old one.
+// passed since the signal. Then the rest is cut, as a worker's ingress would cut it. At SIGHUP the
+// configuration is read again; if it has errors or changes keys that are not live, the old one
+// stays.
 //
 // Thread rule: made, run and destroyed on one thread. Source: docs/router.md.
 #pragma once
@@ -27,9 +27,9 @@ class Router {
   Router(Router const&) = delete;
   Router& operator=(Router const&) = delete;
 
-  /// Empty, or why it cannot serve.
+  /// Returns an empty text, or the reason why it cannot serve.
   std::string start();
-  /// Returns at its end.
+  /// Runs until the router's end.
   void run();
 
  private:

@@ -1,12 +1,11 @@
-// An answer that may go on at another worker: what is recorded of it, and whether and how it goes
-// on.
+// An answer that may continue at another worker: its record, and whether and how it continues.
 //
 // Rules:
-//  1. Recorded are streams of completions and chat completions, while `migration.by` is not `off`
-//     and the client does not forbid it (`X-Lastcall-Migration: never`). Anything else flows
-//     through untouched.
-//  2. What the worker of a leg is taken for decides what is sent to it (worker_modes.hpp).
-//  3. How often an answer goes on is decided by request_risk.hpp.
+//  1. Streams of completions and chat completions are recorded, while `migration.by` is not `off`
+//     and the client does not forbid it (`X-Lastcall-Migration: never`). Everything else is relayed
+//     unchanged.
+//  2. The assumed mode of a leg's worker decides what is sent to it (worker_modes.hpp).
+//  3. request_risk.hpp decides how often an answer may continue.
 //
 // Pure, no thread rule. Source: docs/router.md, 'Migration'; router/continuation/continuation.hpp.
 #pragma once
@@ -30,7 +29,8 @@ inline constexpr std::string_view kGone = "gone";
 // Its worker has announced that it will cut the answer.
 inline constexpr std::string_view kHandOff = "hand_off";
 
-/// Why legs failed and why the answer does not go on. Most answers have neither, and do not pay.
+/// Why legs failed and why the answer does not continue. Most answers have neither, and do not pay
+/// for it.
 class Causes {
  public:
   std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
@@ -41,7 +41,7 @@ class Causes {
   continuation::Received noted(continuation::Received received);
 
  private:
-  struct Words {  // of closed sets; they live for ever
+  struct Words {  // static texts of closed sets
     std::string_view why_not;
     std::string_view reason;
   };
@@ -52,36 +52,38 @@ class Causes {
 
 class Seam {
  public:
-  /// The request is whole; `call` outlives it.
+  /// The request is complete; `call` outlives it.
   void begin(Call const& call);
   bool is_recording() const { return story_ != nullptr; }
   /// The facts that are known of an answer that is recorded.
   std::optional<continuation::Known> known() const;
 
-  /// The next leg is with a worker of that mode. False: it cannot take it.
+  /// The next leg goes to a worker of that mode. Returns false if such a worker cannot accept it.
   bool prepare(continuation::Mode mode);
-  /// The body that the leg which is prepared sends.
+  /// The body of the prepared leg.
   std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
-  /// It has answered; `is_sent`: body() is with it, and is not needed any more.
+  /// The leg has answered; `is_sent`: it has body(), which is no longer needed.
   void begin_leg(bool is_sent);
   continuation::Received receive(std::string_view payload, std::string& out);
   continuation::Received leg_ended(std::string& out);
 
   enum class Going : std::uint8_t {
     on,        // body() is that of a continuation
-    finished,  // nothing was left to be sent
+    finished,  // nothing was left to send
     refused,   // why_not() returns why
   };
-  /// The text of continuation::ids_to_prove(), as a worker reports it.
+  /// Receives a worker's text of continuation::ids_to_prove().
   void prove(std::string_view text) { story_->transcript().confirm(text); }
-  /// After a failure of the leg, for `reason`; `limit`: where it may go to no other worker.
+  /// Decides after a failure of the leg, for `reason`; `limit` is set if no other worker may get
+  /// it.
   Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
               std::string& out);
   // --- early hand-off (continuation/hand_off.hpp) ---
-  /// Nothing where ids and text are not level just now.
+  /// Absent if ids and text are not level now.
   std::optional<std::string> warming_body(continuation::Mode mode);
   /// From now on receive() and leg_ended() are of the old leg, and what they receive is held;
-  /// body() is the new one's, of a worker of that mode. False: not now.
+  /// body() is that of the new one, for a worker of that mode. Returns false if that is impossible
+  /// now.
   bool cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);
@@ -89,20 +91,21 @@ class Seam {
 
   /// No worker gets body().
   void give_up(continuation::Refused why);
-  /// A closed set of words; lives for ever.
+  /// A static text of a closed set.
   std::string_view why_not() const { return causes_.why_not(); }
   std::string_view reason() const { return causes_.reason(); }
   unsigned moves() const { return moves_; }
-  /// The client has something of the answer's text.
+  /// Whether the client has a part of the answer's text.
   bool has_begun() { return story_ && story_->transcript().has_text(); }
   /// The record, while there is one.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
-  /// Gives back what is recorded, for good. False: not now, since the answer is on the move.
+  /// Releases the record permanently. Returns false if that is impossible now, because the answer
+  /// moves.
   bool forget();
 
  private:
-  // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
+  // Requests that are not recorded, and answers that are not handed over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
   continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
@@ -111,7 +114,8 @@ class Seam {
   unsigned moves_ = 0;
 };
 
-/// About how many prompt and answer have; where none was reported, four bytes are one.
+/// The approximate number of tokens of prompt and answer; without a report, four bytes count as
+/// one.
 std::uint64_t tokens_of(Seam const& seam, Call const& call);
 
 }  // namespace lastcall::router

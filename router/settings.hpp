@@ -1,11 +1,11 @@
-// The router's configuration as plain structs, and the way from the outside to it.
+// The router's configuration as plain structs, and the functions that read it.
 //
 // Rules are those of the supervisor's (config/schema.hpp, config/load.hpp): a default-constructed
 // value is the default, values are checked before they get here, every problem is reported at once.
 // The file is the one of --config, else of LASTCALL_ROUTER_CONFIG, else kDefaultPath.
 //
 // The text form of each key, its range and its meaning are in settings_keys.cpp, which also makes
-// docs/router-config.md and its JSON Schema. Pure values but for the one file; no thread rule.
+// docs/router-config.md and its JSON Schema. Pure values, except for that file; no thread rule.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct Source {
   friend bool operator==(Source const&, Source const&) = default;
 };
 
-/// Sends requests that belong together to one worker.
+/// What sends related requests to one worker.
 enum class Affinity : std::uint8_t { off, prefix, header };
 
 struct Choosing {
@@ -109,7 +109,7 @@ struct Tls {
   std::optional<std::string> key_file;
 };
 
-/// How the router speaks to workers with a URL of https.
+/// TLS to workers with an https URL.
 struct WorkerTls {
   std::optional<std::string> ca_file;  // unset: the system's authorities
   std::optional<std::string> cert_file;
@@ -122,10 +122,10 @@ struct Shutdown {
   Duration grace_period{1'800'000};
 };
 
-/// The means by which workers go on with an answer.
+/// The form in which workers continue an answer.
 enum class MigrateBy : std::uint8_t {
-  probe,  // what each of them was found to take
-  off,    // nothing: answers do not go on
+  probe,  // what each of them was found to accept
+  off,    // answers do not continue
   text,
   vllm_ids,
   sglang_ids,
@@ -140,14 +140,14 @@ struct Migration {
   Duration wait{30'000};
 };
 
-/// How workers are asked for their load.
+/// The questions for the load of workers.
 struct LoadReading {
   std::optional<Duration> interval{2'000};
   Duration max_age{10'000};
   std::optional<std::uint32_t> port;  // unset: that of the worker's URL
 };
 
-/// The load from which on the workers of a model are busy.
+/// The load above which the workers of a model are busy.
 struct ThresholdRule {
   std::string model;  // empty: those without a row of their own
   std::optional<double> active_decode_blocks;

@@ -29,37 +29,39 @@ constexpr std::array kLogFormats = std::to_array<std::string_view>({"auto", "jso
 void add_choosing(Keys& keys, Choosing& choosing) {
   keys.insert(
       keys.end(),
-      {{.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen."},
+      {{.path = "choosing", .slot = Section{}, .doc = "How a worker is chosen for a request."},
        {.path = "choosing.attempts",
         .slot = &choosing.attempts,
-        .doc = "Workers that a request may be sent to before its client has a byte.",
+        .doc = "Number of workers that a request may be sent to before its client has received a "
+               "byte.",
         .range = Range{1, 100},
         .live = true},
        {.path = "choosing.affinity",
         .slot = config::choice(choosing.affinity, kAffinities),
-        .doc =
-            "What sends requests that belong together to one worker, whose prefix cache then has "
-            "their begin: the begin of the prompt, or a header; none has more than 1.25 times its "
-            "share of all requests.",
+        .doc = "What sends related requests to one worker, whose prefix cache then holds their "
+               "common start: the start of the prompt, or a header. No worker gets more than 1.25 "
+               "times its share of all requests.",
         .live = true},
        {.path = "choosing.affinity_bytes",
         .slot = &choosing.affinity_bytes,
-        .doc = "Of the prompt, as the body has it: those that are the same so far belong together.",
+        .doc = "Length in bytes of the start of a prompt, as written in the body; requests in "
+               "which it is equal are related.",
         .range = Range{1, 1'048'576},
         .live = true},
        {.path = "choosing.affinity_header",
         .slot = &choosing.affinity_header,
-        .doc = "Its value, for `header`; a request without it goes where there is least to do.",
+        .doc = "Header whose value relates requests, for `header`; a request without it goes to "
+               "the least loaded worker.",
         .form = &config::kToken,
         .live = true},
        {.path = "choosing.skip_first",
         .slot = &choosing.skip_first,
-        .doc = "How long a worker is skipped that refused, was unreachable or broke a response; "
-               "twice as long each time, until it answers.",
+        .doc = "How long a worker is skipped after it refused, was unreachable or broke off a "
+               "response; the time doubles with each failure until the worker answers.",
         .range = within(1ms, 1h)},
        {.path = "choosing.skip_most",
         .slot = &choosing.skip_most,
-        .doc = "The most of that.",
+        .doc = "Longest time that a worker is skipped.",
         .range = within(1ms, 1h)}});
 }
 
@@ -68,43 +70,43 @@ void add_migration(Keys& keys, Migration& migration) {
       keys.end(),
       {{.path = "migration",
         .slot = Section{},
-        .doc = "Streams that go on at another worker when theirs fails."},
+        .doc = "How a stream continues at another worker when its own fails."},
        {.path = "migration.by",
         .slot = config::choice(migration.by, kModes),
-        .doc = "How an answer is given back to another worker: `auto`, as each worker is found to "
-               "take it by asking it for a few streams of one token; or all of them alike, as its "
-               "text, which goes with every engine that knows `continue_final_message`, or as "
-               "token ids, as vLLM or as SGLang tells and takes them; `off`: it is not.",
+        .doc = "How another worker receives the answer so far. `auto` finds out what each worker "
+               "accepts with a few streams of one token. `text` sends the text to all workers, "
+               "which suits every engine that knows `continue_final_message`. `vllm_ids` and "
+               "`sglang_ids` send token ids in the form of that engine. `off` disables migration.",
         .live = true},
        {.path = "migration.key_file",
         .slot = &migration.key_file,
-        .doc = "File whose first line is the key that workers want (`Authorization: Bearer`), for "
-               "the questions of `auto`; read again for each of them.",
+        .doc = "File whose first line is the key that workers require (`Authorization: Bearer`), "
+               "for the streams of `auto`; it is read again for each of them.",
         .form = &config::kAbsolutePath,
-        .unset = "`LASTCALL_ROUTER_WORKER_KEY` of the environment, else no key",
+        .unset = "the environment variable `LASTCALL_ROUTER_WORKER_KEY`, else no key",
         .live = true},
        {.path = "migration.comment",
         .slot = &migration.comment,
-        .doc = "Marks an answer where another worker goes on with it by a comment of SSE, which "
-               "clients pass over: `: lastcall-migrated {\"kind\": \"failure\"}`, or `planned`, or "
-               "`stall`.",
+        .doc = "Whether an SSE comment, which clients skip, marks the place at which another "
+               "worker continues an answer: `: lastcall-migrated {\"kind\": \"failure\"}`, or "
+               "`planned`, or `stall`.",
         .live = true},
        {.path = "migration.stall",
         .slot = &migration.stall,
-        .doc = "A worker whose streams all say nothing for so long is stalled, and they go on "
-               "elsewhere; one stream alone, or one that has said nothing yet, has six times as "
-               "long, those of a worker that has left its source a quarter.",
+        .doc = "A worker is stalled if all of its streams are silent for this time, and they "
+               "continue elsewhere. A worker with one stream, or a stream without its first "
+               "byte, gets six times as long; a worker that has left its source gets a quarter.",
         .range = kWait,
-        .unset = "no worker is"},
+        .unset = "no worker is considered stalled"},
        {.path = "migration.prefill_tokens",
         .slot = &migration.prefill_tokens,
-        .doc = "Tokens of prompts and answers that one worker is given to compute at a time when "
-               "answers go on there; one of any size is among them.",
+        .doc = "Tokens of prompts and answers that one worker gets to compute at a time when "
+               "answers continue there; a single answer may exceed it.",
         .range = Range{1, 100'000'000}},
        {.path = "migration.wait",
         .slot = &migration.wait,
-        .doc = "How long an answer that is to go on, or a request that an engine may have died of, "
-               "waits for a worker that takes it.",
+        .doc = "How long an interrupted answer, or a request that may have killed an engine, "
+               "waits for a worker that accepts it.",
         .range = within(0ms, 1h),
         .live = true}});
 }
@@ -112,35 +114,37 @@ void add_migration(Keys& keys, Migration& migration) {
 void add_timeouts(Keys& keys, Timeouts& timeouts) {
   keys.insert(
       keys.end(),
-      {{.path = "timeouts", .slot = Section{}, .doc = "How long it waits for what."},
+      {{.path = "timeouts", .slot = Section{}, .doc = "How long the router waits."},
        {.path = "timeouts.connect",
         .slot = &timeouts.connect,
-        .doc = "For a connection to a worker; then the next one is tried.",
+        .doc = "Longest wait for a connection to a worker; then the next worker is tried.",
         .range = kWait},
        {.path = "timeouts.first_byte",
         .slot = &timeouts.first_byte,
-        .doc = "For the head of a worker's response; then the next one is tried, where the request "
-               "may be repeated.",
+        .doc = "Longest wait for the head of a worker's response; then the next worker is tried, "
+               "if the request may be repeated.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "timeouts.idle",
         .slot = &timeouts.idle,
-        .doc = "For the next bytes of a response that has begun.",
+        .doc = "Longest wait for further bytes of a response that has begun.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "timeouts.total",
         .slot = &timeouts.total,
-        .doc = "From the end of the request to the last byte of its response, whoever serves it.",
+        .doc = "Longest time from the end of the request to the last byte of its response, at "
+               "all workers together.",
         .range = kWait,
         .unset = "no limit"},
        {.path = "timeouts.client",
         .slot = &timeouts.client,
-        .doc = "For a client's whole head, for the next part of its body, and until it takes what "
-               "waits for it; and how far a body may fall behind 1 byte a millisecond.",
+        .doc = "Longest wait for the whole head of a client's request, for the next part of its "
+               "body, and for the client to read what was sent; and how far a body may fall "
+               "behind a rate of 1 byte per millisecond.",
         .range = kWait},
        {.path = "timeouts.keep_alive",
         .slot = &timeouts.keep_alive,
-        .doc = "For the next request of a client's connection.",
+        .doc = "Longest wait for the next request on a client's connection.",
         .range = kWait},
        {.path = "timeouts.upstream_keep_alive",
         .slot = &timeouts.upstream_keep_alive,
@@ -149,34 +153,35 @@ void add_timeouts(Keys& keys, Timeouts& timeouts) {
         .range = kWait},
        {.path = "timeouts.lookup",
         .slot = &timeouts.lookup,
-        .doc = "How long the address of a worker's host name holds before it is looked up again; "
-               "that happens at once where nobody can be reached there.",
+        .doc = "How long the address of a worker's host name is used before it is looked up "
+               "again; if nothing can be reached there, that happens at once.",
         .range = within(1s, 24h)}});
 }
 
 void add_limits(Keys& keys, Limits& limits) {
   keys.insert(
       keys.end(),
-      {{.path = "limits", .slot = Section{}, .doc = "What clients may take."},
+      {{.path = "limits", .slot = Section{}, .doc = "Limits for clients."},
        {.path = "limits.max_header_size",
         .slot = &limits.max_header_size,
-        .doc = "Bytes of a request's head; a larger one is refused with 431.",
+        .doc = "Largest head of a request in bytes; a larger one is refused with 431.",
         .range = Range{1'024, 1'048'576}},
        {.path = "limits.max_body_size",
         .slot = &limits.max_body_size,
-        .doc = "Bytes of a request's body, which is read whole before a worker is chosen; a larger "
-               "one is refused with 413.",
+        .doc = "Largest body of a request in bytes, which is read completely before a worker is "
+               "chosen; a larger one is refused with 413.",
         .range = Range{1'024, 2'147'483'647}},
        {.path = "limits.max_connections",
         .slot = &limits.max_connections,
-        .doc = "Clients at a time, as far as the limit of open files allows.",
+        .doc = "Client connections at a time, as far as the limit of open files allows.",
         .range = Range{1, 1'000'000}},
        {.path = "limits.max_buffer_memory",
         .slot = &limits.max_buffer_memory,
-        .doc = "Bytes that the buffers of all connections may hold. From three quarters on new "
-               "requests are refused as `overloaded`, above it connections are closed that hold "
-               "much and are slow. Half of it is for what answers could go on from elsewhere: "
-               "where that is full, the largest is dropped, and its answer goes on nowhere.",
+        .doc = "Bytes that the buffers of all connections may hold. Above three quarters of it, "
+               "new requests are refused as `overloaded`; above all of it, slow connections that "
+               "hold much are closed. Half of it is for the records from which answers continue "
+               "elsewhere; when that half is full, the largest record is dropped, and its answer "
+               "cannot continue.",
         .range = Range{1'048'576, 4'294'967'295}}});
 }
 
@@ -188,24 +193,25 @@ void add_worker_tls(Keys& keys, WorkerTls& tls) {
         .doc = "TLS to workers whose URL begins with `https://`."},
        {.path = "worker_tls.ca_file",
         .slot = &tls.ca_file,
-        .doc = "The authorities that their certificates come from, PEM; read anew when it changes.",
+        .doc = "File with the certificate authorities of the workers' certificates, PEM; it is "
+               "read again when it changes.",
         .form = &config::kAbsolutePath,
         .unset = "the system's authorities"},
        {.path = "worker_tls.cert_file",
         .slot = &tls.cert_file,
-        .doc = "The router's own certificate with its chain, PEM, for workers that ask for one; "
-               "needs `key_file`.",
+        .doc = "File with the router's own certificate and its chain, PEM, for workers that "
+               "request one; needs `key_file`.",
         .form = &config::kAbsolutePath,
-        .unset = "no certificate is shown"},
+        .unset = "no certificate is presented"},
        {.path = "worker_tls.key_file",
         .slot = &tls.key_file,
-        .doc = "Its key, PEM.",
+        .doc = "File with the certificate's key, PEM.",
         .form = &config::kAbsolutePath,
-        .unset = "no certificate is shown"},
+        .unset = "no certificate is presented"},
        {.path = "worker_tls.server_name",
         .slot = &tls.server_name,
-        .doc = "The name that the certificate of every worker has to have, and that they are "
-               "asked for.",
+        .doc = "Name that every worker's certificate must have, and that is sent as the server "
+               "name.",
         .form = &config::kName,
         .unset = "the host of the worker's URL"}});
 }
@@ -213,17 +219,17 @@ void add_worker_tls(Keys& keys, WorkerTls& tls) {
 void add_shutdown(Keys& keys, Shutdown& shutdown) {
   keys.insert(
       keys.end(),
-      {{.path = "shutdown", .slot = Section{}, .doc = "Its own end, at SIGTERM."},
+      {{.path = "shutdown", .slot = Section{}, .doc = "How the router ends at SIGTERM."},
        {.path = "shutdown.late_accept",
         .slot = &shutdown.late_accept,
-        .doc = "How long new connections are still accepted while readiness already fails, so that "
-               "load balancers learn of it.",
+        .doc = "How long new connections are still accepted while readiness already fails, so "
+               "that load balancers notice it.",
         .range = within(0ms, 10min),
         .live = true},
        {.path = "shutdown.grace_period",
         .slot = &shutdown.grace_period,
-        .doc = "How long requests in flight may take from the signal on; what is longer is cut. "
-               "The pod's `terminationGracePeriodSeconds` has to be longer.",
+        .doc = "How long requests in flight may take from the signal on; longer ones are cut. "
+               "The pod's `terminationGracePeriodSeconds` must be longer.",
         .range = within(0ms, 24h),
         .live = true}});
 }
@@ -234,13 +240,13 @@ void add_log(Keys& keys, config::Log& log) {
       {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
        {.path = "log.level",
         .slot = config::choice(log.level, kLogLevels),
-        .doc = "The least severe that is written.",
+        .doc = "Least severe level that is written.",
         .env = "LASTCALL_LOG_LEVEL",
         .live = true},
        {.path = "log.format",
         .slot = config::choice(log.format, kLogFormats),
-        .doc = "One JSON object a line, or text for people; `auto`: text on a terminal, JSON "
-               "elsewhere."}});
+        .doc = "One JSON object per line, or text for people; `auto` writes text on a terminal "
+               "and JSON elsewhere."}});
 }
 
 }  // namespace
@@ -248,19 +254,19 @@ void add_log(Keys& keys, config::Log& log) {
 Keys keys_of(Settings& settings) {
   Keys keys{{.path = "listen",
              .slot = &settings.listen,
-             .doc = "Where clients connect.",
+             .doc = "Address that clients connect to.",
              .range = kListenPort,
              .env = "LASTCALL_ROUTER_LISTEN",
              .local = true},
             {.path = "operators",
              .slot = &settings.operators,
-             .doc = "Where `/livez`, `/readyz` and `/metrics` are.",
+             .doc = "Address that serves `/livez`, `/readyz` and `/metrics`.",
              .range = kListenPort,
              .env = "LASTCALL_ROUTER_OPERATORS",
              .local = true},
             {.path = "workers",
              .slot = config::items(settings.workers),
-             .doc = "Where workers are found, at least one source; several are added up.",
+             .doc = "Sources of workers, at least one; the workers of all sources are used.",
              .live = true}};
   add_choosing(keys, settings.choosing);
   add_load_keys(keys, settings.load);
@@ -272,12 +278,13 @@ Keys keys_of(Settings& settings) {
               {{.path = "tls", .slot = Section{}, .doc = "TLS for clients; both files or none."},
                {.path = "tls.cert_file",
                 .slot = &settings.tls.cert_file,
-                .doc = "The certificate with its chain, PEM; read anew when it changes.",
+                .doc = "File with the certificate and its chain, PEM; it is read again when it "
+                       "changes.",
                 .form = &config::kAbsolutePath,
                 .unset = "plain HTTP"},
                {.path = "tls.key_file",
                 .slot = &settings.tls.key_file,
-                .doc = "Its key, PEM.",
+                .doc = "File with the certificate's key, PEM.",
                 .form = &config::kAbsolutePath,
                 .unset = "plain HTTP"}});
   add_worker_tls(keys, settings.worker_tls);

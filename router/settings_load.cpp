@@ -14,43 +14,45 @@ using config::within;
 void add_load_keys(config::Keys& keys, LoadReading& load) {
   keys.insert(
       keys.end(),
-      {{.path = "load", .slot = Section{}, .doc = "What workers tell of their load."},
+      {{.path = "load", .slot = Section{}, .doc = "Load reports of workers."},
        {.path = "load.interval",
         .slot = &load.interval,
-        .doc = "How long after its last answer a worker is asked again (`GET /metrics`).",
+        .doc = "Interval between load questions to a worker (`GET /metrics`), counted from its "
+               "last answer.",
         .range = within(10ms, 10min),
-        .unset = "workers are not asked"},
+        .unset = "no questions are sent"},
        {.path = "load.max_age",
         .slot = &load.max_age,
-        .doc = "How long an answer holds; a rank that has told nothing for longer counts as free.",
+        .doc = "How long an answer is valid; a rank without a report for longer counts as free.",
         .range = within(10ms, 1h),
         .live = true},
        {.path = "load.port",
         .slot = &load.port,
-        .doc = "The port of a worker's host that tells it, such as 7090 of lastcall's probes, "
-               "which know every rank.",
+        .doc = "Port of a worker's host that answers, such as 7090 of lastcall's probes, which "
+               "report every rank.",
         .range = Range{1, 65'535},
-        .unset = "that of its URL"}});
+        .unset = "the port of its URL"}});
 }
 
 void add_rejection_keys(config::Keys& keys, Rejection& rejection) {
   keys.insert(keys.end(),
               {{.path = "rejection",
                 .slot = Section{},
-                .doc = "503 at once where all workers of a model are busy."},
+                .doc = "Refusals with 503 when all workers of a model are busy."},
                {.path = "rejection.thresholds",
                 .slot = config::items(rejection.thresholds),
-                .doc = "From which load on a rank is busy, model by model; none: no worker is.",
+                .doc = "Load above which a rank is busy, for each model; without an entry no "
+                       "worker is busy.",
                 .live = true},
                {.path = "rejection.http_api",
                 .slot = &rejection.http_api,
-                .doc = "Serves `GET` and `POST /busy_threshold` at `operators`."},
+                .doc = "Whether `operators` serves `GET` and `POST /busy_threshold`."},
                {.path = "rejection.http_token",
                 .slot = &rejection.http_token,
                 .doc = "Value of the header `X-Lastcall-Token` that a request must carry to set "
                        "`/busy_threshold`; reading needs none.",
                 .form = &config::kToken,
-                .unset = "none is asked for: a NetworkPolicy has to keep strangers away",
+                .unset = "no token is required; a NetworkPolicy must keep strangers away",
                 .env = "LASTCALL_ROUTER_TOKEN",
                 .secret = true}});
 }
@@ -58,23 +60,25 @@ void add_rejection_keys(config::Keys& keys, Rejection& rejection) {
 config::Keys keys_of(ThresholdRule& rule) {
   return {{.path = "model",
            .slot = &rule.model,
-           .doc = "The model; empty: those without a row of their own, and workers that serve any.",
+           .doc = "Name of the model; if empty, all models without an entry of their own, and "
+                  "workers that serve any model.",
            .form = &config::kAnyText},
           {.path = "active_decode_blocks_threshold",
            .slot = &rule.active_decode_blocks,
            .doc = "Share of KV cache blocks in use above which a rank is busy.",
            .range = Range{0, 1},
-           .unset = "not looked at"},
+           .unset = "not considered"},
           {.path = "active_prefill_tokens_threshold",
            .slot = &rule.active_prefill_tokens,
            .doc = "Tokens in prefill above which a rank is busy.",
            .range = Range{0, 1'000'000'000'000},
-           .unset = "not looked at"},
+           .unset = "not considered"},
           {.path = "ranks",
            .slot = &rule.ranks,
-           .doc = "How many data-parallel ranks a worker has; one that tells nothing is free.",
+           .doc = "Number of data-parallel ranks of a worker; a rank without a report counts as "
+                  "free.",
            .range = Range{1, 1'024},
-           .unset = "as many as tell of themselves"}};
+           .unset = "as many ranks as report"}};
 }
 
 }  // namespace lastcall::router

@@ -11,19 +11,19 @@ using config::Keys;
 Keys static_keys(StaticSource& source) {
   return {{.path = "urls",
            .slot = &source.urls,
-           .doc = "URLs of workers without a path, each a lastcall ingress or a bare engine.",
+           .doc = "URLs of workers, without a path; each is a lastcall ingress or an engine.",
            .form = &config::kHttpUrl,
            .required = true},
           {.path = "model",
            .slot = &source.model,
-           .doc = "The model that they serve; empty: any that a request names.",
+           .doc = "Model that these workers serve; if empty, any model that a request names.",
            .form = &config::kAnyText}};
 }
 
 Keys file_keys(FileSource& source) {
   return {{.path = "directory",
            .slot = &source.directory,
-           .doc = "A directory of instance files (`*.json`), as lastcall's `file` registry writes "
+           .doc = "Directory of instance files (`*.json`), as lastcall's `file` registry writes "
                   "them; it is watched, and may be missing.",
            .form = &config::kAbsolutePath,
            .required = true}};
@@ -32,18 +32,18 @@ Keys file_keys(FileSource& source) {
 Keys etcd_keys(EtcdSource& source) {
   return {{.path = "endpoints",
            .slot = &source.endpoints,
-           .doc = "The servers, tried in turn.",
+           .doc = "URLs of the servers, which are tried in turn.",
            .form = &config::kHttpUrl},
           {.path = "namespace",
            .slot = &source.dynamo_namespace,
-           .doc = "Only instances whose `identity.namespace` is this.",
+           .doc = "Use only instances with this `identity.namespace`.",
            .form = &config::kName,
-           .unset = "all of them"},
+           .unset = "all instances"},
           {.path = "component",
            .slot = &source.component,
-           .doc = "Only instances whose `identity.component` is this; needs `namespace`.",
+           .doc = "Use only instances with this `identity.component`; needs `namespace`.",
            .form = &config::kName,
-           .unset = "all of them"},
+           .unset = "all instances"},
           {.path = "username",
            .slot = &source.username,
            .doc = "User to authenticate as.",
@@ -53,7 +53,7 @@ Keys etcd_keys(EtcdSource& source) {
            .slot = &source.password_file,
            .doc = "File whose first line is the user's password.",
            .form = &config::kAbsolutePath,
-           .unset = "`LASTCALL_ROUTER_ETCD_PASSWORD` of the environment, else "
+           .unset = "the environment variable `LASTCALL_ROUTER_ETCD_PASSWORD`, else "
                     "`LASTCALL_ETCD_PASSWORD`"},
           {.path = "ca_file",
            .slot = &source.ca_file,
@@ -64,12 +64,12 @@ Keys etcd_keys(EtcdSource& source) {
            .slot = &source.cert_file,
            .doc = "File with the client's certificate; needs `key_file`.",
            .form = &config::kAbsolutePath,
-           .unset = "no certificate is shown"},
+           .unset = "no certificate is presented"},
           {.path = "key_file",
            .slot = &source.key_file,
            .doc = "File with the key of the client's certificate.",
            .form = &config::kAbsolutePath,
-           .unset = "no certificate is shown"}};
+           .unset = "no certificate is presented"}};
 }
 
 Keys kubernetes_keys(KubernetesSource& source) {
@@ -80,7 +80,7 @@ Keys kubernetes_keys(KubernetesSource& source) {
            .required = true},
           {.path = "namespace",
            .slot = &source.space,
-           .doc = "Where they are.",
+           .doc = "Namespace of these Services.",
            .form = &config::kName,
            .unset = "`POD_NAMESPACE`, else the namespace of the token"},
           {.path = "port",
@@ -90,9 +90,12 @@ Keys kubernetes_keys(KubernetesSource& source) {
            .unset = "the Service's first port"},
           {.path = "model",
            .slot = &source.model,
-           .doc = "The model that they serve; empty: any that a request names.",
+           .doc = "Model that these workers serve; if empty, any model that a request names.",
            .form = &config::kAnyText},
-          {.path = "tls", .slot = &source.tls, .doc = "They speak HTTPS, as `worker_tls` says."},
+          {.path = "tls",
+           .slot = &source.tls,
+           .doc = "Whether these workers speak HTTPS, with "
+                  "the settings of `worker_tls`."},
           {.path = "api_server",
            .slot = &source.api_server,
            .doc = "URL of the API server.",
@@ -100,7 +103,7 @@ Keys kubernetes_keys(KubernetesSource& source) {
            .unset = "the in-cluster address"},
           {.path = "token_file",
            .slot = &source.token_file,
-           .doc = "File with the token, read again for each request.",
+           .doc = "File with the token; it is read again for each request.",
            .form = &config::kAbsolutePath},
           {.path = "ca_file",
            .slot = &source.ca_file,
@@ -115,8 +118,8 @@ Keys keys_of(Source& source) {
   return {{.path = "",
            .slot =
                config::OneOf{
-                   {config::alternative<StaticSource>(kind, "static",
-                                                      "Workers that are named here.", static_keys),
+                   {config::alternative<StaticSource>(kind, "static", "A fixed list of workers.",
+                                                      static_keys),
                     config::alternative<FileSource>(
                         kind, "file", "A directory that workers write into.", file_keys),
                     config::alternative<EtcdSource>(
@@ -125,7 +128,7 @@ Keys keys_of(Source& source) {
                     config::alternative<KubernetesSource>(
                         kind, "kubernetes", "EndpointSlices of Services.", kubernetes_keys)},
                    [&kind] { return kind.index(); }},
-           .doc = "Where they are found."}};
+           .doc = "Kind of the source."}};
 }
 
 }  // namespace lastcall::router

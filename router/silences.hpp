@@ -1,16 +1,16 @@
-// Workers that have fallen silent: which of their streams have waited for too long.
+// Detects workers that have fallen silent, by their streams that have waited too long.
 //
 // Rules:
-//  1. A worker is stalled when none of its streams that have sent something has sent anything for
-//     `stall`: then all of them are, also those that have sent nothing yet. Single streams pause
-//     for good reasons (preemption, a foreign prefill, text that a parser holds back).
-//  2. One stream alone, and one that has sent nothing yet, has kAlone times as long.
-//  3. A worker that has left has a quarter of the time: nothing else will show that it is dead.
-//  4. A stream whose client takes nothing is not silent.
-//  5. An answer that comes whole is silent by its nature, and proves nothing; it leaves with the
-//     streams of a worker that is stalled, or after the time of one stream alone where its worker
-//     has failed others and answered nothing since, or where its worker has answered no question
-//     for its load for `stall` (load_questions.hpp).
+//  1. A worker is stalled if none of its streams that have begun has sent anything for `stall`;
+//     then all of its streams are, including those that have not begun. Single streams pause for
+//     good reasons (preemption, a foreign prefill, text that a parser holds back).
+//  2. A single stream, or one that has not begun, gets kAlone times as long.
+//  3. A worker that has left gets a quarter of the time, because nothing else will show that it is
+//     dead.
+//  4. A stream whose client does not read is not silent.
+//  5. A unary answer is always silent and proves nothing. It leaves with the streams of a stalled
+//     worker, or after the time of a single stream if its worker has failed others and answered
+//     nothing since, or has answered no load question for `stall` (load_questions.hpp).
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -26,12 +26,12 @@
 
 namespace lastcall::router {
 
-/// The event that a request waits for at its worker.
+/// The event for which a request waits at its worker.
 enum class Awaits : std::uint8_t { events, whole_answer };
 
 class SilentStream;
 
-/// Those of one worker.
+/// The streams of one worker.
 struct SilentStreams {
   std::shared_ptr<Worker> worker;
   SilentStream* first = nullptr;
@@ -44,7 +44,7 @@ class SilentStream {
   SilentStream(SilentStream const&) = delete;
   SilentStream& operator=(SilentStream const&) = delete;
 
-  /// An event came; comments are none.
+  /// An event came; comments do not count.
   void speak(Time now) {
     since_ = now;
     has_spoken_ = true;
@@ -57,7 +57,7 @@ class SilentStream {
   bool is_paused() const { return is_paused_; }
   bool has_spoken() const { return has_spoken_; }
 
-  /// It has been silent for too long; it may leave, and others with it.
+  /// The stream has been silent for too long; it may leave, and others with it.
   virtual void is_silent() = 0;
 
  protected:
@@ -66,7 +66,7 @@ class SilentStream {
  private:
   friend class Silences;
 
-  SilentStreams* among_ = nullptr;  // nothing: it is not watched
+  SilentStreams* among_ = nullptr;  // absent if it is not watched
   SilentStream* next_ = nullptr;
   SilentStream* previous_ = nullptr;
   Time since_{};
@@ -85,20 +85,20 @@ class Silences {
   void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now,
              Awaits awaits = Awaits::events);
   void leave(SilentStream& stream);
-  /// It was found, and stays: not to be found again before `stall` has passed.
+  /// It was found, but stays, and is not found again before `stall` has passed.
   void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }
   static bool has(SilentStream const& stream) { return stream.among_ != nullptr; }
 
-  /// Those that have been silent for too long now.
+  /// The streams that have been silent for too long now.
   std::vector<SilentStream*> find(Time now) const;
-  /// When to look again, if no stream sends anything; nothing: there is no stream.
+  /// When to check again if no stream sends anything; absent if there is no stream.
   std::optional<Time> next(Time now) const;
 
  private:
   struct Limits {
     Time together{};  // when all of the worker's are stalled
     Time alone{};     // how long one may be silent
-    Time whole{};     // how long the answer may take that comes whole
+    Time whole{};     // the time that a unary answer may take
   };
   Limits limits_of(SilentStreams const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);

@@ -1,7 +1,7 @@
-// Silences (silences.hpp) on the clock: one timer for all workers.
+// Runs silences.hpp with one timer for all workers.
 //
-// Rule: a router that looks much too late has stood still itself (its process was stopped, or its
-// host), and has not read what streams sent meanwhile: it reads first, and looks then.
+// Rule: a router whose timer fires much too late has stood still itself (its process or its host
+// was stopped) and has not read what streams sent meanwhile, so it reads first and checks then.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace lastcall::router {
 
 class StallWatch {
  public:
-  /// `stall`: nothing where no worker is taken for stalled.
+  /// `stall` is absent if no worker counts as stalled.
   StallWatch(boost::asio::io_context& io, std::optional<Time> stall);
   ~StallWatch();
 

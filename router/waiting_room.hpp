@@ -1,12 +1,12 @@
-// Requests that no worker takes just now and that may wait: answers that go on, requests that an
-// engine may have died of, and answers that are to be handed over before they are cut.
+// Requests that no worker accepts now and that may wait: answers that continue, requests that an
+// engine may have died of, and answers that must be handed over before they are cut.
 //
 // Rules:
-//  1. Those that go on try first, the smallest prompt first; the others of a model try when none of
-//     its answers that go on waits, suspects before answers that still come from their worker.
-//  2. They try when room was made at a worker, and also after a time that doubles from kFirst to
-//     kMost, so that workers that refuse are not asked all the time.
-//  3. One that finds no room ends the turn of its kind and model.
+//  1. Answers that continue try first, the smallest prompt first. The others of a model try when
+//     none of these waits, suspects before answers that still come from their worker.
+//  2. They try when room becomes free at a worker, and also after a time that doubles from kFirst
+//     to kMost, so that workers that refuse do not get them all the time.
+//  3. A request that finds no room ends the turn of its kind and model.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
 #pragma once
@@ -39,9 +39,9 @@ class Waiter {
   Waiter& operator=(Waiter const&) = delete;
 
   enum class Tried : std::uint8_t {
-    gone,     // to a worker, or it has ended: it waits no more
-    no_room,  // workers that would do have no room
-    refused,  // no worker is there
+    gone,     // sent to a worker, or ended: it no longer waits
+    no_room,  // suitable workers have no room
+    refused,  // there is no worker
   };
   virtual Tried try_again() = 0;
 
@@ -54,13 +54,13 @@ class WaitingRoom {
   static constexpr Time kFirst{50};
   static constexpr Time kMost{1'000};
 
-  /// `changed` gets how many wait, whenever that changes.
+  /// `changed` gets the number of waiting requests whenever it changes.
   WaitingRoom(boost::asio::io_context& io, std::function<void(std::size_t)> changed);
   ~WaitingRoom();
 
   void enter(Waiter& waiter, std::string_view model, Load const& load);
   void leave(Waiter& waiter);
-  /// There may be room: those that wait try in the next turn.
+  /// There may be room, so waiting requests try in the next turn.
   void wake();
 
  private:

@@ -1,4 +1,4 @@
-// The answer of a worker to a question of the router's own, read to its end.
+// Reads the complete answer of a worker to a question of the router's own.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -19,12 +19,12 @@ class WholeAnswer {
 
   explicit WholeAnswer(std::size_t most) : most_(most) {}
 
-  /// Takes what has come of it. After `whole` and `broken` nothing is taken.
+  /// Reads what has come of it. After `whole` and `broken` nothing is read.
   State take(relay::ResponseReader& reader, std::span<char> bytes, relay::Asked const& asked);
-  /// Its connection has ended: true where that is the end of the answer.
+  /// Its connection has ended; returns true if that is the end of the answer.
   bool ended(relay::ResponseReader& reader, bool orderly) const;
 
-  /// 0: there is none.
+  /// 0 if there is none.
   unsigned status() const { return status_; }
   std::string const& body() const { return body_; }
 

@@ -48,7 +48,7 @@ struct WorkerConnections::Pool final : ingress::Buried {
     Time const now = ingress::monotonic_now();
     if (!notified_at || now - *notified_at > kBetweenWords) {
       notified_at = now;
-      parts.log.warning("TLS cannot be spoken to a worker", {{"worker", url}, {"detail", why}});
+      parts.log.warning("a TLS connection to a worker failed", {{"worker", url}, {"detail", why}});
     }
   }
 
@@ -83,10 +83,9 @@ std::string WorkerConnections::load_tls() {
                                  .key = files.key_file.value_or("")},
       [this](ingress::TlsReading const& reading) {
         if (reading.problem.empty()) {
-          parts_.log.info("the files of worker_tls were read anew");
+          parts_.log.info("the files of worker_tls were read again");
         } else {
-          parts_.log.error("the files of worker_tls stay as they were read last",
-                           {{"detail", reading.problem}});
+          parts_.log.error("the files of worker_tls in use stay", {{"detail", reading.problem}});
         }
       });
   ingress::TlsReading const reading = tls_->load();
@@ -103,7 +102,7 @@ std::string WorkerConnections::load_tls() {
 std::string WorkerConnections::open(Worker const& worker) {
   std::optional<config::Url> url = config::parse_url(worker.url());
   if (!url || (url->scheme != "http" && url->scheme != "https")) {
-    return "no URL of http or https";
+    return "not an http or https URL";
   }
   ingress::EngineTls tls;
   if (url->scheme == "https") {
@@ -180,7 +179,7 @@ void WorkerConnections::came(std::uint64_t id, Pool& pool, Resolved const& found
   if (is_another && !pool.addresses.empty()) {
     parts_.log.info("a worker's address has changed", {{"worker", pool.url}});
   } else if (was_lost) {
-    parts_.log.info("a worker's name is known again", {{"worker", pool.url}});
+    parts_.log.info("a worker's name can be looked up again", {{"worker", pool.url}});
   }
   if (is_another) {
     pool.addresses = found.addresses;

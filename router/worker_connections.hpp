@@ -1,14 +1,14 @@
-// The connections to the workers: one pool each, with the addresses of its worker's name.
+// The connections to the workers: a pool for each, with the addresses of its name.
 //
 // Invariants:
-//  1. A worker has its pool from the moment that it is known until it has left and its last
+//  1. A worker has its pool from the time at which it becomes known until it has left and its last
 //     connection is closed.
-//  2. The name in its URL is looked up off the loop: when it comes, again `timeouts.lookup` after
-//     the last answer, and at once, at most every kSoonest, when no worker can be reached at its
-//     address. While nothing is known of a name connections to it wait.
-//  3. A lookup that fails leaves the last known addresses, and is repeated soon. Addresses that
-//     change close what is kept for a next request; requests that run are left alone.
-//  4. Workers with `https` are spoken to with one context of TLS.
+//  2. The name in its URL is looked up outside of the loop: when the worker appears, again
+//     `timeouts.lookup` after the last answer, and at once, at most every kSoonest, when no worker
+//     can be reached at its address. Until a name is known, connections to it wait.
+//  3. A lookup that fails leaves the last known addresses, and is repeated soon. When addresses
+//     change, idle connections are closed, and running requests go on.
+//  4. All workers with `https` share one TLS context.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Workers'.
 #pragma once
@@ -41,22 +41,22 @@ class WorkerConnections {
   static constexpr std::chrono::milliseconds kSoonest{1'000};
   static constexpr std::chrono::milliseconds kLatest{30'000};
 
-  /// Both outlive it.
+  /// Both outlive this.
   WorkerConnections(boost::asio::io_context& io, Parts& parts);
   ~WorkerConnections();
 
-  /// Reads the files of `worker_tls`, where some are set. Returns what is wrong with them, or
-  /// nothing.
+  /// Reads the files of `worker_tls`, if some are set. Returns the problem with them, if there is
+  /// one.
   std::string start();
   /// Empty, or why it cannot be reached: then no connection to it is made.
   std::string open(Worker const& worker);
-  /// It has left: what is unused is closed.
+  /// The worker has left, so unused connections are closed.
   void close(Worker const& worker);
-  /// Nothing where none can be had.
+  /// Absent if there can be none.
   ingress::Upstream* acquire(Worker const& worker, bool fresh);
   /// No worker can be reached there.
   void avoid(Worker const& worker, std::size_t address);
-  /// A connection of a worker that has left is closed: its pool may go.
+  /// A connection of a worker that has left was closed, so its pool may be removed.
   void swept(Worker const& worker);
 
  private:

@@ -60,17 +60,17 @@ std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
   // The loop reads it: a pipe in its place would hold up all clients.
   auto const text = discovery::read_regular(path.string(), discovery::kMostOfAnInstanceFile);
   if (!text) {
-    problem = "no regular file of at most 64 KiB that can be read";
+    problem = "not a readable regular file of at most 64 KiB";
     return std::nullopt;
   }
   auto const content = json::parsed<nlohmann::ordered_json>(*text);
   if (!content.is_object()) {
-    problem = "no JSON object";
+    problem = "not a JSON object";
     return std::nullopt;
   }
   Announced found{.url = text_member(content, "advertise"), .model = text_member(content, "model")};
   if (std::string const wrong = problem_of_worker(found.url); !wrong.empty()) {
-    problem = "its `advertise` is no worker's: " + wrong;
+    problem = "its `advertise` is not a worker's: " + wrong;
     return std::nullopt;
   }
   return found;

@@ -1,11 +1,12 @@
-// Workers out of a directory of instance files, followed with inotify.
+// Reads workers from a directory of instance files, and watches it with inotify.
 //
 // Rules:
-//  1. A file counts that ends in `.json`, does not begin with a dot, and holds an object with an
-//     `advertise` (a URL of http without a path) and maybe a `model`. One that does not is reported
-//     once, and skipped; so is a pipe, a device or a file that is too long, and none is waited for.
-//  2. While the directory cannot be read, what it held last stays, and that is reported; it is
-//     looked for again every second. Where it never existed, there are no workers yet.
+//  1. A file counts if its name ends in `.json` and does not begin with a dot, and if it has an
+//     object with an `advertise` (an http URL without a path) and perhaps a `model`. Other content
+//     is reported once and skipped; so is a pipe, a device or a file that is too long, without
+//     waiting for it.
+//  2. While the directory cannot be read, its last workers stay, which is reported, and it is tried
+//     again every second. If it never existed, there are no workers yet.
 //
 // Thread rule: the loop's thread. Source: inotify(7); discovery/instance_file.cpp.
 #pragma once
@@ -27,7 +28,7 @@ class WorkerFiles {
  public:
   struct Listeners {
     std::function<void(std::vector<Announced>)> found;
-    /// Empty: it can be read again.
+    /// Empty if it can be read again.
     std::function<void(std::string const& problem)> troubled;
     std::function<void(std::string const& file, std::string const& problem)> skipped;
   };
@@ -37,7 +38,7 @@ class WorkerFiles {
   WorkerFiles(WorkerFiles const&) = delete;
   WorkerFiles& operator=(WorkerFiles const&) = delete;
 
-  /// Reads it, and follows it from then on.
+  /// Reads the directory, and watches it from then on.
   void start();
 
  private:

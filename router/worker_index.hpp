@@ -1,4 +1,5 @@
-// Finds which of many workers serve a model: once for each set of them, not once a request.
+// Finds which of many workers serve a model: computed once for each set of workers, not for each
+// request.
 //
 // Values only, no thread rule.
 #pragma once
@@ -16,7 +17,7 @@ namespace lastcall::router {
 
 class WorkerIndex {
  public:
-  /// `model`: of the next worker; empty: it serves any.
+  /// `model`: that of the next worker; empty if it serves any.
   void add(std::string_view model) {
     if (model.empty()) {
       any_.push_back(size_);
@@ -34,13 +35,13 @@ class WorkerIndex {
     ++size_;
   }
 
-  /// Places of those that serve it, in order.
+  /// The places of the workers that serve it, in order.
   std::vector<std::size_t> const& of(std::string_view model) const {
     auto const found = of_.find(model);
     return found == of_.end() ? any_ : found->second;
   }
   bool announces(std::string_view model) const { return of_.contains(model); }
-  /// Each once, in order.
+  /// All models, each once and in order.
   std::vector<std::string> const& models() const { return models_; }
 
  private:

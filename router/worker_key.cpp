@@ -41,9 +41,9 @@ void WorkerKey::report(std::string const& problem) {
   }
   problem_ = problem;
   if (problem.empty()) {
-    log_.info("the key for workers is there again");
+    log_.info("the key for workers can be read again");
   } else {
-    log_.warning("workers are asked what they can without a key", {{"detail", problem}});
+    log_.warning("workers are probed without a key", {{"detail", problem}});
   }
 }
 

@@ -1,11 +1,12 @@
-// The key that workers want from each client, for questions of the router's own.
+// The key that workers require from each client, for the router's own questions.
 //
 // Rules:
 //  1. It is the first line of `migration.key_file`, read for each question, because keys are
-//     rotated; without a file it is the variable's, as the router was started with it.
-//  2. It goes to workers alone, in `Authorization: Bearer`, and never into the log.
-//  3. A file that gives no key is reported once, and once more when it gives one again; meanwhile
-//     questions go without one.
+//     rotated; without a file it is the value that the environment variable had at the router's
+//     start.
+//  2. It is sent only to workers, in `Authorization: Bearer`, and never logged.
+//  3. A file without a key is reported once, and once more when it has one again; meanwhile
+//     questions are sent without a key.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
 #pragma once
@@ -21,7 +22,7 @@ class WorkerKey {
  public:
   explicit WorkerKey(runtime::Log& log) : log_(log) {}
 
-  /// Lines of a head; none where there is no key.
+  /// The lines for a head; empty if there is no key.
   std::string lines(std::optional<std::string> const& file);
 
  private:

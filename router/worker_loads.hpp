@@ -1,13 +1,13 @@
-// Asks each worker for its load, off the path of requests.
+// Sends load questions to each worker, outside of user traffic.
 //
 // Rules:
 //  1. `GET /metrics` of the worker, or of `load.port` of its host; again `load.interval` after the
 //     last answer, the first time at a random moment within it, so that replicas and workers do not
-//     ask in step.
-//  2. A worker that does not answer reports nothing: what it reported last holds for
-//     `load.max_age`, then it counts as free (fleet.hpp). It is asked again soon, so that its
-//     silence has no gap.
-//  3. One that has left is not asked any more.
+//     act in step.
+//  2. A worker that does not answer reports nothing: its last report is valid for `load.max_age`,
+//     and then it counts as free (fleet.hpp). The next question follows soon, so that its silence
+//     has no gap.
+//  3. A worker that has left gets no more questions.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Load'.
 #pragma once
@@ -30,10 +30,10 @@ namespace lastcall::router {
 class WorkerLoads {
  public:
   struct Listeners {
-    /// The worker is asked now, at its own port.
+    /// A question goes to the worker now, at its own port.
     std::function<void(Worker& worker)> asks;
     std::function<void(Worker& worker, ReportedLoad const& load)> reported;
-    /// One that was asked so has not reported it.
+    /// A worker with such a question has not answered it.
     std::function<void(Worker& worker, NoLoad why)> reported_nothing;
   };
 

@@ -277,13 +277,13 @@ void WorkerProbes::ended(Asking& asking) {
   }
   parts_.metrics.probed(is_known);
   if (is_known) {
-    parts_.log.info("a worker was asked what it can",
+    parts_.log.info("a worker was probed",
                     {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
   } else if (asking.no_entry() != 0 && asking.has_failed_first()) {
-    parts_.log.warning("a worker wants a key before it says what it can (migration.key_file)",
+    parts_.log.warning("a worker requires a key for probes (migration.key_file)",
                        {{"worker", worker.url()}, {"status", asking.no_entry()}});
   } else {
-    parts_.log.debug("a worker does not say what it can, and is asked again",
+    parts_.log.debug("a worker could not be probed, and will be probed again",
                      {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
   }
   if (report_) {

@@ -1,17 +1,17 @@
-// Asks each worker what it can do, off the path of requests, as `migration.by: auto` wants it.
+// Probes what each worker can do, outside of user traffic, for `migration.by: auto`.
 //
-// Theory of operation. A worker that comes is asked for its list of models (who made it, and how a
-// model is called), then at completions and at chat for a few streams of one token each
+// Theory of operation. A new worker gets a request for its list of models (which shows the engine
+// and a model's name), and then a few for streams of one token at completions and at chat
 // (continuation/worker_probe.hpp). What it proves is noted in the fleet.
 //
 // Rules:
-//  1. At most kMostAtOnce workers are asked at a time, each one question after the other; a
+//  1. At most kMostAtOnce workers are probed at a time, each with one question after the other; a
 //     question has kPatience.
-//  2. One that does not answer, is busy or wants a key is asked again, after a time that doubles up
-//     to kLongestWait. What was known of it stays. One that wants a key which it is not given is
-//     reported once.
-//  3. One that cannot be reached, or refuses what it was found to take, may be another one at the
-//     same URL: it is asked again (doubt()).
+//  2. A worker that does not answer, is busy or requires a key is probed again, after a time that
+//     doubles up to kLongestWait. What was known of it stays. A worker that requires a missing key
+//     is reported once.
+//  3. A worker that cannot be reached, or refuses what it was found to accept, may be another one
+//     at the same URL, and is probed again (doubt()).
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Who can what'.
 #pragma once
@@ -44,19 +44,19 @@ class WorkerProbes {
   static constexpr std::chrono::seconds kFirstWait{1};
   static constexpr std::chrono::seconds kLongestWait{60};
 
-  /// `line`: what is known of the worker, for people; empty: nothing.
+  /// `line`: what is known of the worker, as text; empty if nothing is.
   using Report = std::function<void(std::string const& url, std::string const& line)>;
 
-  /// Both outlive it.
+  /// Both outlive this.
   WorkerProbes(boost::asio::io_context& io, Parts& parts);
   ~WorkerProbes();
 
   void listen(Report report) { report_ = std::move(report); }
-  /// `migration.by` is there, or has changed.
+  /// `migration.by` was read, or has changed.
   void configure();
   void follow(std::shared_ptr<Worker> const& worker);
   void forget(Worker const& worker);
-  /// What is known of it may not hold any more.
+  /// What is known of the worker may no longer be true.
   void doubt(Worker const& worker);
 
  private:

@@ -33,7 +33,7 @@ std::string etcd_password_of_environment() {
 std::string problem_of_worker(std::string const& url) {
   std::optional<config::Url> const parsed = config::parse_url(url);
   if (!parsed || (parsed->scheme != "http" && parsed->scheme != "https")) {
-    return "it is no URL of http or https";
+    return "it is not an http or https URL";
   }
   return parsed->path == "/" ? "" : "its URL has a path, expected scheme, host and port alone";
 }

@@ -1,4 +1,4 @@
-// Whether the supervisor acknowledges what it was sent.
+// Watches whether the supervisor acknowledges what was sent to it.
 //
 // Rule: the oldest line that was not acknowledged within a second makes it silent, until the
 // acknowledgement comes or the connection ends. Pure values on an explicit `now`.
@@ -14,7 +14,7 @@ namespace lastcall::shim {
 
 class AckWatch {
  public:
-  /// The number of the next line that is answered.
+  /// The number of the next line that needs an answer.
   std::int64_t next_seq() { return ++last_seq_; }
   void await(Instant now, std::int64_t seq) {
     if (awaited_ == 0) {
@@ -23,7 +23,7 @@ class AckWatch {
     }
   }
   void acknowledged(std::int64_t seq) { awaited_ = seq == awaited_ ? 0 : awaited_; }
-  /// The next hello reports the stop.
+  /// The next hello reports the stop instead.
   void forget() { awaited_ = 0; }
 
   bool is_silent(Instant now) const { return awaited_ != 0 && now >= silent_at_; }

@@ -22,7 +22,7 @@ void note_standing(Parts& s) {
 
 void start_engine(Parts& s, Event event) {
   if (event == Event::start_due) {
-    LogLine() << "no order to start the command came in time: starting it without";
+    LogLine() << "no order to start the command came in time: starting it without one";
   }
   int const error = s.engine.start(s.launch, s.now);
   s.rest.note_childless(false);
@@ -47,7 +47,7 @@ void start_engine(Parts& s, Event event) {
 void stop_engine(Parts& s, Event event) {
   s.watch.engine_is_asked_to_end();
   if (event == Event::term_due) {
-    LogLine() << "no order to stop the command came: TERM without";
+    LogLine() << "no order to stop the command came: sending TERM without one";
     s.stop.ours(s.options.signals.for_order(SIGTERM));
   } else if (s.stop.reach() == StopOrder::Reach::whole_tree) {
     signal_tree(s.stop.signal(), s.service.pid());
@@ -82,7 +82,7 @@ void perform(Parts& s, Action action, Event event) {
       return stop_engine(s, event);
     case Action::kill:
       if (event == Event::kill_due) {
-        LogLine() << "the command is still there at its deadline: KILL";
+        LogLine() << "the command still runs at its deadline: sending KILL";
       }
       s.engine.note_kill();
       s.rest.condemn();

@@ -9,11 +9,11 @@ namespace lastcall::shim {
 
 /// The only writer of the state, with give_up().
 void happen(Parts& s, Event event);
-/// Everything that is due by now by the rules of time.
+/// Carries out everything that is due by the rules of time.
 void apply_due_rules(Parts& s);
-/// The supervisor of our own has reported why it cannot run.
+/// The supervisor that the shim started has reported why it cannot run.
 void refuse_start(Parts& s, Ending ending);
-/// Nothing was started, and nothing will be.
+/// Ends a shim that has started nothing and will start nothing.
 void give_up(Parts& s, int code);
 
 }  // namespace lastcall::shim

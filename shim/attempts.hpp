@@ -1,8 +1,8 @@
-// When to try to reach the supervisor, and which failures are news.
+// When to try to reach the supervisor, and which failures to report.
 //
 // Rules: 1. after a loss an attempt every 50 ms for one second, then every 500 ms; 2. refused as
-// `busy`, every 100 ms; 3. a failure is reported once; that no process listens is no news in the
-// second that a supervisor needs to start. Pure values on an explicit `now`.
+// `busy`, every 100 ms; 3. a failure is reported once; a missing listener is not reported during
+// the second that a supervisor needs to start. Pure values on an explicit `now`.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Attempts {
     trouble_ = error;
     next_ = now + usual_pause(now);
   }
-  /// This connection was refused, because another one's stop is not finished.
+  /// This connection was refused, because another shim's stop has not finished.
   void refused_as_busy() { refusal_ = Refusal::busy; }
   void lost(Instant now) {
     begin(now);
@@ -42,11 +42,11 @@ class Attempts {
     next_ = std::min(next_, now + kEagerRetry);
   }
 
-  /// The last attempt failed, and not because no process listens: whether one does is not known.
+  /// The last attempt failed for another reason than a missing listener, so it is unknown whether a
+  /// process listens.
   bool is_kept_out() const { return trouble_ != 0 && !is_nobody_there(trouble_); }
 
-  /// The errno of the last attempt, where it is another than the one reported before; 0: nothing
-  /// new.
+  /// The errno of the last attempt if it differs from the one reported before, else 0.
   int take_trouble(Instant now) {
     bool const is_usual = is_early(now) && is_nobody_there(trouble_);
     if (trouble_ == 0 || trouble_ == reported_trouble_ || is_usual) {
@@ -75,7 +75,7 @@ class Attempts {
   std::optional<Instant> looking_since_;
   Refusal refusal_ = Refusal::none;
   int trouble_ = 0;           // errno of the last attempt
-  int reported_trouble_ = 0;  // the last one that was taken
+  int reported_trouble_ = 0;  // the last one that was reported
 };
 
 }  // namespace lastcall::shim

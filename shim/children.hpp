@@ -1,6 +1,6 @@
-// The meaning of a child's end, and which child is started again.
+// Handles the end of a child, and starts some children again.
 //
-// Rule: the lines that a child of ours wrote before its end come first. Thread rule: there is one
+// Rule: the lines that a child wrote before its end are read first. Thread rule: there is one
 // thread. Source: specification, 'Run mode'; wait(2).
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace lastcall::shim {
 
-/// Every child that has ended, or stopped.
+/// Handles every child that has ended or stopped.
 void reap(Parts& s);
-/// Restarts a child that is due; gives up a supervisor that no longer answers.
+/// Restarts a child that is due, and kills a supervisor that no longer answers.
 void tend_children(Parts& s);
 
 }  // namespace lastcall::shim

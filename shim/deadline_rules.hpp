@@ -1,11 +1,11 @@
-// When the shim acts by itself: every instant of a stop, counted back from one deadline.
+// The times at which the shim acts by itself, all counted back from the deadline of the stop.
 //
 // Invariants:
-//  1. D is the last `deadline_at_ms` received for this stop, else its beginning +
-//     min(--grace, the welcome's grace, the pod's grace - 2 s), never less than 1 s.
+//  1. D is the last `deadline_at_ms` received for this stop, or else its start + min(--grace, the
+//     welcome's grace, the pod's grace - 2 s), never less than 1 s.
 //  2. The margins scale with S, the length of the stop, exactly as the supervisor's budgets do
 //     (a contract test compares both).
-//  3. With a deadline running there is always a next step, whatever the connection's state.
+//  3. While a deadline runs there is always a next step, whatever the connection's state.
 //
 // Pure values on an explicit `now`. Source: specification, 'Failing safe'.
 #pragma once
@@ -19,13 +19,13 @@ namespace lastcall::shim {
 
 inline constexpr Duration kMinimumTotal{1'000};
 inline constexpr Duration kDefaultReserve{5'000};
-inline constexpr Duration kAckTimeout{1'000};        // a silent supervisor is gone after this
+inline constexpr Duration kAckTimeout{1'000};        // a silent supervisor counts as gone
 inline constexpr Duration kExitOrderTimeout{5'000};  // engine's tree ended, and no `exit` came
 inline constexpr Duration kTrackerMoment{2'000};     // for a resource tracker, after all others
 inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own end
-inline constexpr Duration kLeaveTimeout{5'000};  // survivors of KILL, where no deadline is nearer
-inline constexpr Duration kLastMoment{100};      // and at least: dying takes a moment
-inline constexpr Duration kLastWords{700};       // for who reads the log, with the report
+inline constexpr Duration kLeaveTimeout{5'000};      // survivors of KILL, if no deadline is nearer
+inline constexpr Duration kLastMoment{100};          // the minimum, as dying takes a moment
+inline constexpr Duration kLastWords{700};           // for the reader of the log, with the report
 inline constexpr Duration kLongestLastWords{5'000};  // ... in a stop, which may have less
 
 /// Lengths, as the supervisor's budgets derive them from the same total.
@@ -46,7 +46,7 @@ constexpr Margins margins(Duration total, Duration reserve) {
           .kill = s / 8 < Duration{1'000} ? s / 8 : Duration{1'000}};
 }
 
-/// The known times of a stop, and what bounds it.
+/// The known times of a stop, and its bounds.
 class StopClock {
  public:
   StopClock(Duration grace, std::optional<Duration> pod_grace,
@@ -55,7 +55,7 @@ class StopClock {
 
   void learn_settings(std::optional<Duration> grace, std::optional<Duration> reserve);
   void learn_rest_grace(Duration grace) { rest_grace_ = grace; }
-  /// The first call fixes the beginning.
+  /// The first call fixes the start.
   void begin(Instant now);
   /// A later one replaces an earlier one.
   void learn_deadline(Instant now, Instant deadline);
@@ -63,7 +63,7 @@ class StopClock {
 
   bool running() const { return begun_at_.has_value(); }
   std::optional<Instant> begun_at() const { return begun_at_; }
-  /// Both only while running().
+  /// Both are valid only while running().
   Instant deadline() const;
   Margins current_margins() const;
   Duration rest_grace() const { return rest_grace_; }
@@ -81,20 +81,20 @@ class StopClock {
   Duration given_total_{};
 };
 
-/// How the supervisor stands to us.
+/// The state of the supervisor, as the shim knows it.
 enum class Standing : unsigned char {
   never,    // no welcome was ever received
   present,  // connected, and acknowledges
-  gone,     // was there, and is not
+  gone,     // was connected, and is not
 };
 
 struct Situation {
   State state = State::waiting;
   Standing standing = Standing::never;
-  Instant start_due{};                   // no order to start by then
-  Instant engine_ended_at{};             // where it ended
-  bool engine_ordered = false;           // it ended on our order
-  std::optional<Instant> tree_ended_at;  // nothing of it is left since then
+  Instant start_due{};                   // latest time of an order to start
+  Instant engine_ended_at{};             // if it ended
+  bool engine_ordered = false;           // it ended by order
+  std::optional<Instant> tree_ended_at;  // time since which nothing of it is left
 };
 
 struct Due {
@@ -102,25 +102,26 @@ struct Due {
   Instant at;
 };
 
-/// The next thing that happens if nothing else does.
+/// The next step if nothing else happens.
 std::optional<Due> next_due(Situation const& situation, StopClock const& clock);
 
-/// From here what is left of an engine whose main process has ended is killed; nothing: only with
-/// the shim's own exit.
+/// The time from which the rest of an engine whose main process has ended is killed; if absent,
+/// only the shim's exit kills it.
 std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock);
 
-/// From here a resource tracker is killed too, if all others are gone since `since`.
+/// The time from which a resource tracker is killed too, if all others have been gone since
+/// `since`.
 Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
-/// Until then a supervisor of our own may end by itself, so long after the log last had no room for
-/// its pending lines; a stuck one must not cost more than D.
+/// The time until which the shim's supervisor may end by itself, counted from when the log last had
+/// no room for its pending lines; a stuck supervisor must not exceed D.
 Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
                        StopClock const& clock);
 
 /// Leaving ends here even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);
 
-/// How long the report may wait for who reads the log: in a stop 5 s of what it has left.
+/// How long the report may wait for the reader of the log: in a stop, 5 s of the time that is left.
 Duration last_words_wait(Instant now, StopClock const& clock);
 
 }  // namespace lastcall::shim

@@ -237,7 +237,7 @@ Decoded decode(std::string_view line) {
   if (!op) {
     bool const absent = !has_name && name.view().empty();
     result.problem = absent ? ErrorCode::bad_field : ErrorCode::unknown_op;
-    result.detail = absent ? "op: expected a string" : "not an op that a shim obeys";
+    result.detail = absent ? "op: expected a string" : "not an op that a shim accepts";
     return result;
   }
   result.order.op = *op;

@@ -1,10 +1,10 @@
-// How the shim itself ends: on whose order, with which code and report, and how far it has come.
+// The end of the shim itself: its cause, its code and report, and its progress.
 //
-// Rules: 1. an order to exit gives the code, and may hand over the report; a failure of our own
+// Rules: 1. an order to exit gives the code, and may hand over the report; a failure of the shim
 // gives a code as well, and a 137 that cannot be true is corrected once, when it comes; 2. a
-// supervisor that knows of our end, or was notified of it, has a moment for its own, and until D
-// where no reader takes its pending lines; 3. we are gone once the tree is, or when nothing can be
-// done about it any more. Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
+// supervisor that was notified of the shim's end gets a moment for its own, and until D if its
+// pending lines are not read; 3. the shim ends once the tree is gone, or when nothing can be done
+// about it any more. Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
 #pragma once
 
 #include <optional>
@@ -25,14 +25,14 @@ class Departure {
     report_.keep(raw_report);
     heeding_ = Heeding::due;
   }
-  /// Once an order: it is heeded where it has come.
+  /// Returns an order once; the caller handles it.
   bool takes_heed() { return std::exchange(heeding_, Heeding::done) == Heeding::due; }
   void failed(int code) { code_ = code; }
   bool is_ordered() const { return word_ == Word::of_the_supervisor; }
-  /// Nothing: the end of the command decides.
+  /// Absent if the end of the command decides.
   std::optional<int> code() const { return code_; }
   HandedReport const& report() const { return report_; }
-  /// Not with the ordered one, but with this. True: the report has it now.
+  /// Ends with this code instead of the ordered one. Returns true if the report contains it now.
   bool correct(int code) {
     int const wrong = std::exchange(code_, code).value_or(code);
     return report_.correct_code(wrong, code);
@@ -46,11 +46,11 @@ class Departure {
   }
   std::string_view supervisor() const { return supervisor_; }
   Instant since() const { return since_; }
-  /// From here on the supervisor of our own is killed.
+  /// From here on the shim's supervisor is killed.
   Instant service_kill_at(StopClock const& clock) const {
     return service_may_end_ ? service_end_at(since_, log_was_full_at_, clock) : since_;
   }
-  /// The supervisor of our own waits for who reads it.
+  /// The shim's supervisor waits for the reader of its output.
   void log_is_full(Instant now) { log_was_full_at_ = now; }
 
   void tree_is_done() { progress_ = Progress::tree_done; }

@@ -27,7 +27,7 @@ class Directory {
   bool is_open() const { return fd_ >= 0; }
   int descriptor() const { return fd_; }
 
-  /// Null at the end.
+  /// Returns null at the end.
   char const* next() {
     if (at_ >= filled_) {
       filled_ = syscall(SYS_getdents64, fd_, buffer_, sizeof buffer_);

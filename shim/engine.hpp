@@ -1,8 +1,8 @@
-// The engine's main process: start, signal, remember how it ended.
+// The engine's main process: starts it, signals it, and remembers how it ended.
 //
-// Rules: 1. its number is known before anything is reaped (spawn is synchronous, one thread), so
-// however fast it ends, its status is seen, and exactly once; 2. it is signalled only between its
-// start and its reap, when its number cannot belong to another process.
+// Rules: 1. its number is known before anything is reaped (spawn is synchronous, and there is one
+// thread), so its status is seen exactly once, however fast it ends; 2. it is signalled only
+// between its start and its reap, when its number cannot belong to another process.
 #pragma once
 
 #include <sys/types.h>
@@ -21,26 +21,26 @@ class Engine {
   Engine(Options const& options, char* const* environment)
       : options_(options), environment_(environment) {}
 
-  /// 0, or the errno of exec.
+  /// Returns 0, or the errno of exec.
   int start(Launch const& launch, Instant now);
   void send(int signal) const;
-  /// Stop signal, and CONT so that a stopped process can obey it.
+  /// Sends the stop signal, and CONT so that a stopped process can obey it.
   void stop(int signal);
   void note_kill();
-  /// True: that was it.
+  /// Returns true if this was the main process.
   bool reaped(pid_t pid, Ending ending, Instant now);
 
   bool is_running() const { return facts_.state == EngineFacts::State::running; }
   pid_t pid() const { return static_cast<pid_t>(facts_.pid); }
   EngineFacts const& facts() const { return facts_; }
   EngineFate fate() const;
-  /// So many are left of its tree; true: that is news.
+  /// Records how many of its tree are left; returns true if that has changed.
   bool note_alive(int alive) {
     bool const is_news = facts_.alive != alive;
     facts_.alive = alive;
     return is_news;
   }
-  /// The kernel's count of OOM kills for the supervisor; -1: none can be read.
+  /// A descriptor of the kernel's count of OOM kills, for the supervisor; -1 if it cannot be read.
   int open_oom_counter() { return oom_.open_file(); }
 
  private:

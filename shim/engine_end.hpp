@@ -26,7 +26,7 @@ class EngineEnd {
   void tree_ended(Instant now) { tree_ended_at_ = tree_ended_at_.value_or(now); }
   std::optional<Instant> tree_ended_at() const { return tree_ended_at_; }
 
-  /// True: that was the first time.
+  /// Returns true the first time.
   bool report() {
     bool const is_first = reported_ == Reported::nothing;
     reported_ = Reported::end;

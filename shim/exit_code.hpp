@@ -1,8 +1,8 @@
-// The exit code, where the supervisor did not give one, or gave one that cannot be true.
+// The exit code if the supervisor gave none, or gave one that cannot be true.
 //
 // Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
-// is 0; 3. a stop of an engine that no supervisor ever saw is 1: it is unknown what was cut; 4.
-// in a stop, an engine whose main process we had to KILL (or could not) is 137, one that ended
+// is 0; 3. a stop of an engine that no supervisor ever saw is 1: it is unknown what was cut; 4. in
+// a stop, an engine whose main process had to be KILLed (or could not be) is 137, one that ended
 // after our order is 0 whatever its status, one that died unordered is 1: its requests in flight
 // are unknown, and unknown counts as work in flight; 5. without a stop it is fatal, 1, or with
 // `propagate` the engine's own code. Pure values. Source: 'Exit codes' of the lifecycle.
@@ -24,10 +24,10 @@ struct Ending {
   int signal = 0;
 };
 
-/// From a status of waitpid(2).
+/// Converts a status of waitpid(2).
 Ending ending_from_status(int status);
 
-/// As a shell reports it: the code, or 128 plus the signal.
+/// The code as a shell reports it: the exit code, or 128 plus the signal.
 constexpr int shell_code(Ending ending) {
   return ending.signal != 0 ? 128 + ending.signal : ending.code;
 }
@@ -35,14 +35,14 @@ constexpr int shell_code(Ending ending) {
 struct EngineFate {
   bool started = false;
   bool ended = false;
-  bool ordered = false;  // it got a stop signal of ours before it ended
+  bool ordered = false;  // the shim sent it a stop signal before it ended
   bool killed = false;   // ... and KILL while its main process was alive
   Ending ending;
 };
 
 struct ExitQuestion {
   bool supervised = false;       // there is a socket
-  bool supervisor_seen = false;  // a supervisor has welcomed us
+  bool supervisor_seen = false;  // a supervisor has welcomed the shim
   bool stopping = false;
   OnExit on_exit = OnExit::fatal;
   EngineFate engine;
@@ -50,12 +50,12 @@ struct ExitQuestion {
 
 int exit_code(ExitQuestion const& question);
 
-/// The supervisor's code, but for a 137 of an engine that had ended in the stop without a KILL: on
-/// a starved machine the supervisor may reach its deadline before it is notified of that end, and
-/// the shim, which has reaped the process, knows better.
+/// The supervisor's code, except for a 137 of an engine that had ended in the stop without a KILL:
+/// on a starved machine the supervisor may reach its deadline before it is notified of that end,
+/// and the shim, which has reaped the process, knows better.
 int heed_code(int given, ExitQuestion const& question);
 
-/// For an errno of exec.
+/// The code for an errno of exec.
 int exec_failure_code(int error);
 
 }  // namespace lastcall::shim

@@ -1,12 +1,12 @@
 // `--install DIR`: copies the running program into a shared volume, for an init container whose
-// image has the shim, in front of an engine image that has not.
+// image has the shim, in a pod whose engine image does not.
 //
-// Rule: the target appears whole or not at all (temporary file, then rename).
+// Rule: the target appears completely or not at all (temporary file, then rename).
 #pragma once
 
 namespace lastcall::shim {
 
-/// Exit code.
+/// Returns the exit code.
 int install_into(char const* directory);
 
 }  // namespace lastcall::shim

@@ -1,7 +1,7 @@
-// Just enough JSON for the wire: check a line, pick members out of it, write one.
+// The JSON that the wire needs: it checks a line, finds members in it, and writes a line.
 //
-// Rules: 1. a line is a whole, valid JSON object in UTF-8 or nothing of it is used; 2. values are
-// handed out as their raw bytes, so that what is opaque (the blob, the report) goes back byte for
+// Rules: 1. a line is used only if it is a complete, valid JSON object in UTF-8; 2. values are
+// returned as their raw bytes, so that opaque values (the blob, the report) are sent back byte for
 // byte; 3. of a repeated key the last one counts; 4. nesting deeper than 32 is refused, so that no
 // input can grow the stack. No allocation. Source: RFC 8259.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lastcall::shim::json {
 
-/// The whole text is one valid object.
+/// Whether the whole text is one valid object.
 bool is_object(std::string_view text);
 
 /// Raw value of a member of a text for which is_object() holds.
@@ -24,13 +24,13 @@ constexpr bool is_string(std::string_view raw) {
   return raw.starts_with('"');
 }
 
-/// Decodes a raw string value; false when it is none, or is longer than `out` can take.
+/// Decodes a raw string value; returns false if it is not a string or does not fit into `out`.
 bool decode_string(std::string_view raw, Text& out);
 
-/// Whole, not negative, at most 2^53.
+/// Accepts whole numbers from 0 to 2^53.
 std::optional<std::int64_t> integer(std::string_view raw);
 
-/// Writes an object member by member; the maker of the Text asks it whether all fitted.
+/// Writes an object member by member; the owner of the Text checks whether everything fitted.
 class Writer {
  public:
   explicit Writer(Text& out) : out_(out) {}
@@ -38,14 +38,14 @@ class Writer {
   Writer& open() { return begin("", '{'); }
   Writer& open(std::string_view key) { return begin(key, '{'); }
   Writer& close();
-  /// An array of its own; its members have empty keys.
+  /// Writes a nested array; its members have empty keys.
   Writer& open_array() { return begin("", '['); }
   Writer& close_array();
   Writer& string(std::string_view key, std::string_view value);
   Writer& number(std::string_view key, std::int64_t value);
   Writer& boolean(std::string_view key, bool value);
   Writer& raw(std::string_view key, std::string_view value);
-  /// Every member of another object, for which is_object() holds.
+  /// Copies every member of another object, for which is_object() holds.
   Writer& members(std::string_view object);
 
  private:

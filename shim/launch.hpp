@@ -21,9 +21,9 @@ class Launch {
  public:
   /// Rule 1; returns a non-blocking signalfd of all signals.
   int take_signals();
-  /// These are blocked only because who became us held them: no child of ours gets them so.
+  /// These are blocked only because `lastcall run` held them; children do not inherit that.
   void release(SignalBits held);
-  /// Rule 2; works where seccomp refuses close_range(2).
+  /// Rule 2; it also works if seccomp refuses close_range(2).
   static void close_inherited_descriptors();
   /// Rule 4.
   void leave_directory();
@@ -31,7 +31,7 @@ class Launch {
   void forget_directory();
 
   sigset_t const& mask() const { return mask_; }
-  /// -1 when it could not be opened, and then the shim is still in it.
+  /// -1 if it could not be opened; then the shim is still in it.
   int directory() const { return directory_; }
 
  private:
@@ -39,10 +39,11 @@ class Launch {
   int directory_ = -1;
 };
 
-/// Fills closed ones among 0-2 until exec, so that none of the shim's own lands there.
+/// Fills closed descriptors among 0-2 until exec, so that none of the shim's own gets such a
+/// number.
 void reserve_standard_descriptors();
 
-/// Adopts orphans also where it is not PID 1.
+/// Makes the shim adopt orphans even if it is not PID 1.
 void become_subreaper();
 
 }  // namespace lastcall::shim

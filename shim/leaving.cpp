@@ -157,7 +157,8 @@ int finish(Parts& s) {
     count = std::max(s.rest.living(), 1);
     describe_tree(survivors, 0);
     LogLine() << "cannot end "
-              << (survivors.view().empty() ? "processes that fork on and end before they are found"
+              << (survivors.view().empty() ? "processes that keep forking and end before they "
+                                             "are found"
                                            : survivors.view());
   }
   take_terminal_back(s);

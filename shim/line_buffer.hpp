@@ -1,7 +1,7 @@
 // Cuts a byte stream into lines, in one buffer that never grows.
 //
-// Rules: 1. a line is at most 64 KiB without its newline; a longer one is an error that the caller
-// answers with an end of the connection; 2. memory is touched only as far as bytes came.
+// Rules: 1. a line is at most 64 KiB without its newline; a longer one is an error on which the
+// caller ends the connection; 2. memory is touched only as far as bytes came.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class LineBuffer {
   std::size_t space_size() const { return sizeof bytes_ - filled_; }
   void added(std::size_t count) { filled_ += count; }
 
-  /// The next whole line, valid until compact().
+  /// Returns the next complete line, valid until compact().
   std::optional<std::string_view> next_line() {
     char const* const start = bytes_ + taken_;
     void const* const newline = std::memchr(start, '\n', filled_ - taken_);
@@ -40,7 +40,7 @@ class LineBuffer {
     }
   }
 
-  /// After compact(): a line began that can never end.
+  /// After compact(), whether a line began that is too long.
   bool is_full() const { return filled_ == sizeof bytes_; }
   void clear() { filled_ = taken_ = 0; }
 

@@ -1,12 +1,12 @@
-// The connection to the supervisor: connects, reconnects for ever, moves lines.
+// The connection to the supervisor: connects, always reconnects, and transfers lines.
 //
 // Rules:
 //  1. The first line of a connection is the hello; the supervisor is present from its welcome on.
-//  2. After a loss it is tried again for ever (attempts.hpp). Without a supervisor, that is the
-//     only thing that wakes an idle shim.
+//  2. After a loss it tries again without end (attempts.hpp). Without a supervisor, only that wakes
+//     an idle shim.
 //  3. Nothing blocks. A supervisor that does not read its lines loses its connection when the
-//     output buffer is full, or when the system does not take them; the hello of the next one
-//     repeats whatever still matters. Once it is gone, its last lines are still read.
+//     output buffer is full, or when the system does not accept them; the hello of the next
+//     connection repeats whatever still matters. Once it is gone, its last lines are still read.
 //  4. Every `signal` carries a seq, whose acknowledgement is awaited (ack_watch.hpp).
 //  5. Neither garbage nor an oversized line is passed on: the connection ends.
 // Source: specification, 'IPC'; docs/ipc.md; unix(7).
@@ -29,12 +29,12 @@ namespace lastcall::shim {
 
 class Link {
  public:
-  /// `path` null: there is no supervisor to look for.
+  /// If `path` is null, there is no supervisor.
   Link(char const* path, int epoll) : path_(path), epoll_(epoll) {}
 
-  /// Connects if it is time to; true: a connection is there, and wants its hello.
+  /// Connects if that is due; returns true if there is a new connection that needs its hello.
   bool connect_if_due(Instant now);
-  /// Takes what has come; false: nothing more for now.
+  /// Reads what has come; returns false if there is nothing more for now.
   bool receive(Instant now);
   std::optional<std::string_view> next_line();
   Attempts& attempts() { return attempts_; }
@@ -48,23 +48,23 @@ class Link {
 
   /// Append whole lines here, then send().
   Text& out() { return outgoing_.lines(); }
-  /// Goes with the first bytes of this connection, then it is closed; -1 is nothing.
+  /// Is sent with the first bytes of this connection and then closed; -1 for none.
   void pass(int descriptor) { outgoing_.pass(descriptor); }
   void send(Instant now);
   void send_signal(Instant now, int signal);
-  /// Whatever comes back is an answer.
+  /// Any line from the supervisor is an answer.
   void send_ping();
 
   bool connected() const { return fd_ >= 0; }
-  /// We cannot reach it, be it as well as it may.
+  /// Whether the shim cannot reach it, whatever its state.
   bool is_kept_out() const { return !connected() && attempts_.is_kept_out(); }
   Standing standing(Instant now) const;
   std::optional<Instant> next_wake(Instant now) const;
-  /// A line began that is longer than any line may be.
+  /// Whether a line began that is longer than any line may be.
   bool flooded() const { return in_.is_full(); }
 
  private:
-  /// Whether the supervisor has welcomed us: never yet, on an earlier connection, on this one.
+  /// Whether the supervisor has welcomed the shim: never, on an earlier connection, or on this one.
   enum class Welcome : unsigned char { never, past, present };
 
   void watch_output(bool wanted);

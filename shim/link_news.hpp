@@ -1,7 +1,7 @@
-// The log's last lines about the supervisor: whether it is there, and why it refused us.
+// The log's last lines about the supervisor: whether it is connected, and why it refused the shim.
 //
-// Rule: a supervisor that refuses us does so at each attempt, and we try for as long as we run;
-// each reason is logged once. Pure values.
+// Rule: a supervisor that refuses the shim does so at each attempt, and the shim never stops
+// trying; each reason is logged once. Pure values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class LinkNews {
  public:
   static constexpr std::size_t kLongestRefusal = 64;
 
-  /// The log's line about that; empty: nothing new.
+  /// The log's line about that; empty if there is nothing new.
   std::string_view standing(Standing now) {
     Standing const before = standing_;
     standing_ = now;

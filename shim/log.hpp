@@ -1,9 +1,9 @@
-// One line on stderr, `lastcall-shim: ...`.
+// Writes lines to stderr, as `lastcall-shim: ...`.
 //
 // Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. a reader
 // that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe.
-// The report of a stop alone may wait, for as long as its maker allows; 3. as a plain init the shim
-// is silent unless it cannot do what it was asked to.
+// Only the report of a stop may wait, for as long as its maker allows; 3. as a plain init the shim
+// is silent unless it cannot do its task.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace lastcall::shim {
 
 class LogLine {
  public:
-  /// `patience`: how long a full pipe's reader is waited for.
+  /// `patience`: how long to wait for the reader of a full pipe.
   explicit LogLine(Duration patience = Duration{0});
   ~LogLine();
   LogLine(LogLine const&) = delete;
@@ -35,10 +35,10 @@ class LogLine {
 
  private:
   Duration patience_;
-  TextOf<3072> text_;  // a pipe takes PIPE_BUF, 4096, at once
+  TextOf<3072> text_;  // a pipe accepts PIPE_BUF, 4096, at once
 };
 
-/// A line would have to wait for its reader.
+/// Whether a line would have to wait for its reader.
 bool is_log_full();
 
 /// The system's own text for an errno value.

@@ -1,9 +1,9 @@
-// The shim's side of the wire: one line in, one struct out, and back.
+// The shim's side of the wire: converts a line to a struct, and back.
 //
 // Rules: 1. unknown keys are ignored; 2. an unknown op or a bad field is answered with `error`, and
-// the connection stays; a line that is no JSON object ends it; 3. keys are written in the order of
-// the protocol's reference, `op` and `seq` first; 4. the blob and the report are never interpreted.
-// No thread rule. Source: docs/ipc.md.
+// the connection stays; a line that is not a JSON object ends it; 3. keys are written in the order
+// of the protocol's reference, `op` and `seq` first; 4. the blob and the report are never
+// interpreted. No thread rule. Source: docs/ipc.md.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class ErrorCode : unsigned char { none, bad_json, too_long, unknown_op, bad
 /// The content of a line; only the fields of its op are set. Views point into the line.
 struct Order {
   Op op = Op::ack;
-  std::optional<std::int64_t> seq;     // to be answered; for ack and error: what they answer
+  std::optional<std::int64_t> seq;     // to answer; in ack and error, what they answer
   bool supported_version = true;       // welcome
   std::optional<bool> phase_is_up;     // welcome, phase: starting or serving
   std::optional<Duration> grace;       // welcome
@@ -58,8 +58,8 @@ struct Order {
 
 struct Decoded {
   ErrorCode problem = ErrorCode::none;
-  std::string_view detail;  // which field, in words
-  Order order;              // after a problem only `seq` means something
+  std::string_view detail;  // the field and what was expected
+  Order order;              // after a problem only `seq` is meaningful
 };
 
 Decoded decode(std::string_view line);
@@ -75,7 +75,7 @@ struct EngineFacts {
   Ending ending;
   bool oom = false;
   bool ordered = false;
-  std::optional<int> alive;  // once it has exited: so many of its tree are left
+  std::optional<int> alive;  // once it has exited: number of processes left of its tree
 };
 
 struct Hello {
@@ -87,21 +87,21 @@ struct Hello {
   std::string_view raw_blob;  // empty: none
 };
 
-/// Each appends one line with its newline.
+/// Each function appends one line with its newline.
 void write_hello(Text& out, Hello const& hello);
 void write_engine_started(Text& out, EngineFacts const& engine);
 void write_engine_exited(Text& out, EngineFacts const& engine);
-/// `raw_names`: a JSON array; empty: they are too many.
+/// `raw_names`: a JSON array, or empty if there are too many.
 void write_engine_tree(Text& out, int alive, std::string_view raw_names);
 /// A process of the engine that ended before its main one.
 struct Death {
   std::int64_t pid = 0;
   std::string_view name;
-  int signal = 0;  // 0 where it could not be read
+  int signal = 0;  // 0 if it could not be read
   Instant at{};
   bool ordered = false;        // the main process had its stop signal by then
-  std::optional<int> alive;    // so many live on beside the main process
-  std::string_view raw_names;  // ... a JSON array; empty: they are too many
+  std::optional<int> alive;    // number that live on besides the main process
+  std::string_view raw_names;  // ... a JSON array, or empty if they are too many
 };
 void write_engine_died(Text& out, Death const& death);
 void write_engine_stopped(Text& out, std::int64_t pid, std::string_view name);

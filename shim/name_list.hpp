@@ -1,7 +1,8 @@
-// The names of processes as a JSON array, each of them once: which are there, not how many.
+// The names of processes as a JSON array. Each is listed once, so the list does not show how many
+// there are.
 //
-// Rules: 1. a list names all of them or none: its reader may conclude that a process is not there;
-// 2. at most 32 names, of which no engine of one machine has as many. No thread rule.
+// Rules: 1. a list names all of them or none, so its reader may conclude that a process is absent;
+// 2. at most 32 names, which no engine of one machine exceeds. No thread rule.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class NameList {
   static constexpr std::size_t kMost = 32;
 
   void add(ProcessName const& name) {
-    if (name.size == 0) {  // gone while it was looked at
+    if (name.size == 0) {  // gone while it was read
       return misses_some();
     }
     ProcessName* const end = names_ + count_;
@@ -34,10 +35,10 @@ class NameList {
       names_[count_++] = name;
     }
   }
-  /// There are some whose names are unknown.
+  /// The names of some are unknown.
   void misses_some() { is_complete_ = false; }
 
-  /// Nothing where not all of them are named.
+  /// Absent if not all of them are named.
   void write(Text& out) const {
     out.clear();
     if (!is_complete_) {

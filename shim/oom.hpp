@@ -1,10 +1,10 @@
-// How often the kernel's OOM killer struck in the shim's own cgroup: only the shim can see that,
-// the supervisor's container has another one.
+// Counts the kernel's OOM kills in the shim's own cgroup. Only the shim can read that count,
+// because the supervisor's container has another cgroup.
 //
-// Rules: 1. the difference since watch() counts; 2. a cgroup that cannot be read is silence, not an
-// error; 3. a kill of the whole cgroup takes the shim too: the supervisor reads the same file then,
-// through a descriptor that the shim passed on.
-// Source: cgroup-v2 `memory.events`, cgroup-v1 `memory.oom_control`.
+// Rules: 1. the difference since watch() counts; 2. an unreadable cgroup counts as no kills, not as
+// an error; 3. a kill of the whole cgroup kills the shim too; the supervisor then reads the same
+// file then, through a descriptor that the shim passed on. Source: cgroup-v2 `memory.events`,
+// cgroup-v1 `memory.oom_control`.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace lastcall::shim {
 
 class OomCounter {
  public:
-  /// Finds the counter and takes its present value as the beginning.
+  /// Finds the counter and starts from its present value.
   void watch();
-  /// The counter's file for the caller, which closes it; -1: there is none.
+  /// The counter's file for the caller, which closes it; -1 if there is none.
   int open_file();
   std::int64_t kills_since_watch() const;
 

@@ -1,8 +1,8 @@
 // The command line and the environment of the shim.
 //
 // Rules: 1. a bad option is one line that states what is wrong and what was expected, exit 2; 2.
-// the first argument that is no option begins the command, with or without `--`; 3. everything here
-// points into argv or into static storage and lives as long as the process.
+// the first argument that is not an option begins the command, with or without `--`; 3. everything
+// here points into argv or into static storage and lives as long as the process.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Options {
   Task task = Task::run;
   char const* socket = nullptr;  // absolute; null: plain init
   char const* install_dir = nullptr;
-  std::string_view prestop;  // "engine" or "supervisor": whose hook calls
+  std::string_view prestop;  // "engine" or "supervisor": the container of the hook
   char const* serve = nullptr;
   char* serve_argv[kMaxServeArguments + 2] = {};  // as execve wants it
   char** command = nullptr;                       // as execve wants it
@@ -37,8 +37,8 @@ struct Options {
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;
   // Options from `lastcall run`, not for users:
-  SignalBits held = 0;                      // stop signals that it blocked for us
-  char const* private_directory = nullptr;  // which it made, and we remove
+  SignalBits held = 0;                      // stop signals that `run` blocked
+  char const* private_directory = nullptr;  // made by `run`, removed by the shim
   bool tty = false;
   bool required = false;
   bool restarts = false;  // --restart, and the command is its `serve`
@@ -46,7 +46,7 @@ struct Options {
   bool supervised() const { return socket != nullptr; }
 };
 
-/// False: `error` has the reason in one line.
+/// Returns false with the reason in `error`, in one line.
 bool parse_options(int argc, char** argv, Options& options, Text& error);
 
 /// Reads LASTCALL_POD_GRACE_SECONDS, KUBERNETES_SERVICE_HOST, LASTCALL_TERMINATION_LOG.

@@ -45,7 +45,9 @@ void obey_lines(Parts& s) {
     obey_line(s, *line);
   }
   if (s.link.flooded()) {
-    write_error(s.link.out(), std::nullopt, ErrorCode::too_long, "expected at most 64 KiB a line");
+    write_error(s.link.out(), std::nullopt, ErrorCode::too_long,
+                "expected at most 64 KiB per "
+                "line");
     s.link.send(s.now);
     s.link.lose(s.now);
   }
@@ -74,7 +76,7 @@ void obey_line(Parts& s, std::string_view line) {
   if (decoded.problem != ErrorCode::none) {
     write_error(s.link.out(), decoded.order.seq, decoded.problem, decoded.detail);
     if (decoded.problem == ErrorCode::bad_json) {
-      LogLine() << "the supervisor sent a line that is no JSON object";
+      LogLine() << "the supervisor sent a line that is not a JSON object";
       s.link.send(s.now);
       s.link.lose(s.now);
     }
@@ -83,7 +85,7 @@ void obey_line(Parts& s, std::string_view line) {
   Order const& order = decoded.order;
   if (order.deadline && *order.deadline < s.began_at) {
     write_error(s.link.out(), order.seq, ErrorCode::bad_field,
-                "deadline_at_ms: lies before this shim began");
+                "deadline_at_ms: lies before the start of this shim");
     return;
   }
   obey(s, order);

@@ -1,4 +1,4 @@
-// The conversation with the supervisor. Orders become events; what they lead to is in the table.
+// The exchange with the supervisor. Orders become events, and the state table has their effects.
 //
 // Thread rule: there is one thread. Source: docs/ipc.md; specification, 'Shims'.
 #pragma once
@@ -7,9 +7,10 @@
 
 namespace lastcall::shim {
 
-/// Connects where that is due, and obeys what has come.
+/// Connects if that is due, and obeys orders that have come.
 void talk(Parts& s, bool is_readable);
-/// Reads what a supervisor of our own wrote before it ended: an order to exit is no crash.
+/// Reads what the shim's own supervisor wrote before it ended, because an end after an order to
+/// exit is not a crash.
 void receive_last_words(Parts& s);
 
 }  // namespace lastcall::shim

@@ -9,7 +9,7 @@
 
 namespace lastcall::shim {
 
-/// Decimal digits only, at most what fits into 53 bits (what every JSON reader keeps exactly).
+/// Accepts only decimal digits, and at most 53 bits, which every JSON reader keeps exactly.
 constexpr std::optional<std::int64_t> parse_unsigned(std::string_view text) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 53;
   if (text.empty()) {
@@ -28,7 +28,7 @@ constexpr std::optional<std::int64_t> parse_unsigned(std::string_view text) {
   return value;
 }
 
-/// `60s`, `500ms`, `2m`, `1h`: a whole number and its unit, at most a year.
+/// Accepts `60s`, `500ms`, `2m`, `1h`: a whole number and its unit, at most a year.
 constexpr std::optional<Duration> parse_duration(std::string_view text) {
   constexpr std::int64_t kYear = std::int64_t{366} * 24 * 3'600'000;
   std::size_t const unit_at = text.find_first_not_of("0123456789");

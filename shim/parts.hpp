@@ -1,8 +1,8 @@
-// All that the shim knows, side by side.
+// Everything that the shim knows, in separate parts.
 //
-// Rules: 1. a part knows its own matter and no other one; what they mean together is in the rules:
-// signals.hpp, children.hpp, orders.hpp, actions.hpp, tree_rules.hpp, leaving.hpp; 2. the state has
-// one writer, happen() (give_up() for a start that failed). Thread rule: there is one thread.
+// Rules: 1. a part knows only its own subject; their joint meaning is in the rules: signals.hpp,
+// children.hpp, orders.hpp, actions.hpp, tree_rules.hpp, leaving.hpp; 2. the state has one writer,
+// happen() (give_up() for a start that failed). Thread rule: there is one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Parts {
   Instant now;
   Instant const began_at;
 
-  // The process that we started, and the peer that orders.
+  // The process that the shim started, and the peer that sends orders.
   Engine engine;
   Service service;
   Vigil vigil;
@@ -57,13 +57,13 @@ struct Parts {
   RestOfTree rest;
   std::int64_t orphans_reaped = 0;
 
-  // The memory that the supervisor keeps with us.
+  // The memory that the supervisor keeps with the shim.
   Will will;
   TextOf<kLargestRawBlob> blob;
   TextOf<17> boot;
 };
 
-/// The facts that the rules of time look at.
+/// The facts that the rules of time use.
 Situation situation(Parts const& s);
 
 }  // namespace lastcall::shim

@@ -4,8 +4,9 @@
 //
 // Rules:
 //  1. Ends with 0 when the stop signal of its container may come.
-//  2. A supervisor that is away or restarted is looked for again, and called again: the calls share
-//     one drain. After 5 s without one it ends with 1, so that the kubelet goes on and reports why.
+//  2. If the supervisor is away or restarts, the hook tries and calls again; the calls share one
+//     drain. After 5 s without a supervisor it ends with 1, so that the kubelet goes on and reports
+//     why.
 //  3. With LASTCALL_POD_GRACE_SECONDS it ends 5 s before that time is up, and with half of a grace
 //     below 10 s, whatever it has received: the engine still gets its own stop signal.
 //
@@ -16,7 +17,7 @@
 
 namespace lastcall::shim {
 
-/// Exit code.
+/// Returns the exit code.
 int call_prestop(Options const& options);
 
 }  // namespace lastcall::shim

@@ -1,7 +1,7 @@
 // The name by which people know a process: the title that it gave itself, else the kernel's
 // name.
 //
-// Rules: 1. a title is a command line of one word that is no path: Python's setproctitle writes
+// Rules: 1. a title is a command line of one word that is not a path: Python's setproctitle writes
 // `VLLM::EngineCore` there, of which the kernel's name holds 15 bytes; 2. Python's resource
 // tracker, which the kernel calls `python3`, is known by its module; 3. at most 64 bytes; 4. empty
 // when the process is gone. Source: proc(5).
@@ -22,24 +22,25 @@ inline constexpr std::size_t kLongestProcessName = 64;
 std::string_view read_process_file(pid_t pid, std::string_view entry, char* buffer,
                                    std::size_t size);
 
-/// True: it is a title.
+/// Returns true if it is a title.
 bool append_process_name(Text& out, pid_t pid);
 
-/// A name of its own, to be kept after the process is gone.
+/// A copy of the name, to keep after the process is gone.
 struct ProcessName {
   char bytes[kLongestProcessName] = {};
   unsigned char size = 0;
   bool is_title = false;
 
   void read(pid_t pid);
-  /// It may have given itself a title since. One that is ending has no command line any more: what
-  /// was a title stays, and so does the name of one that is gone.
+  /// Reads the name again, as the process may have given itself a title since. A process that is
+  /// ending has no command line any more, so an earlier title stays, and so does the name of a
+  /// process that is gone.
   void refresh(pid_t pid);
   std::string_view view() const { return {bytes, size}; }
 };
 
-/// Python's helper that unlinks the shared memory of processes that could not do it themselves: it
-/// ends by itself once all of them are gone.
+/// Whether this is Python's helper that unlinks the shared memory of processes that could not do so
+/// themselves; it ends by itself once all of them are gone.
 bool is_resource_tracker(pid_t pid);
 
 }  // namespace lastcall::shim

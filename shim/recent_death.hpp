@@ -16,7 +16,7 @@ class RecentDeath {
       first_ = death;
     }
   }
-  /// Null: there is none.
+  /// Null if there is none.
   ProcessNews const* recent(Instant now) const {
     return first_ && now - first_->at <= kAge ? &*first_ : nullptr;
   }

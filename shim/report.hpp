@@ -1,8 +1,8 @@
 // The termination message: why this container ended, for `kubectl describe pod`.
 //
-// Rules: 1. the file is never created: it exists where Kubernetes wants a message; 2. what the
-// supervisor handed over with `exit` is written as it came, as one line; 3. without it the shim
-// writes what it knows itself. Source: Kubernetes, terminationMessagePath (at most 4096 bytes).
+// Rules: 1. the file is never created: it exists where Kubernetes wants a message; 2. the report
+// that came with `exit` is written unchanged, as one line; 3. without it the shim writes what it
+// knows itself. Source: Kubernetes, terminationMessagePath (at most 4096 bytes).
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct OwnReport {
   bool stopping = false;
   int stop_signal = 0;  // 0: the stop began elsewhere
   std::string_view supervisor;
-  std::string_view will;  // what the supervisor knew: an object, or empty
+  std::string_view will;  // the supervisor's part: an object, or empty
   EngineFacts engine;
   std::int64_t orphans_reaped = 0;
   int survivors = 0;
 };
 
 void make_own_report(Text& out, OwnReport const& report);
-/// Into the termination message.
+/// Writes it to the termination message.
 void write_report(char const* path, std::string_view line);
 
 /// Keeps the raw JSON of `exit.report` until the end; what is too long for the message is cut off.
 class HandedReport {
  public:
   void keep(std::string_view raw_json);
-  /// Puts `right` into its `exit_code` where that is `wrong`. True: it has changed.
+  /// Replaces `wrong` by `right` in its `exit_code`. Returns true if it has changed.
   bool correct_code(int wrong, int right);
   bool is_empty() const { return text_.view().empty(); }
   std::string_view view() const { return text_.view(); }

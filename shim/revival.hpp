@@ -1,9 +1,9 @@
 // When a command that crashed is started again: `--restart`.
 //
-// Rules: 1. a crash is a signal, or a code other than 0 and 2, which mean that it is done and that
-// it cannot run as ordered; 2. the first one is followed by another start at once, the next ones
-// after 0.1 s, doubling to 5 s, until a life lasted 10 s; 3. a command that was asked to end is
-// never started again. Pure values on an explicit `now`. Source: specification, 'Run mode'.
+// Rules: 1. a crash is an end by a signal, or by a code other than 0 (it is done) and 2 (it cannot
+// run as ordered); 2. the first one is followed by another start at once, the next ones after 0.1
+// s, doubling to 5 s, until a life lasted 10 s; 3. a command that was ordered to end is never
+// started again. Pure values on an explicit `now`. Source: specification, 'Run mode'.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ class Revival {
     began_at_ = now;
     due_.reset();
   }
-  /// It ended so; true: it is to be started again when that is due.
+  /// It ended this way; returns true if it has to be started again when that is due.
   bool wants(Ending ending, Instant now);
   bool is_due(Instant now) const { return due_ && now >= *due_; }
   std::optional<Instant> next_wake() const { return due_; }
-  /// It was asked to end. True: there was no process to ask, only a start to come.
+  /// It was ordered to end. Returns true if there was no process, only a start to come.
   bool give_up() {
     is_given_up_ = true;
     bool const was_due = due_.has_value();

@@ -1,12 +1,13 @@
 // The supervisor as a child of the shim: run mode.
 //
-// Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. when it ends before we
-// do it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it lived for 10 s;
+// Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. when it ends before
+// the shim it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it lived for
+// 10 s;
 // 3. a stop during the pause starts it at once, so that the drain goes
-// on, and from then on no pause is longer than the first; 4. when the shim leaves
-// it may end by itself for a moment, then it is killed with all its descendants; 5. a first life
+// on, and from then on no pause is longer than the first; 4. when the shim ends, the supervisor
+// gets a moment to end by itself, and then it is killed with all its descendants; 5. a first life
 // that ends by itself with 1 or 2 before anything else happened has reported that it cannot run as
-// ordered: it is believed, and nothing is started.
+// ordered; then nothing is started.
 #pragma once
 
 #include <optional>
@@ -21,23 +22,23 @@ namespace lastcall::shim {
 
 class Service {
  public:
-  /// `argv` null: there is none, and every call does nothing.
+  /// If `argv` is null there is no supervisor, and every call does nothing.
   Service(char* const* argv, char* const* environment) : argv_(argv), environment_(environment) {}
 
   bool exists() const { return argv_ != nullptr; }
   bool is_running() const { return pid_ > 0; }
-  /// For walks of the process tree; 0 when it does not run.
+  /// Its number, for walks of the process tree; 0 if it does not run.
   pid_t pid() const { return pid_; }
 
-  /// 0, or the errno of exec.
+  /// Returns 0, or the errno of exec.
   int start(Launch const& launch, Instant now);
-  /// True: it was started.
+  /// Returns true if it was started.
   bool restart_if_due(Launch const& launch, Instant now);
-  /// True: that was it, and its number is not ours any more.
+  /// Returns true if this was the supervisor, whose number is no longer the shim's.
   bool reaped(pid_t pid);
   /// Rule 5, as far as this child alone shows.
   bool is_refusal(Ending ending) const;
-  /// After reaped(): its pending lines were read.
+  /// Called after reaped(), when its pending lines were read.
   void ended(Ending ending, Instant now);
   void hurry(Instant now);
   void never_restart() {

@@ -1,12 +1,12 @@
-// The shim: one loop that turns signals, reaped children, lines and time into events, asks the
-// state table what each means, and does that.
+// The shim: one loop that turns signals, reaped children, lines and time into events, looks each up
+// in the state table, and acts on it.
 //
 // Invariants:
 //  1. Only reap results show that a process ended, never a SIGCHLD (they coalesce).
 //  2. Nothing blocks: not the supervisor, not a full log, not a process that cannot be killed.
 //  3. Once a stop has a deadline D, the process exits by D (plus a moment for KILLed children).
-//  4. At rest the loop sleeps without a timeout; looking for a lost supervisor is the exception,
-//     and asking one of our own every 5 s whether it still answers.
+//  4. At rest the loop sleeps without a timeout, except while it looks for a lost supervisor, or
+//     checks every 5 s whether its own supervisor still answers.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; wait(2), signalfd(2).
 #pragma once
@@ -21,7 +21,7 @@ class Shim {
  public:
   Shim(Options const& options, Launch& launch, int signals, char* const* environment);
 
-  /// Exit code.
+  /// Returns the exit code.
   int run();
 
  private:

@@ -14,16 +14,16 @@ namespace lastcall::shim {
 /// One past the highest signal number that the kernel knows.
 inline constexpr int kSignalLimit = 65;
 
-/// Nothing for an unknown name or a number outside 1..64.
+/// Absent for an unknown name or a number outside 1..64.
 std::optional<int> signal_from_text(std::string_view text);
 
-/// Bit n is signal n; 64 has bit 0, which is no signal's.
+/// Bit n is signal n; 64 has bit 0, which belongs to no other signal.
 using SignalBits = std::uint64_t;
 constexpr SignalBits bit_of(int signal) {
   return SignalBits{1} << (signal % 64);
 }
 
-/// `TERM,INT,RTMIN+3`; nothing when a name is unknown or the list is empty.
+/// Reads `TERM,INT,RTMIN+3`; absent if a name is unknown or the list is empty.
 std::optional<SignalBits> signals_from_list(std::string_view list);
 
 void append_signal_name(Text& out, int number);

@@ -1,4 +1,4 @@
-// The meaning of a signal at the shim: passed on to the command, or a stop.
+// Handles a signal at the shim: it is passed on to the command, or begins a stop.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; signal(7).
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace lastcall::shim {
 
-/// `sender`: 0 from outside the container. `code`: of siginfo_t.
+/// `sender` is 0 for one from outside the container. `code` is that of siginfo_t.
 void take_signal(Parts& s, int signal, pid_t sender, int code);
 
 }  // namespace lastcall::shim

@@ -2,9 +2,9 @@
 //
 // Rules: 1. synchronous: a failed exec is an errno here, never a child that exits; 2. the child
 // gets the mask and the ignored signals that the shim was started with, SIGPIPE and SIGCHLD
-// default, and the directory that it was started in; 3. it is the leader of its own session, or
-// with the terminal of its own process group, which becomes the foreground one. Source:
-// posix_spawn(3), tcsetpgrp(3).
+// default, and the directory that it was started in; 3. it leads its own session or, with the
+// terminal, its own process group, which becomes the foreground one. Source: posix_spawn(3),
+// tcsetpgrp(3).
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 namespace lastcall::shim {
 
 struct ChildPlan {
-  char const* program;  // searched in PATH when it has no slash
+  char const* program;  // searched in PATH if it has no slash
   char* const* argv;
   char* const* environment;
   bool takes_terminal = false;
@@ -28,7 +28,7 @@ struct Spawned {
 
 Spawned spawn(ChildPlan const& plan, Launch const& launch);
 
-/// The result that exec would have for the program, before anything is started: 0, or an errno.
+/// The result that exec would have for the program, before anything is started: 0 or an errno.
 int check_program(char const* program);
 
 /// The environment without the supervisor's secrets, and with LASTCALL_SOCKET set to `socket`

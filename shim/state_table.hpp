@@ -1,4 +1,5 @@
-// The behaviour of the shim, written out: seven states, twelve events, every cell.
+// The behaviour of the shim as a table of seven states and twelve events; every cell is written
+// out.
 //
 //   waiting   the engine has not been started
 //   running   it runs
@@ -8,10 +9,10 @@
 //   ended     its main process was reaped; the supervisor has the word
 //   leaving   the exit code is fixed; what is left of the tree is being killed
 //
-// Rules: 1. states only rise, but for a drain that was undone (holding -> running); 2. the engine
-// is started at most once; 3. an event that can come late (orders cross facts on the wire) is
-// ignored, and its cell is `too_late` or `already`; 4. `never` is a bug of ours: logged, survived.
-// Pure values. Source: specification, 'Shim'; specification, 'Causes of a stop'.
+// Rules: 1. states only rise, except for a drain that was undone (holding -> running); 2. the
+// engine is started at most once; 3. an event that can come late (orders cross facts on the wire)
+// is ignored, and its cell is `too_late` or `already`; 4. `never` is a bug, which is logged and
+// survived. Pure values. Source: specification, 'Shim'; specification, 'Causes of a stop'.
 #pragma once
 
 namespace lastcall::shim {
@@ -22,13 +23,13 @@ inline constexpr int kStateCount = 7;
 enum class Event : unsigned char {
   start_order,   // `engine.start`
   start_due,     // no `engine.start` within --supervisor-timeout
-  stop_signal,   // TERM, INT, QUIT at us
+  stop_signal,   // TERM, INT, QUIT at the shim
   stop_phase,    // `phase` with a deadline: a stop that began elsewhere
   stop_undone,   // `phase` is serving again
   term_order,    // `engine.signal` with a stop signal
-  term_due,      // the deadline rules say so
+  term_due,      // by the deadline rules
   kill_order,    // `engine.signal` with KILL
-  kill_due,      // the deadline rules say so
+  kill_due,      // by the deadline rules
   engine_ended,  // reaped
   exit_order,    // `exit`
   leave_due,     // no `exit` in time, or the deadline itself
@@ -42,7 +43,7 @@ enum class Action : unsigned char {
   stop,        // -> stopping: stop signal and CONT to the main process
   kill,        // -> killing: KILL to all descendants
   settle,      // -> ended: remember the status, notify the supervisor
-  stand_down,  // waiting -> ended: nothing will be started, the supervisor has the word
+  stand_down,  // waiting -> ended: nothing will be started, the supervisor decides
   leave,       // -> leaving: fix the exit code
   already,     // ignored: it was done before, the order is idempotent
   too_late,    // ignored: the order crossed the fact that made it pointless

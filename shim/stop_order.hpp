@@ -1,8 +1,8 @@
-// Which stop signal came to us first, and how the command is to be asked to stop.
+// Which stop signal came first, and which signal stops the command.
 //
 // Rules: 1. the first stop signal counts, later ones are passed on and change nothing; 2. the last
-// order counts; 3. the rest of the tree is asked as the main process was, but for KILL, which asks
-// no process. Pure values. Source: specification, 'Shim'.
+// order counts; 3. the rest of the tree gets the signal of the main process, unless that was KILL.
+// Pure values. Source: specification, 'Shim'.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace lastcall::shim {
 
 class StopOrder {
  public:
-  /// The processes that the order is for.
+  /// The processes that the order applies to.
   enum class Reach : unsigned char { main, whole_tree };
 
-  /// A stop signal at us. True: the first one.
+  /// A stop signal arrived. Returns true for the first one.
   bool came(int signal, Instant now) {
     if (came_ != 0) {
       return false;
@@ -27,7 +27,7 @@ class StopOrder {
     came_at_ = now;
     return true;
   }
-  /// 0: none came.
+  /// 0 if none came.
   int signal_at_us() const { return came_; }
   std::optional<Instant> came_at() const {
     return came_ != 0 ? std::optional(came_at_) : std::nullopt;
@@ -41,7 +41,7 @@ class StopOrder {
   void ours(int signal) { signal_ = signal; }
   int signal() const { return signal_; }
   Reach reach() const { return reach_; }
-  /// The signal that asks the rest of the tree; `term`: the engine's own for TERM.
+  /// The signal for the rest of the tree; `term`: the engine's own signal for TERM.
   int rest_signal(int term) const { return signal_ != 0 && signal_ != SIGKILL ? signal_ : term; }
 
  private:

@@ -2,7 +2,8 @@
 // and printf, neither of which it can afford (heap, locale tables).
 //
 // Rules: 1. nothing is ever written beyond the capacity; 2. a piece that does not fit sets
-// overflowed() and the text keeps its last whole piece. No thread rule: the shim has one thread.
+// overflowed(), and the text ends with the last complete piece. No thread rule: the shim has one
+// thread.
 #pragma once
 
 #include <algorithm>

@@ -1,16 +1,18 @@
-// The engine's other processes while it runs: which of them ends by itself, which is stopped.
+// The engine's other processes while it runs: reports which of them end by themselves or are
+// stopped.
 //
 // Rules:
 //  1. A process is known once a walk of /proc has seen it; walks come 2, 4 and 6 s after the start
-//     and then every 10 s, more rarely where one takes long, and when a stop begins. Its end is
-//     reported by its pidfd at once, where there is none by the next look, every 2 s: at most 128
+//     and then every 10 s, more rarely where one takes long, and when a stop begins. Its pidfd
+//     reports its end at once; without one, the next walk does, every 2 s. At most 128 processes
 //     are known.
 //  2. A process that lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was one
 //     that ended with code 0 and had no title of its own, unless the engine was asked to end:
 //     neither is a death.
-//  3. State T and a new name are seen by the same look, state T of a child of ours by waitpid, too.
-//  4. Deaths and stops wait here until they are taken: at most 8 of each, more in one turn are
-//     lost.
+//  3. The same walk sees state T and a new name; for the shim's children waitpid reports state T,
+//     too.
+//  4. Deaths and stops wait here until they are fetched, at most 8 of each; further ones within one
+//     turn are lost.
 // Source: pidfd_open(2), proc(5).
 #pragma once
 
@@ -30,11 +32,11 @@ namespace lastcall::shim {
 struct ProcessNews {
   pid_t pid = 0;
   ProcessName name;
-  int signal = 0;  // of a death, where it could be read
+  int signal = 0;  // of a death, if it could be read
   Instant at{};
 };
 
-/// At most a few, in their order.
+/// Returns at most a few, in their order.
 class NewsQueue {
  public:
   void add(ProcessNews const& news);
@@ -59,7 +61,7 @@ inline constexpr std::size_t kMostKnownProcesses = 128;
 
 class TreeWatch {
  public:
-  /// The engine has been started. Without this nothing is ever looked at.
+  /// The engine has been started. Without this call nothing is watched.
   void begin(Instant now, int epoll, pid_t main);
   void end();
   bool is_on() const { return epoll_ >= 0; }
@@ -68,9 +70,10 @@ class TreeWatch {
   std::optional<Instant> next_look() const {
     return is_on() ? std::optional(look_at_) : std::nullopt;
   }
-  /// A stop begins: the present processes are to be known.
+  /// A stop begins, so the present processes must become known.
   void walk_soon(Instant now) { look_at_ = walk_at_ = now; }
-  /// The engine has its stop signal: its parts end as they should, and each of them is reported.
+  /// The engine has its stop signal, so its processes are expected to end, and each end is
+  /// reported.
   void engine_is_asked_to_end() { is_end_expected_ = true; }
   /// Handles what has ended or is due; `spared` as for every walk.
   void tend(Instant now, pid_t spared);
@@ -79,7 +82,7 @@ class TreeWatch {
   /// A child of ours is stopped.
   void stopped(pid_t child, Instant now);
 
-  /// How many live beside the main process, as far as they are known, and who they are.
+  /// The number and the names of the processes besides the main one, as far as they are known.
   int others(NameList& names) const;
 
   NewsQueue& deaths() { return deaths_; }

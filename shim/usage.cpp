@@ -13,10 +13,10 @@ PID 1 of an engine container: starts COMMAND, reaps every child, and ends both i
   --on-exit fatal|propagate  COMMAND ended by itself: exit 1, or pass its code on
   --stop-signals LIST        held and reported to the supervisor (TERM,INT,QUIT)
   --rewrite FROM:TO          send TO for FROM, names or numbers; 0 drops; repeatable
-  --grace 60s                longest stop, where the supervisor says no less
-  --rest-grace 10s           for what COMMAND leaves behind when a stop has ended it
+  --grace 60s                longest stop, unless the supervisor gives less
+  --rest-grace 10s           for processes that COMMAND leaves behind in a stop
   --tty                      COMMAND gets its own process group and the terminal
-  --serve PATH               start PATH as supervisor too, restarted after a crash
+  --serve PATH               also start PATH as supervisor, again after a crash
   --serve-arg ARGUMENT       one argument for it; repeatable
   --restart PATH             PATH is the COMMAND: the words after it are its arguments, and
                              PATH serve is started again after a crash (a signal, or a

@@ -1,11 +1,11 @@
-// Whether a supervisor that the shim started itself still answers.
+// Watches whether a supervisor that the shim started still answers.
 //
-// Rules: 1. every 5 s without a line from it, it is asked for one, where there is a connection: one
-// that froze before it listened has been started and sends nothing; 2. four more such times without
-// a line, so 20 s after the first question, and it is given up: longer than any liveness limit that
-// a kubelet would have; 3. a round that the shim itself slept through (its container was frozen,
-// the machine slept) proves nothing, and the count starts again. Pure values on an explicit `now`.
-// Source: specification, 'Run mode'.
+// Rules: 1. after every 5 s without a line from it, the shim requests one, if there is a
+// connection; a supervisor that froze before it listened sends nothing; 2. after four more such
+// times without a line, 20 s after the first question, it counts as frozen; no kubelet's liveness
+// limit would be longer; 3. a round that the shim itself slept through (because its container was
+// frozen or the machine was suspended) proves nothing, and the count starts again. Pure values on
+// an explicit `now`. Source: specification, 'Run mode'.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ class Vigil {
  public:
   enum class Need : unsigned char { nothing, ask, give_up };
 
-  /// It was started, or a connection to it began.
+  /// It was started, or connected.
   void begin(Instant now) {
     silent_rounds_ = 0;
     next_ = now + kRound;
   }
-  /// There is no supervisor.
+  /// There is no supervisor any more.
   void end() { next_.reset(); }
   void received() { silent_rounds_ = 0; }
   Need look(Instant now);

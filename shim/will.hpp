@@ -1,8 +1,8 @@
-// The will: what the supervisor has left for the case that the shim must finish a stop alone.
+// The will: what the supervisor has left in case the shim must finish a stop alone.
 //
-// Rules: 1. the last one counts; 2. its deadline is the clock's matter (deadline_rules.hpp); 3. a
-// code in it is the exit code, whatever becomes of the engine; without one the table decides;
-// 4. its report is passed on as it came, only the code and the engine's end are ours to add.
+// Rules: 1. the last one counts; 2. its deadline belongs to deadline_rules.hpp; 3. a code in it is
+// the exit code, whatever happens to the engine; without one the table decides;
+// 4. its report is passed on unchanged, except that the shim adds the code and the engine's end.
 // Source: specification, 'Failing safe', docs/ipc.md.
 #pragma once
 

@@ -260,8 +260,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   /// True: nothing waits any more.
   bool drain() {
     if (dropped_ > 0) {
-      std::string const payload =
-          render(format_, "log lines were dropped: nobody read them", {{"lines", dropped_}});
+      std::string const payload = render(
+          format_, "log lines were dropped because nothing read them", {{"lines", dropped_}});
       spdlog::details::log_msg const note({}, "lastcall", spdlog::level::warn,
                                           spdlog::string_view_t(payload.data(), payload.size()));
       if (!output_.write(text_of(note))) {

@@ -1,4 +1,4 @@
-"""What a scenario can expect: each check returns nothing, or in one sentence what was seen instead.
+"""The checks of scenarios. Each returns nothing if it holds, or one sentence about what was seen.
 
 A check is named by `who` and `that` of an `[[expect]]` block; further keys are its arguments. The
 list in docs/conformance.md is made from the first lines of the docstrings here.
@@ -38,41 +38,43 @@ def complete(run, of):
     return None if call.outcome == "complete" else f"{of} was {_seen(call)}"
 
 
-@check("client", "told")
-def told(run, of):
-    """The request is complete, or ended with an error object that says that it may be sent again,
-    and without `[DONE]`."""
+@check("client", "notified")
+def notified(run, of):
+    """The request is complete, or it ended without `[DONE]` and with an error object that says that
+    it may be sent again."""
     call = _call(run, of)
-    if call.outcome == "told" and call.done:
-        return f"{of} was told of an error, and then [DONE]"
-    if call.outcome == "complete" or (call.outcome in ("told", "refused") and call.may_be_retried):
+    if call.outcome == "notified" and call.done:
+        return f"{of} was notified of an error, and then received [DONE]"
+    if call.outcome == "complete":
         return None
-    if call.outcome in ("told", "refused"):
-        return f"{of} was {_seen(call)}, but not told whether it may be sent again"
-    return f"{of} was {_seen(call)}, without a word"
+    if call.outcome in ("notified", "refused"):
+        if call.may_be_retried:
+            return None
+        return f"{of} was {_seen(call)}, without a hint whether to send it again"
+    return f"{of} was {_seen(call)}, without notice"
 
 
-@check("client", "not finished falsely")
-def not_finished_falsely(run, of):
-    """An answer that is not whole does not look whole."""
+@check("client", "not falsely complete")
+def not_falsely_complete(run, of):
+    """An incomplete answer does not look complete."""
     call = _call(run, of)
-    return f"{of} looks whole and has {call.got} of {call.tokens} tokens" \
+    return f"{of} looks complete and has {call.got} of {call.tokens} tokens" \
         if call.outcome == "finished" else None  # fmt: skip
 
 
 @check("client", "answered")
 def answered(run, of):
-    """The request was served whole, or refused with a status and when or whether to come again."""
+    """The request was served completely, or refused with a status and a hint when to retry."""
     call = _call(run, of)
     if call.outcome == "complete" or (call.outcome == "refused" and call.may_be_retried):
         return None
     return f"{of} was {_seen(call)}" + (
-        ", without a hint when to come again" if call.outcome == "refused" else "")  # fmt: skip
+        ", without a hint when to retry" if call.outcome == "refused" else "")  # fmt: skip
 
 
 @check("client", "counts")
 def counts(run, of, complete=None, refused=None):
-    """Of a group of requests so many were served, and so many refused with `Retry-After`."""
+    """In a group of requests, `complete` were served and `refused` refused with `Retry-After`."""
     calls = [call for name, call in run.calls.items() if name.startswith(of)]
     served = sum(call.outcome == "complete" for call in calls)
     refusals = sum(call.outcome == "refused" and call.may_be_retried for call in calls)
@@ -84,9 +86,9 @@ def counts(run, of, complete=None, refused=None):
             f"without, {others} otherwise; expected {complete} and {refused}")  # fmt: skip
 
 
-@check("client", "over within")
-def over_within(run, of, s, after):
-    """The client knows how its request ended so many seconds after a mark."""
+@check("client", "ended within")
+def request_ended_within(run, of, s, after):
+    """The client knows how its request ended at most `s` seconds after a mark."""
     call = _call(run, of)
     if call.ended_ms is None:
         return f"{of} still waited when the run was over"
@@ -99,7 +101,7 @@ def over_within(run, of, s, after):
 
 @check("kubelet", "ended within")
 def ended_within(run, s, after="stop"):
-    """Every container has ended so many seconds after a mark (`stop`, or one that a step set)."""
+    """Every container ends at most `s` seconds after a mark (`stop`, or one that a step set)."""
     if (ended := run.pod.ended_ms()) is None:
         return "the pod still ran when the run was over"
     took = (ended - run.marks[after]) / SECOND
@@ -108,14 +110,14 @@ def ended_within(run, s, after="stop"):
 
 @check("kubelet", "not killed")
 def not_killed(run, of=None):
-    """Nothing had to be killed at the end of the grace, or not this container (`of`)."""
+    """No container, or not the container `of`, had to be killed at the end of the grace."""
     killed = [name for name in run.pod.killed() if of in (None, name)]
     return f"KILL at the end of the grace: {', '.join(killed)}" if killed else None
 
 
 @check("kubelet", "exit code")
 def exit_code(run, of=(0,)):
-    """The engine's container ended with one of these codes; `"not 0"` is any other than 0."""
+    """The engine's container ended with one of these codes; `"not 0"` is any other code."""
     code = run.pod.engine.code
     fits = code not in (None, 0) if of == "not 0" else code in of
     return None if fits else f"the engine's container ended with {code}, expected {of}"
@@ -123,7 +125,7 @@ def exit_code(run, of=(0,)):
 
 @check("kubelet", "not ready within")
 def not_ready_within(run, s, after):
-    """The pod is not ready, or has ended, so many seconds after a mark."""
+    """The pod is not ready, or has ended, at most `s` seconds after a mark."""
     since = run.marks[after]
     turned = [e.at_ms for e in run.transcript.events("kubelet", "not ready") if e.at_ms >= since]
     turned += [run.pod.engine.ended_ms] if run.pod.engine.ended_ms else []
@@ -151,14 +153,16 @@ def _signals(run, role, name):
 
 @check("engine", "stop signals")
 def stop_signals(run, count):
-    """The engine's main process got TERM so many times."""
+    """The engine's main process received TERM `count` times."""
     seen = len(_signals(run, "main", "TERM"))
-    return None if seen == count else f"the engine's main process got {seen} TERM, expected {count}"
+    if seen == count:
+        return None
+    return f"the engine's main process received {seen} TERM, expected {count}"
 
 
 @check("engine", "not stopped before")
 def not_stopped_before(run, of):
-    """No process of the engine was told to end before its work on this request had."""
+    """No process of the engine received TERM before its work on this request had ended."""
     # By the engine's own clock: a client reads the last byte some milliseconds after it was sent.
     ends = [run.engine_event(what, id=of) for what in ("end", "abort", "cut")]
     ended = min((e.at_ms for e in ends if e), default=None)
@@ -169,19 +173,21 @@ def not_stopped_before(run, of):
     return f"TERM to the engine's {early[0].fields['role']} while {of} ran"
 
 
-@check("engine", "let go within")
-def let_go_within(run, of, s, after):
-    """The engine no longer works on this request so many seconds after a mark."""
+@check("engine", "aborted within")
+def aborted_within(run, of, s, after):
+    """The engine stops working on this request at most `s` seconds after a mark."""
     gone = run.engine_event("abort", id=of)
     if gone is None:
-        return f"the engine never let go of {of}"
+        return f"the engine never stopped working on {of}"
     took = (gone.at_ms - run.marks[after]) / SECOND
-    return None if took <= s else f"the engine let go of {of} after {took:.1f} s, {s} s are allowed"
+    if took <= s:
+        return None
+    return f"the engine worked on {of} {took:.1f} s longer, {s} s are allowed"
 
 
 @check("engine", "at most")
 def at_most(run, running):
-    """Never more than so many requests ran in the engine at the same time."""
+    """At most `running` requests ran in the engine at the same time."""
     now = most = 0
     for event in run.transcript.events("engine"):
         now += (event.what == "begin") - (event.what in ("end", "abort", "cut"))
@@ -191,16 +197,16 @@ def at_most(run, running):
 
 @check("engine", "no zombies")
 def no_zombies(run):
-    """At the mark that `step = "look"` set, no process of the container was a zombie."""
+    """When the step `find_zombies` looked, no process of the container was a zombie."""
     return f"zombies: {run.zombies}" if run.zombies else None
 
 
 # --- the operator
 
 
-@check("operator", "account")
-def account(run, cut):
-    """The pod's output or termination message says in JSON how many requests were cut.
+@check("operator", "cut count")
+def cut_count(run, cut):
+    """The pod's output or termination message states in JSON how many requests were cut.
 
     The adapter names the keys that may hold the number (`cut_keys`); the largest counts.
     """

@@ -13,9 +13,9 @@ class Call(threading.Thread):
     """One request. `outcome` is one of
 
     complete   every token came, in order, with a finish_reason and [DONE]
-    told       cut, and an error object in the stream says so
-    refused    an HTTP status other than 200, in words
-    cut        the connection ended in the middle, without a word
+    notified   cut, and an error object in the stream says so
+    refused    an HTTP status other than 200
+    cut        the connection ended in the middle, without notice
     finished   fewer tokens than asked for, and an end that looks like a whole answer
     wrong      a token is missing or out of order
     unreached  no connection, or closed before a status line
@@ -34,13 +34,13 @@ class Call(threading.Thread):
 
     def run(self):
         self.began_ms = now_ms()
-        self._transcript.add("client", f"{self.name} asks", tokens=self.tokens)
+        self._transcript.add("client", f"{self.name} requests", tokens=self.tokens)
         try:
             self.outcome = self._exchange()
         except (OSError, http.client.HTTPException) as error:
-            told = self.error is not None  # an error object, and then no end: as it should be
+            notified = self.error is not None  # an error object and no clean end are correct
             self.error = self.error or {"message": type(error).__name__}
-            self.outcome = "told" if told else "unreached" if self.status is None else "cut"
+            self.outcome = "notified" if notified else "unreached" if self.status is None else "cut"
         if self._left:
             self.outcome = "left"
         for each in (self._response, self._socket):  # the response holds the descriptor, too
@@ -121,7 +121,7 @@ class Call(threading.Thread):
 
     def _ended(self):
         if self.error is not None:
-            return "told"
+            return "notified"
         enough = self.got >= self.tokens or not self._counts
         if enough and self.reason in ("length", "stop") and self.done:
             return "complete"
@@ -135,7 +135,7 @@ class Call(threading.Thread):
 
     @property
     def may_be_retried(self):
-        """Told in a form that a program can act on."""
+        """Whether the error has a form that a program can act on."""
         retryable = isinstance(self.error, dict) and self.error.get("retryable") is True
         return retryable or (self.outcome == "refused" and self.status in (429, 503, 529)
                              and "retry-after" in self.headers)  # fmt: skip

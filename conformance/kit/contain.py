@@ -2,9 +2,9 @@
 
     contain.py DESCRIPTOR COMMAND...      DESCRIPTOR gets the PID of the command, as seen outside
 
-Not util-linux's unshare: the one of Debian 12 ends with 1 when its child was killed. Without root
-it takes a user namespace as well. Ends with the command's code, 128+n after a signal, and 125 where
-no namespace can be made. Only the standard library; one thread.
+util-linux's unshare cannot be used: that of Debian 12 ends with 1 when its child was killed.
+Without root this takes a user namespace as well. It ends with the command's code, with 128+n after
+a signal, and with 125 where no namespace can be made. It needs only the standard library.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def command(argv):
     os.execvp(argv[0], argv)
 
 
-def main(told, argv):
+def main(reported, argv):
     try:
         must(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))  # the kit was killed, and all ends
         enter()
@@ -55,13 +55,13 @@ def main(told, argv):
         return 125
     if child == 0:
         try:
-            os.close(told)
+            os.close(reported)
             command(argv)
         except OSError as error:
             print(f"contain: {argv[0]}: {error}", file=sys.stderr)
         os._exit(125 if not isinstance(sys.exc_info()[1], FileNotFoundError) else 127)
-    os.write(told, b"%d\n" % child)
-    os.close(told)
+    os.write(reported, b"%d\n" % child)
+    os.close(reported)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code

@@ -1,4 +1,4 @@
-"""A pod without a cluster: containers as processes, and a kubelet that is faithful where it counts.
+"""A pod without a cluster: containers as processes, and a kubelet with the real order of stops.
 
 Each container gets a PID namespace and a /proc of its own, so that its command is PID 1: signals
 without a handler are lost on it, orphans become its children, and when it ends the kernel ends the
@@ -32,18 +32,18 @@ def isolated():
 
 
 def start(command, **how):
-    """A container's command, and the PID of its PID 1 as this side numbers it: 0 without one."""
+    """A container's process, and the PID of its PID 1 as seen from here; 0 if there is none."""
     reader, writer = os.pipe()
     try:
         process = subprocess.Popen([*CONTAIN, str(writer), *command], pass_fds=(writer,), **how)
     finally:
         os.close(writer)
-    with os.fdopen(reader) as told:
-        return process, int(told.readline() or 0)
+    with os.fdopen(reader) as report:
+        return process, int(report.readline() or 0)
 
 
 def stat_of(pid):
-    """(state, parent) or nothing."""
+    """Returns (state, parent), or nothing if the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
             words = file.read().rpartition(")")[2].split()
@@ -72,7 +72,7 @@ class Container:
         self.prestop = description.get("prestop")
         self.stop_signal = getattr(signal, "SIG" + description.get("stop_signal", "TERM"))
         self.native_sidecar = description.get("native_sidecar", False)
-        self.outside = description.get("outside", False)  # not of the pod: it is not stopped
+        self.outside = description.get("outside", False)  # belongs to no pod and is not stopped
         self.output = os.path.join(folder, f"{self.name}.log")
         self.termination = os.path.join(folder, f"{self.name}.termination")
         self.code, self.ended_ms, self.was_killed, self._transcript = None, None, False, transcript
@@ -126,7 +126,7 @@ class Container:
             return file.read()
 
     def message(self):
-        """What `kubectl describe pod` would show of it."""
+        """The termination message that `kubectl describe pod` would show."""
         with contextlib.suppress(OSError), open(self.termination, errors="replace") as file:
             return file.read()
         return ""
@@ -141,11 +141,11 @@ class Container:
 
 
 def get(url, timeout=1.0, headers=(), contains=""):
-    """The status of a GET, or nothing without an answer in time whose body has these words."""
+    """The status of a GET, or nothing if no answer with `contains` in its body came in time."""
     host, _, path = url.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=timeout)
     try:
-        # The kubelet's name: some proxies distinguish probes from requests by it.
+        # Some proxies distinguish probes from requests by the kubelet's name.
         all_headers = {"User-Agent": "kube-probe/1.32", **dict(headers)}
         connection.request("GET", "/" + path, headers=all_headers)
         response = connection.getresponse()
@@ -161,7 +161,7 @@ def get(url, timeout=1.0, headers=(), contains=""):
 class Pod:
     """Containers of one description (see docs/conformance.md), from start to deletion."""
 
-    FAILURES = 3  # of a probe in a row, as Kubernetes' default
+    FAILURES = 3  # failed probes in a row, as is Kubernetes' default
 
     def __init__(self, description, folder, grace_s, transcript):
         self.description, self.grace_s, self._transcript = description, grace_s, transcript
@@ -226,7 +226,7 @@ class Pod:
             container.kill(signal.SIGKILL)
 
     def _hook(self, container):
-        """One preStop: {"sleep_s": n}, {"http": URL} or {"exec": [...]}, never beyond the grace."""
+        """Runs {"sleep_s": n}, {"http": URL} or {"exec": [...]}, never beyond the grace."""
         self._transcript.add("kubelet", f"preStop of {container.name}")
         hook = container.prestop
         if "sleep_s" in hook:
@@ -260,10 +260,10 @@ _GIVEN, _GIVING = set(), threading.Lock()
 
 
 def free_ports(count):
-    """Below those that the kernel gives to outgoing connections.
+    """Free ports below those that the kernel gives to outgoing connections.
 
-    They stay this run's until return_ports(): a pod binds them later, and some of them never, so
-    being free shows nothing about the pods beside it.
+    They belong to this run until return_ports(): a pod binds them later, and some of them never, so
+    a port that is free may still belong to another pod.
     """
     found = []
     with _GIVING:

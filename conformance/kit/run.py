@@ -43,15 +43,15 @@ def flat(value):
 
 
 class Adapter:
-    """A program: `describe`, and `pod` with a request on standard input; both answer in JSON."""
+    """A program that answers its verbs `describe` and `pod` in JSON; `pod` reads a request."""
 
     def __init__(self, path):
         self.name, self.path = path.name, path
-        self.facts = self._ask("describe", {})
+        self.facts = self._run("describe", {})
         self.title = self.facts["title"]
         self.missing = self.facts.get("missing")
 
-    def _ask(self, verb, request):
+    def _run(self, verb, request):
         done = subprocess.run([str(self.path), verb], input=json.dumps(request), text=True,
                               capture_output=True, timeout=60)  # fmt: skip
         try:
@@ -65,7 +65,7 @@ class Adapter:
         return [cannot[n] for n in scenario.needs_of(self.facts.get("knobs", ())) if n in cannot]
 
     def pod(self, request):
-        description = self._ask("pod", request)
+        description = self._run("pod", request)
         for container in description["containers"]:
             container["argv"] = flat(container["argv"])
         return description
@@ -131,7 +131,7 @@ class Run:
                 self.transcript.add("engine", what, at_ms=at_ms, **entry)
 
     def engine_event(self, what, **fields):
-        """The first of these; where the subject gives ids of its own, whatever its id."""
+        """The first such event, of any id where the subject gives ids of its own."""
         self.read_trace()
         if not self.description.get("request_ids", True):
             fields.pop("id", None)
@@ -139,8 +139,8 @@ class Run:
 
     # --- steps
 
-    def step_ask(self, name, tokens, stream=True, until=1, within=20):
-        """A client asks; the step ends when `until` tokens have come (0: at once)."""
+    def step_request(self, name, tokens, stream=True, until=1, within=20):
+        """A client sends a request; the step ends when `until` tokens have come (0: at once)."""
         call = Call(name, self.description["entry"], tokens, stream, self.transcript,
                     path=self.description.get("path", "/v1/completions"),
                     words_are_tokens=self.description.get("words_are_tokens", True))  # fmt: skip
@@ -165,7 +165,7 @@ class Run:
         time.sleep(max(0, s - (now_ms() - self.marks["stop"]) / 1000))
 
     def step_signal(self, to, name):
-        """To a process: `pid1`, `main`, `core`, `worker`, or `helper`, which is the subject's."""
+        """To `pid1`, `main`, `core` or `worker`, or to `helper`, the subject's process."""
         pid = self._process(to)
         self.transcript.add("kit", f"SIG{name} to {to}", pid=pid)
         self.mark("signal")
@@ -186,7 +186,7 @@ class Run:
         return pid
 
     def _helper(self):
-        """The process whose command has these words, of the container that the adapter names."""
+        """The process of the adapter's container whose command contains the adapter's words."""
         helper = self.description["helper"]
         container = next(c for c in self.pod.containers if c.name == helper["container"])
         found = wait_until(
@@ -203,7 +203,7 @@ class Run:
         self.transcript.add("operator", verb, code=done.returncode)
 
     def step_wait(self, until, within, of=None, mark=None):
-        """`call`, `ended`, `ready`, `not ready`, `core gone`, `exit`, or `time`, within seconds."""
+        """Waits for a condition, for up to `within` seconds; `time` waits for all of them."""
         conditions = {
             "call": lambda: self.calls[of].outcome,
             "ended": self.pod.has_ended,
@@ -211,16 +211,16 @@ class Run:
             "ready": lambda: self.pod.is_ready,
             "not ready": lambda: not self.pod.is_ready or self.pod.engine.ended.is_set(),
             "core gone": lambda: self.engine_event("core_gone"),
-            "let go": lambda: self.engine_event("abort", id=of),
-            "begun": lambda: self.engine_event("begin", id=of),
+            "aborted": lambda: self.engine_event("abort", id=of),
+            "started": lambda: self.engine_event("begin", id=of),
             "time": lambda: False,
         }
         wait_until(conditions[until], within)
         if mark:
             self.mark(mark)
 
-    def step_look(self):
-        """Looks for zombies in the engine's container: those that last, not those on their way."""
+    def step_find_zombies(self):
+        """Finds zombies in the engine's container that last, not those about to be reaped."""
         def zombies():
             return [p[1] for p in self.pod.engine.processes() if p[2] == "Z"]
 
@@ -230,7 +230,7 @@ class Run:
     def mark(self, name, at_ms=None):
         self.marks[name] = now_ms() if at_ms is None else at_ms
 
-    # --- the whole
+    # --- the verdict
 
     def verdict(self):
         failures = []
@@ -243,7 +243,7 @@ class Run:
 
 
 def play(scenario, adapter):
-    """Runs the steps and judges. Trouble of the kit itself is raised as Unable."""
+    """Runs the steps and judges the outcome. A failure of the kit itself is raised as Unable."""
     reasons = [adapter.missing] if adapter.missing else adapter.cannot(scenario)
     if reasons:
         return Cell(adapter.name, scenario.name, "not applicable", reasons)
@@ -271,7 +271,7 @@ def play(scenario, adapter):
 
 
 def outputs(run):
-    """The last words of each container, and what it left as its termination message."""
+    """The last lines of each container's output, and its termination message."""
     rows = []
     for container in run.pod.containers:
         lines = container.text().strip().splitlines()[-3:]
@@ -282,7 +282,7 @@ def outputs(run):
 
 
 def plain(text, run):
-    """Without the places of this machine."""
+    """The text without paths of this machine."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     for place, name in ((run.folder, "DIR"), (str(HERE.parent), "."), (sys.prefix, "PYTHON"),
                         (os.path.expanduser("~"), "HOME")):  # fmt: skip

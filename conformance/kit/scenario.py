@@ -17,7 +17,7 @@ class BadScenario(Exception):
 
 @dataclass
 class Scenario:
-    """`needs` are those that every run of it has; `knobs` are needs unless an adapter has them."""
+    """`needs` holds for every subject; needs_of() adds those of the engine's flags."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class Scenario:
     expect: list = field(default_factory=list)
 
     def needs_of(self, knobs):
-        """With an adapter whose engine of its own knows only these flags of the lying engine."""
+        """The needs with an adapter whose own engine understands only the flags in `knobs`."""
         lies = set(self.engine) - {"token_ms"} - set(knobs)
         return list(dict.fromkeys([*self.needs, *(["lying engine"] if lies else [])]))
 
@@ -66,7 +66,7 @@ def read(path):
         function = CHECKS.get((each.get("who"), each.get("that")))
         if function is None:
             words = f"{each.get('who')}: {each.get('that')}"
-            problems.append(f"expect {number}: nobody can see {words}")
+            problems.append(f"expect {number}: there is no check {words}")
             continue
         unknown, lacking = _fits(function, {k for k in each if k not in ("who", "that")}, 1)
         problems += [f"expect {number}: unknown '{key}'" for key in sorted(unknown)]
@@ -83,7 +83,7 @@ def _made(name, data):
     if acts:
         needs.append("lying engine")
     if not data.get("states_grace", True):
-        needs.append("untold grace")
+        needs.append("unannounced grace")
     return Scenario(
         name, data["title"], data["why"], data["order"], data.get("quick", False), needs,
         data.get("grace_s", 10), data.get("limits"), data.get("ready", True),

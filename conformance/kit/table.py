@@ -8,6 +8,7 @@ from .checks import CHECKS
 from .run import Cell
 
 MARKS = {"held": "held", "failed": "**failed**", "not applicable": "n/a"}
+WIDTH = 24  # of a scenario's name
 SIGNS = {"held": "+", "failed": "-", "not applicable": "."}
 BEGIN, END = "<!-- {}:begin -->", "<!-- {}:end -->"
 
@@ -24,10 +25,10 @@ def counts(adapter, cells):
 def text(scenarios, adapters, cells):
     places = by_place(cells)
     rows = [f"{n}  {a.name}: {a.title}" for n, a in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", adapters)]
-    rows += ["", " " * 22 + " ".join("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(adapters)])]
+    rows += ["", " " * (WIDTH + 1) + " ".join("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(adapters)])]
     for each in scenarios:
         signs = " ".join(SIGNS[places[a.name, each.name].verdict] for a in adapters)
-        rows.append(f"{each.name:<21} {signs}")
+        rows.append(f"{each.name:<{WIDTH}} {signs}")
     rows += ["", "+ held   - failed   . not applicable"]
     return "\n".join(rows)
 
@@ -48,7 +49,7 @@ def escape(words):
 
 
 def markdown(scenarios, adapters, cells):
-    """Rows are scenarios, columns subjects by a letter: sixteen titles would fit no screen."""
+    """Rows are scenarios. Columns are letters, as the titles of sixteen subjects fit no screen."""
     places = by_place(cells)
     letters = dict(zip((a.name for a in adapters), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
     rows = ["| | Subject | held | failed | n/a |", "|---|---|---|---|---|"]
@@ -72,7 +73,7 @@ def _mark(cell):
 
 
 def reasons(adapters, cells):
-    """Why a cell is not applicable, once a reason."""
+    """Why cells are not applicable: a row for each reason."""
     rows = []
     for each in adapters:
         found = {}
@@ -86,7 +87,7 @@ def reasons(adapters, cells):
 
 
 def known(adapters, cells):
-    """Why an adapter declares that a scenario cannot be held in its form: each reason once."""
+    """Why an adapter declares that its form cannot hold a scenario: a row for each reason."""
     failed = {(c.subject, c.scenario) for c in cells if c.verdict == "failed"}
     found = {}
     for each in adapters:

@@ -42,7 +42,7 @@ void EngineText::fetch(Headers headers, Duration timeout, Done done) {
     loop_ = std::make_unique<Loop>();
     if (thread_.start("engine-metrics", [loop = loop_.get()] { loop->io.run(); }) != 0) {
       loop_.reset();
-      fetch->done({.problem = "no thread can be had"});
+      fetch->done({.problem = "no thread can be started"});
       return;
     }
   }

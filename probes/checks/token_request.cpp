@@ -116,7 +116,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     begin(std::move(sent), std::move(done), std::move(further));
     can_answer_ = false;
     look(attempt_, 0, [this](bool rests) {
-      rests ? end(Outcome::asleep, "it takes no request now") : find_model();
+      rests ? end(Outcome::asleep, "it is asleep and takes no requests") : find_model();
     });
   }
 
@@ -237,7 +237,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
           return;
         }
         abandon(self->attempt_);
-        self->end(Outcome::asleep, "it rests since it was asked");
+        self->end(Outcome::asleep, "it fell asleep after the request was sent");
       });
     });
   }

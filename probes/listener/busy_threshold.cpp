@@ -158,8 +158,8 @@ ThresholdCall read_threshold_call(Request const& request, std::optional<std::str
   if (auto const fraction = body.find(kFraction); fraction != body.end() && !fraction->is_null()) {
     return fraction->is_number()
                ? threshold_error(400, std::string(kFraction) +
-                                          ": not known here, the engine does not tell how many "
-                                          "tokens it takes at once; use " +
+                                          ": not known here, because the engine does not report "
+                                          "how many tokens it takes at once; use " +
                                           kPrefill)
                : threshold_error(422, expected(kFraction, "a number or null"));
   }

@@ -35,7 +35,7 @@ std::string reply_bytes(Reply const& reply, bool has_body) {
 relay::HeadFault parse(std::string_view bytes, relay::RequestHead& head) {
   relay::HeadScanner scanner;
   if (scanner.scan(bytes) != relay::HeadScanner::Found::complete) {
-    return {400, "not HTTP/1.1 as this listener speaks it"};
+    return {400, "the request is not HTTP/1.1 as this listener supports it"};
   }
   if (relay::HeadFault const fault = relay::parse_request_head(bytes, head)) {
     return fault;

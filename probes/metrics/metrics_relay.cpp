@@ -140,7 +140,7 @@ Reply MetricsRelay::merged(EngineText::Answer const& answer) {
       return Reply{.body = std::move(*both),
                    .content_type = is_openmetrics ? answer.content_type : kText};
     }
-    problem = "it is no Prometheus text";
+    problem = "it is not Prometheus' text format";
   }
   report_up_(false);
   std::replace(problem.begin(), problem.end(), '\n', ' ');

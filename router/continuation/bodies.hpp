@@ -1,8 +1,9 @@
 // The bodies of a request's legs: the client's own, with whatever else a leg needs spliced in.
 //
 // Rules:
-//  1. No byte changes but the values named here and the fields that are added after the last.
-//  2. Nothing is added that the worker's mode does not take: an unknown key is a 400 for some.
+//  1. No byte changes except the values named here and the fields that are added after the last.
+//  2. Nothing is added that the worker's mode does not accept, as some answer an unknown key with
+//     400.
 //  3. A continuation's limits are lowered by the tokens that it keeps.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
@@ -20,13 +21,13 @@ namespace lastcall::router::continuation {
 
 /// The abilities of a worker, at one endpoint.
 enum class Mode : std::uint8_t {
-  none,        // nothing is known: nothing may be added
+  none,        // nothing is known, so nothing may be added
   text,        // usage in every chunk; a chat goes on after the assistant's last message
   ids_vllm,    // that, and token ids: reported, and taken as vLLM takes them
   ids_sglang,  // and taken as SGLang takes them
 };
 
-/// As the client sent it, with what makes it possible to go on elsewhere.
+/// The client's body, with what makes it possible to continue elsewhere.
 std::string first_body(Request const& request, Mode mode);
 
 struct GoOn {
@@ -39,7 +40,7 @@ std::string continued_body(Request const& request, Mode mode, GoOn const& how);
 /// Turns such a body into one for a single token, which brings the prompt into the worker's cache.
 std::string warming_body(std::string_view body);
 
-/// SGLang reports no ids in the stream of a chat, and answers 400 when they are asked for.
+/// SGLang reports no ids in the stream of a chat, and answers a request for them with 400.
 constexpr bool reports_ids(Mode mode, Endpoint endpoint) {
   return mode == Mode::ids_vllm || (mode == Mode::ids_sglang && endpoint == Endpoint::completions);
 }

@@ -1,9 +1,10 @@
 // The content of one event of a generation: a chunk of /v1/completions or /v1/chat/completions.
 //
 // Rules:
-//  1. Nothing is copied but ids: values are views into the data, so that an edit can replace them.
-//  2. What is not understood is reported as such (`is_odd`) and never guessed: a stream that holds
-//     it is relayed, but not continued.
+//  1. Nothing is copied except ids: values are views into the data, so that an edit can replace
+//     them.
+//  2. What is not understood is reported as such (`is_odd`) and never guessed; a stream that
+//     contains it is relayed, but not continued.
 //  3. Ids are read where vLLM and SGLang write them: `token_ids` of the choice, `prompt_token_ids`
 //     of the choice or of the chunk.
 //
@@ -60,13 +61,13 @@ struct Chunk {
   std::optional<TokenIds> prompt_ids;
   std::optional<Usage> usage;
 
-  /// It carries something for the client other than the role.
+  /// Whether it has anything for the client besides the role.
   bool has_output() const;
 };
 
 Chunk read_chunk(std::string_view data);
 
-/// A list of token ids; nothing where it is none.
+/// Reads a list of token ids; absent if it is not one.
 std::optional<TokenIds> read_ids(json::Value const& list);
 void append_ids(std::string& out, TokenIds const& ids);
 

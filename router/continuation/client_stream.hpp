@@ -3,8 +3,8 @@
 // Rules:
 //  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
 //     one request; one [DONE].
-//  2. What a leg was asked for beyond the client's request is taken out again, and an event that
-//     exists for that alone is left out; all other bytes of an event stay as they are.
+//  2. Fields that a leg reports beyond the client's request are removed, and an event with nothing
+//     else is left out; all other bytes of an event stay as they are.
 //  3. Every event is whole.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'One answer'.
@@ -26,32 +26,31 @@ namespace lastcall::router::continuation {
 
 class ClientStream {
  public:
-  /// `request` lives longer.
+  /// `request` outlives this.
   explicit ClientStream(Request const& request) : request_(request) {}
 
-  /// What a leg goes on from.
+  /// The state that a leg continues from.
   struct Before {
     std::uint64_t kept = 0;               // tokens of the legs before
-    std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, where it is known
+    std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, if known
     std::uint64_t characters = 0;         // of the text that is a part of its prompt
     TokenIds early_ids{};                 // report_early()
   };
   struct Leg {
-    bool is_later = false;  // the client has events of another one
+    bool is_later = false;  // the client has events of another leg
     bool asks_more = false;
-    std::unique_ptr<Before> before{};  // nothing: it begins the answer
+    std::unique_ptr<Before> before{};  // absent if it begins the answer
   };
-  /// Returns the leg that was the present one.
+  /// Replaces the present leg and returns it.
   Leg begin_leg(Leg leg) { return std::exchange(leg_, std::move(leg)); }
-  /// Ids of this leg whose events were left out: the next event that reports ids reports these
-  /// first.
+  /// Ids of events that were left out of this leg; the next event with ids reports these first.
   void report_early(TokenIds ids) {
     if (leg_.before) {
       leg_.before->early_ids = std::move(ids);
     }
   }
 
-  /// The part of the texts that the client may see; nothing: they stay as they are.
+  /// The part of the texts that the client may see; absent if they stay as they are.
   struct Texts {
     std::optional<std::string> content;
     std::optional<std::string> reasoning;
@@ -63,7 +62,7 @@ class ClientStream {
   // --- events of our own ---
   void text(std::string_view content, std::string_view reasoning, std::string& out);
   void finish(std::string_view reason, std::string& out);
-  /// The usage, where it is asked for, known, and not reported yet.
+  /// The usage, if it is requested, known, and not reported yet.
   void own_usage(std::optional<std::uint64_t> prompt, std::optional<std::uint64_t> completion,
                  std::string& out);
   void done(std::string& out);
@@ -74,7 +73,7 @@ class ClientStream {
   bool is_later() const { return leg_.is_later; }
 
  private:
-  /// The begin of every event, up to its model; values as they are written.
+  /// The start of every event, up to its model, with values as they are written.
   struct Head {
     struct Part {
       std::uint32_t begin = 0;
@@ -83,7 +82,7 @@ class ClientStream {
     Part add(std::string_view key, std::string_view value);
     std::string_view of(Part part) const { return {text.data() + part.begin, part.size}; }
 
-    std::string text;  // empty: none has come
+    std::string text;  // empty if none has come
     Part id;
     Part created;
     Part model;

@@ -1,17 +1,18 @@
-// One answer from several workers: what its legs send goes in, what its client gets comes out.
+// One answer from several workers: its input is what the legs send, and its output what the client
+// gets.
 //
 // Theory of operation. A leg is the response of one worker. Its events are read (EventReader,
 // read_chunk), recorded (Transcript) and written for the client (Voice, ClientStream). When it
-// fails, next() makes the body of a request that lets another worker go on where the record ends,
-// and nothing of that leg goes out before the Verifier has seen that it does. States and moves:
-// kLegMoves.
+// fails, next() makes the body of a request with which another worker continues where the record
+// ends, and nothing of that leg is sent before the Verifier has confirmed that it does. States and
+// moves: kLegMoves.
 //
 // Rules:
-//  1. The client's text is always a beginning of one answer: nothing is sent twice, nothing is left
+//  1. The client's text is always a prefix of one answer: nothing is sent twice, nothing is left
 //     out, and what cannot be proven is not sent.
 //  2. At most one finish_reason and one [DONE], and none after a failure.
-//  3. Memory is bounded by the request and what was sent of its answer; held() returns how much it
-//     is, and forget() gives it back for good.
+//  3. Memory is bounded by the request and what was sent of its answer; held() returns the amount,
+//     and forget() releases it permanently.
 //
 // Pure, no thread rule; nothing is thrown. Source: docs/continuation.md.
 #pragma once
@@ -37,7 +38,7 @@ namespace lastcall::router::continuation {
 
 struct Asked {
   std::string_view endpoint;  // relay::EndpointName::name
-  std::string_view body;      // as the client sent it; the caller keeps it
+  std::string_view body;      // as the client sent it; owned by the caller
   bool forbidden = false;     // by a header
   bool allows_penalties = false;
 };
@@ -45,9 +46,9 @@ struct Asked {
 enum class Progress : std::uint8_t {
   nothing,
   more,          // `out` or the record got something
-  verified_now,  // and this leg is proven to go on, for the first time
-  done,          // the answer is complete, and the client has its end
-  failed,        // the leg is of no use any more
+  verified_now,  // and this leg is proven to continue, for the first time
+  done,          // the answer and its end were sent
+  failed,        // the leg is useless from now on
 };
 
 struct Received {
@@ -55,12 +56,12 @@ struct Received {
   std::string_view reason{};  // the reason of a failure: a closed set of words
   bool moved = false;         // the client got something
   bool verified = false;      // the leg was proven, whatever came after that
-  unsigned tokens = 0;        // reported, or events with text where none are
+  unsigned tokens = 0;        // as reported, or else events with text
   /// The worker drains, and will cut the stream after this time.
   std::optional<std::uint64_t> hand_off_ms{};
 };
 
-/// A leg as the machine sees it.
+/// The state of a leg.
 enum class LegState : std::uint8_t {
   none,       // before the first, or between two
   live,       // its events go to the client
@@ -81,14 +82,14 @@ class Continuation {
  public:
   explicit Continuation(Asked const& asked);
 
-  /// Empty: it can be continued, as far as is known; else the label of the reason.
+  /// Empty if it can be continued, as far as is known; else the label of the reason.
   std::string_view refused() const { return label(why_not(known())); }
 
-  /// For a first leg, also for one in place of a leg that sent nothing.
+  /// The body of a first leg, or of one in place of a leg that sent nothing.
   std::string first_body(Mode mode) const { return continuation::first_body(request_, mode); }
   /// A leg begins: with first_body(), or with what next() made last.
   void begin_leg(Mode mode);
-  /// Payload of the leg; `out` gets whole events for the client.
+  /// Handles payload of the leg; `out` gets whole events for the client.
   Received receive(std::string_view payload, std::string& out);
   /// Its connection has ended.
   Received leg_ended(std::string& out);
@@ -96,7 +97,7 @@ class Continuation {
   struct Leg {  // the response of one worker, as far as it has been read
     EventReader reader{};
     LegState state = LegState::none;
-    std::unique_ptr<Verifier> verifier{};  // of a leg that goes on; most answers have none
+    std::unique_ptr<Verifier> verifier{};  // of a continuing leg; most answers have none
     Way way = Way::whole;
     bool holds_text = false;   // its engine may: of an id that it has reported
     std::uint64_t kept = 0;    // tokens of the legs before
@@ -108,25 +109,26 @@ class Continuation {
     bool finished = false;  // nothing is left to be sent: `out` got the end of the answer
     Way way = Way::whole;
   };
-  /// After a failure: the body for a worker of that mode; nothing: such a worker cannot go on.
+  /// After a failure, the body for a worker of that mode; absent if such a worker cannot continue.
   std::optional<Next> next(Mode mode, std::string& out);
 
-  /// A leg that another one stands in for.
+  /// The leg that another one replaces.
   struct Parked {
     Leg leg{};
     ClientStream::Leg client{};
   };
-  /// For hand_off.hpp: ids and text are level, and the present leg; another one for it.
+  /// For hand_off.hpp: whether ids and text are level, and the exchange of the present leg.
   bool may_be_cut() const;
   Parked swap_leg(Parked other);
 
   std::uint64_t events() const { return voice_.client().events(); }
-  /// For eligibility.hpp; transcript().confirm() takes what it asks for.
+  /// For eligibility.hpp; transcript().confirm() receives the proof.
   Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Transcript& transcript() { return transcript_; }
   /// Bytes that are held for this request, without its body.
   std::size_t held() const;
-  /// Gives back what is recorded, for good. False: not now, since a leg is to go on from it.
+  /// Releases the record permanently. Returns false if that is impossible now, because a leg will
+  /// continue from it.
   bool forget();
 
  private:

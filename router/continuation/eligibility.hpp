@@ -1,5 +1,4 @@
-// Whether an answer can be continued from what is recorded of it, and the proof that a continuation
-// has to give.
+// Decides whether an answer can be continued from its record, and what proof a continuation needs.
 //
 // Pure, no thread rule. Source: docs/continuation.md, the table subject by subject.
 #pragma once
@@ -24,21 +23,21 @@ struct Known {
   Refused odd = Refused::no;  // what was sent rules it out
 };
 
-/// On any worker that can.
+/// Whether any capable worker could continue it.
 Refused why_not(Known const& known);
 Refused why_not_by_ids(Known const& known);
 Refused why_not_by_text(Known const& known);
 /// Reported after the last clean boundary: a worker that can detokenize them proves that they can
-/// be given back. Empty: there is nothing to prove, or it would not help.
+/// be given back. Empty if there is nothing to prove or a proof would not help.
 TokenIds ids_to_prove(Known const& known);
-/// The client has nothing of the text.
+/// Whether the client has nothing of the text.
 bool has_shown_nothing(Known const& known);
 
-/// How a worker of that mode would go on; nothing: it cannot.
+/// How a worker of that mode would continue; absent if it cannot.
 std::optional<Way> way_for(Known const& known, Mode mode);
-/// Tokens of the answer that it would be given.
+/// The number of tokens of the answer that it would receive.
 std::uint64_t kept(Known const& known, Way way);
-/// With those the limit in tokens is reached: nothing is left to be sent.
+/// Whether these reach the limit in tokens, so that nothing is left to send.
 bool is_spent(Known const& known, Way way);
 
 Verifier::Expected proof_of(Known const& known, Way way);

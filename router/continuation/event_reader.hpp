@@ -1,12 +1,12 @@
-// Server-sent events one after the other, each with its bytes and its data.
+// Reads server-sent events one after the other, each with its bytes and its data.
 //
 // Rules:
 //  1. Any split of the bytes gives the same events, and their bytes joined are the stream.
 //  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all after it, is
-//     handed out as `torn`, as it came.
-//  3. An event that a return alone ends is complete with the byte after it, which may be a line
-//     feed.
-//  4. A comment line where no event has begun is handed out at once; so is an empty line there.
+//     returned as `torn`, unchanged.
+//  3. An event that ends with a lone carriage return is complete with the next byte, which may be a
+//     line feed.
+//  4. A comment line or an empty line outside of an event is returned at once.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
 #pragma once
@@ -36,13 +36,13 @@ struct Event {
 
 class EventReader {
  public:
-  /// The ids of a prompt come in one event: this is room for half a million of them.
+  /// The ids of a prompt come in one event; this is enough for half a million of them.
   static constexpr std::uint32_t kMaxEvent = std::uint32_t{4} * 1024 * 1024;
 
   explicit EventReader(std::uint32_t most = kMaxEvent) : most_(most) {}
 
-  /// Takes the next event off the front of `bytes`; nothing: all of them were taken. Its views are
-  /// valid until the next call, and no longer than `bytes` are.
+  /// Removes the next event from the front of `bytes`; absent if there is no complete one. Its
+  /// views are valid until the next call, and no longer than `bytes` are.
   std::optional<Event> next(std::string_view& bytes);
   /// Bytes of an event that has not ended.
   std::size_t held() const { return part_ ? part_->size() : 0; }

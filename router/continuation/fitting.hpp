@@ -1,9 +1,10 @@
-// Whether what is left of an answer fits into what is left of its worker's time.
+// Whether the rest of an answer fits into the rest of its worker's time.
 //
 // Rules:
-//  1. The request limits how much can come; an answer without such a limit does not fit.
+//  1. The request limits how much can follow; an answer without such a limit does not fit.
 //  2. It fits while the most that can come, at the leg's pace so far, takes three quarters of the
-//     time without kForAMove: what turns out not to fit is seen while there is time for a move.
+//     time without kForAMove: so it becomes clear that it does not fit while there is still time
+//     for a move.
 //  3. Silence slows a pace down.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Early hand-off'.
@@ -17,7 +18,7 @@ namespace lastcall::router::continuation {
 
 using Time = std::chrono::milliseconds;
 
-/// Where a leg began to send text.
+/// The point at which a leg began to send text.
 struct Pace {
   unsigned moves = 0;      // which leg of the answer it is
   Time since{};            // its first text
@@ -34,7 +35,7 @@ struct Stretch {
 inline constexpr Time kForAMove{500};
 
 bool fits(Pace const& pace, Stretch const& left);
-/// When it fits no longer, if no token comes until then; not before `now`, nor after `cut_at`.
+/// The time at which it no longer fits if no token comes; not before `now`, nor after `cut_at`.
 Time fits_until(Pace const& pace, Stretch const& left);
 
 }  // namespace lastcall::router::continuation

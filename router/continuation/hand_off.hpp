@@ -1,10 +1,10 @@
 // Early hand-off: while a draining worker still answers, another one takes the answer over.
 //
 // Rules:
-//  1. The cut is where ids and text are level. What the old leg sends after it is held, as it came:
+//  1. The cut is where ids and text are level. What the old leg sends after it is held unchanged,
 //     at most kMostHeld bytes.
-//  2. The held bytes are dropped when the new leg is proven, and let through as if nothing had been
-//     when it fails, when they are too many, or when the old leg has sent everything. Nothing is
+//  2. The held bytes are dropped when the new leg is proven. They are passed on as usual when it
+//     fails, when they are too many, or when the old leg has sent everything, so that nothing is
 //     lost.
 //  3. No tokens of two legs are compared: they differ at any temperature above 0.
 //
@@ -37,12 +37,12 @@ class HandOff {
  public:
   static constexpr std::size_t kMostHeld = std::size_t{64} * 1024;
 
-  /// `answer` lives longer.
+  /// `answer` outlives this.
   explicit HandOff(Continuation& answer) : answer_(answer) {}
 
-  /// The body of the new leg, where the answer is level just now; then begin_leg() of the answer.
+  /// The body of the new leg, if the answer is level now; then call begin_leg() of the answer.
   std::optional<std::string> cut(Mode mode);
-  /// The same at this moment, for one token, to be thrown away.
+  /// The same for a single token, which is dropped.
   std::optional<std::string> warm(Mode mode);
   HandOffState state() const { return state_; }
 
@@ -52,7 +52,7 @@ class HandOff {
   Received receive_new(std::string_view payload, std::string& out);
   Received old_ended(std::string& out);
   Received new_ended(std::string& out);
-  /// The new leg was refused, or is late.
+  /// The new leg was refused or is late.
   Received release(std::string& out);
 
  private:

@@ -1,7 +1,7 @@
-// Changes of a JSON text that leave every other byte of it as it was.
+// Edits of a JSON text that leave every other byte unchanged.
 //
-// Why not through a tree: it would change the order of keys, large seeds, floats, duplicate keys
-// and bytes that are not UTF-8, and cost more than relaying the event.
+// A tree is not used, because it would change the order of keys, large seeds, floats, duplicate
+// keys and bytes that are not UTF-8, and cost more than relaying the event.
 //
 // Rules:
 //  1. Parts are views into the text; they do not overlap.
@@ -27,7 +27,7 @@ std::string_view written(json::Member const& member);
 
 /// The last member of that name, or null.
 json::Value const* find(std::vector<json::Member> const& members, std::string_view name);
-/// As find(), but null as well where the value is `null`.
+/// As find(), but null also if the value is `null`.
 json::Value const* find_value(std::vector<json::Member> const& members, std::string_view name);
 
 class JsonEdits {
@@ -35,11 +35,10 @@ class JsonEdits {
   explicit JsonEdits(std::string_view text) : text_(text) {}
 
   void replace(std::string_view part, std::string with);
-  /// All members of an object for which `goes` holds; the list is that of the whole object.
+  /// Removes all members of an object for which `goes` holds; the list is that of the whole object.
   void remove(std::vector<json::Member> const& members,
               std::function<bool(json::Member const&)> const& goes);
-  /// A member after the last one. `object`: as it is written; `is_empty`: it has no member that
-  /// stays.
+  /// Adds a member after the last one. `object` is its text; `is_empty`: no member of it stays.
   void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
 
   bool empty() const { return edits_.empty(); }

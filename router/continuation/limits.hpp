@@ -1,17 +1,17 @@
-// How often an answer is continued, and for which requests.
+// Limits how often an answer is continued, and for which requests.
 //
 // Rules:
-//  1. A request moves kMostPlanned times by plan, and once because an engine died: a request that
-//     kills its engine must not go through the fleet.
-//  2. A body that was in flight at an engine's death is suspected for kSuspected; one that was in
-//     flight at two is poison, also when its client sends it again. An answer that comes to its end
+//  1. A request may move kMostPlanned times by plan, and once because an engine died, because a
+//     request that kills its engine must not go through the fleet.
+//  2. A body that was in flight at an engine's death is suspect for kSuspected; a body that was in
+//     flight at two deaths is poison, even if its client sends it again. An answer that completes
 //     clears it.
-//  3. Reports of one engine's end within kOneDeath are of one death, whoever makes them: requests
-//     of one body that die with it have seen one.
+//  3. Reports of one engine's end within kOneDeath are about one death, whatever their source, so
+//     that requests with the same body that fail with it count one death.
 //  4. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
-//     whole pool, so that a third death names the one that did it.
+//     whole pool, so that a third death identifies the cause.
 //  5. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
-//     slow fleet is not asked twice for everything.
+//     slow fleet does not get everything twice.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
 #pragma once
@@ -36,7 +36,7 @@ enum class Cause : std::uint8_t {
   planned,       // `migrated`, an early hand-off, a worker that left its registry
   engine_death,  // `engine_dead`, an error, a connection that broke
   stall,
-  unproven,  // the leg did not go on where the answer was: its worker cannot, and lives
+  unproven,  // the leg did not continue the answer; its worker cannot, but lives
 };
 
 /// `reason`: of Received.
@@ -49,9 +49,9 @@ class MoveLimit {
   static constexpr unsigned kMostDeaths = 1;
   static constexpr unsigned kMostUnproven = 2;
 
-  /// Counts the move; a word instead where it may not be made.
+  /// Counts the move, or returns a word if it is not allowed.
   Refused take(Cause cause);
-  /// It may be made; stalls have a budget of their own.
+  /// Whether it is allowed; stalls have a budget of their own.
   bool has(Cause cause) const { return MoveLimit(*this).take(cause) == Refused::no; }
 
  private:
@@ -72,8 +72,8 @@ class Suspects {
 
   enum class Verdict : std::uint8_t {
     unknown,
-    suspect,  // it goes last, one a survivor at a time
-    poison,   // 502, and not again
+    suspect,  // it goes last, one at a time per worker
+    poison,   // answered with 502, and not sent again
   };
   /// `death`: its number (RecentDeaths).
   void note_death(std::uint64_t body, std::uint64_t death, Time now);
@@ -95,10 +95,10 @@ class Suspects {
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> entries_;
 };
 
-/// The engines of each pool that have died lately.
+/// The recent deaths of engines in each pool.
 class RecentDeaths {
  public:
-  static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine is back sooner
+  static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine restarts faster
   static constexpr Time kManyWithin = std::chrono::minutes(1);
 
   /// `pool`: the model that its workers serve. Returns the number of the death, which others may
@@ -113,11 +113,11 @@ class RecentDeaths {
     std::uint64_t number = 0;
     Time at{};
   };
-  std::vector<Death> deaths_;  // one a pool, none of them older than kManyWithin
+  std::vector<Death> deaths_;  // one per pool, none older than kManyWithin
   std::uint64_t last_number_ = 0;
 };
 
-/// It decides for all requests what may be sent a second time.
+/// The budget of all requests together for sending something a second time.
 class RetryBudget {
  public:
   static constexpr unsigned kPercent = 20;

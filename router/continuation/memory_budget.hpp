@@ -22,9 +22,9 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::size_t most) : most_(most) {}
 
-  /// `holder` has `bytes` now, and had `before`; 0: it is none.
+  /// `holder` now has `bytes`, and had `before`; 0 means that it is not a holder.
   void set(Holder holder, std::size_t before, std::size_t bytes);
-  /// One to drop, where the limit is exceeded.
+  /// The holder to drop if the limit is exceeded.
   std::optional<Holder> excess() const;
   std::size_t used() const { return used_; }
 

@@ -1,4 +1,4 @@
-// Why a request cannot be continued on another worker: a closed set of words.
+// The reasons why a request cannot be continued on another worker: a closed set of words.
 //
 // Rule: the label of a reason is that of the metric and of the error event, and stands in
 // docs/continuation.md.
@@ -66,11 +66,11 @@ inline constexpr std::array kRefusedWords = std::to_array<RefusedWords>({
     {Refused::no, "", ""},
     {Refused::forbidden, "forbidden", "its client forbids it"},
     {Refused::endpoint, "endpoint", "its endpoint is neither completions nor chat completions"},
-    {Refused::not_streamed, "not_streamed", "it asks for no stream"},
-    {Refused::unreadable, "unreadable", "its body is no JSON object that can be edited"},
-    {Refused::duplicate_keys, "duplicate_keys", "its body has a key twice"},
-    {Refused::several_choices, "several_choices", "it asks for several answers, or by beam search"},
-    {Refused::echo, "echo", "the prompt, or what goes behind the answer, is a part of the answer"},
+    {Refused::not_streamed, "not_streamed", "it does not request a stream"},
+    {Refused::unreadable, "unreadable", "its body is not a JSON object that can be edited"},
+    {Refused::duplicate_keys, "duplicate_keys", "its body has a duplicate key"},
+    {Refused::several_choices, "several_choices", "it requests several answers, or beam search"},
+    {Refused::echo, "echo", "the answer includes the prompt or a suffix"},
     {Refused::guided_output, "guided_output", "the state of its grammar would start anew"},
     {Refused::forced_tool, "forced_tool", "it forces the call of a tool"},
     {Refused::penalty, "penalty", "its penalties count over the output alone"},
@@ -82,20 +82,26 @@ inline constexpr std::array kRefusedWords = std::to_array<RefusedWords>({
     {Refused::session, "session", "it is bound to a session of its worker"},
     {Refused::truncation, "truncation", "its prompt may be truncated"},
     {Refused::hidden_reasoning, "hidden_reasoning", "its reasoning is hidden"},
-    {Refused::logprobs, "logprobs", "the offsets of its logprobs cannot be told as of the whole"},
+    {Refused::logprobs, "logprobs",
+     "the offsets of its logprobs cannot be converted to those of "
+     "the whole answer"},
     {Refused::media, "media", "it has parts other than text"},
     {Refused::stop_held, "stop_held", "the engine holds text back for its stop strings"},
     {Refused::assistant_last, "assistant_last", "its last message is the assistant's already"},
     {Refused::tool_call_begun, "tool_call_begun", "the call of a tool has begun"},
-    {Refused::reasoning_by_text, "reasoning_by_text", "reasoning cannot be given back as text"},
-    {Refused::odd_event, "odd_event", "its stream holds what is not understood"},
-    {Refused::ids_unknown, "ids_unknown", "its worker told no token ids"},
-    {Refused::ids_not_level, "ids_not_level", "token ids and text are not level"},
-    {Refused::count_unknown, "count_unknown", "its worker did not tell how many tokens it made"},
-    {Refused::prompt_unknown, "prompt_unknown", "its worker did not tell how long its prompt is"},
-    {Refused::space_sent, "space_sent", "white space at the end has gone out already"},
+    {Refused::reasoning_by_text, "reasoning_by_text", "reasoning cannot be sent back as text"},
+    {Refused::odd_event, "odd_event", "its stream contains something that is not understood"},
+    {Refused::ids_unknown, "ids_unknown", "its worker reported no token ids"},
+    {Refused::ids_not_level, "ids_not_level", "token ids and text do not end at the same place"},
+    {Refused::count_unknown, "count_unknown",
+     "its worker did not report how many tokens it "
+     "generated"},
+    {Refused::prompt_unknown, "prompt_unknown",
+     "its worker did not report the length of its "
+     "prompt"},
+    {Refused::space_sent, "space_sent", "trailing white space has been sent already"},
     {Refused::memory, "memory", "its record was dropped for lack of memory"},
-    {Refused::worker_cannot, "worker_cannot", "no worker takes a continuation"},
+    {Refused::worker_cannot, "worker_cannot", "no worker accepts a continuation"},
     {Refused::moved_too_often, "moved_too_often", "it has been moved too often"},
     {Refused::engine_died_twice, "engine_died_twice", "two engines have died with it"},
     {Refused::poison, "poison", "engines have died with requests of this body"},
@@ -115,7 +121,7 @@ static_assert(is_in_order());
 constexpr RefusedWords const& words_of(Refused why) {
   return kRefusedWords[static_cast<std::size_t>(why)];
 }
-/// For metrics and events; lives for ever.
+/// The label for metrics and events, a static text.
 constexpr std::string_view label(Refused why) {
   return words_of(why).label;
 }

@@ -1,7 +1,7 @@
-// The request of a client, as far as it matters for its continuation.
+// A client's request, as far as it matters for its continuation.
 //
 // Rules:
-//  1. Its body is kept as it came; what is found are views into it.
+//  1. Its body is kept unchanged; results are views into it.
 //  2. Whether it can be continued by token ids, and whether by text, is decided by a table of keys
 //     once; what has been sent since decides the rest (continuation.hpp).
 //
@@ -25,7 +25,7 @@ enum class Endpoint : std::uint8_t { completions, chat, other };
 
 /// `name`: of relay::EndpointName.
 Endpoint endpoint_of(std::string_view name);
-/// The same name, as labels of metrics have it; of others: empty.
+/// The same name as in labels of metrics; empty for other endpoints.
 std::string_view name_of(Endpoint endpoint);
 
 struct Request {
@@ -48,21 +48,21 @@ struct Request {
   bool has_prompt_ids = false;
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
-  /// Those of its body; empty where it is unreadable. They are kept, or read into `room`.
+  /// The members of its body; empty if it is unreadable. They are kept, or read into `room`.
   std::vector<json::Member> const& members(std::vector<json::Member>& room) const;
   /// The prompt, where it is given as ids.
   std::optional<TokenIds> prompt_ids() const;
-  /// They are read again where they are needed, which is rarely after the first leg has begun.
+  /// Members are read again when they are needed, which is rare after the first leg has begun.
   void forget_members() { std::vector<json::Member>().swap(kept_members); }
-  /// Whatever is sent, nothing of it is continued.
+  /// Whether it can never be continued, whatever is sent.
   bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
-  /// A limit in tokens holds that a continuation has to lower.
+  /// Whether it has a limit in tokens that a continuation has to lower.
   bool counts_tokens() const { return max_tokens.has_value() || min_tokens > 0; }
 };
 
 struct RequestRules {
   bool is_forbidden = false;      // by a header
-  bool allows_penalties = false;  // of presence and frequency, though they start again
+  bool allows_penalties = false;  // presence and frequency penalties may restart
 };
 
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules);

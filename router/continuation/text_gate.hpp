@@ -1,8 +1,8 @@
-// Between an engine's text and its client: finds stop strings, also over the seam of two legs, and
-// holds back what may be the start of one, or white space that a template would trim.
+// A gate between an engine's text and its client: it finds stop strings, also across the seam of
+// two legs, and holds back what may be the start of one, or white space that a template would trim.
 //
 // Rules:
-//  1. What was let out is never taken back: what may still be cut off is held.
+//  1. What was passed on cannot be withdrawn, so text that may still be cut off is held.
 //  2. Held text is a part of what the engine sent: a continuation by ids keeps it held; one by text
 //     in a chat drops white space at the end of it, which the next leg sends again.
 //

@@ -1,7 +1,8 @@
-// How many tokens of an answer are known to have been made, over all of its legs.
+// The known number of tokens of an answer, over all of its legs.
 //
-// Rule: what was not reported is estimated by the events with text, and known to be an estimate.
-// Values only, no thread rule. Source: docs/continuation.md, 'Limits of tokens'.
+// Rule: tokens that were not reported are estimated by the events with text, and the result is
+// marked as an estimate. Values only, no thread rule. Source: docs/continuation.md, 'Limits of
+// tokens'.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace lastcall::router::continuation {
 
 class TokenCount {
  public:
-  /// After an event with text: what its leg has made so far, where it is known.
+  /// Call it after an event with text, with the leg's count so far, if known.
   void note_text(std::optional<std::uint64_t> of_leg) {
     ++events_;
     known_ = of_leg ? std::optional(kept_ + *of_leg) : std::nullopt;
@@ -21,10 +22,10 @@ class TokenCount {
   std::uint64_t about() const { return known_.value_or(kept_ + events_); }
   /// Tokens of earlier legs whose ids are not in this record any more.
   std::uint64_t kept() const { return kept_; }
-  /// About how many are not part of the prompt that is recorded.
+  /// The approximate number that is not part of the recorded prompt.
   std::uint64_t about_since_prompt() const { return about() - in_prompt_; }
 
-  /// A leg goes on whose prompt, where `is_known`, holds all that was made.
+  /// A leg continues whose prompt, if `is_known`, contains all tokens so far.
   void begin_leg_by_text(bool has_ids) {
     kept_ = about();
     known_ = known_ ? std::optional(kept_) : std::nullopt;

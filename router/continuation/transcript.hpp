@@ -1,14 +1,14 @@
-// The result of a client's generation so far: the ids and the text that its engine reported, and
-// where the two are level.
+// A client's answer so far: the ids and the text that its engine reported, and where both end at
+// the same place (are *level*).
 //
 // Rules:
 //  1. A *clean boundary* is after an event that reported exactly one id and text with it: the
 //     engine's detokenizer gives text out only when nothing of it is pending. After an event of
 //     several ids bytes may be pending that are not visible; after ids without text they are.
-//  2. Ids can be given back when no text was reported since the last clean boundary; the ids after
-//     it are thrown away, because their text was never sent.
-//  3. Where an engine may hold text back (a parser of tools, stop strings), one id with text is not
-//     a proof either: only a detokenized tail is (confirm()).
+//  2. Ids can be sent back if no text was reported since the last clean boundary; the ids after it
+//     are dropped, because their text was never sent.
+//  3. If an engine may hold text back (a parser of tools, stop strings), one id with text is not a
+//     proof either: only a detokenized tail is (confirm()).
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Clean boundaries'.
 #pragma once
@@ -59,7 +59,8 @@ class Transcript {
   std::string const& text() const { return text_; }
   bool has_text() const { return last_.size > 0; }
   bool has_reasoned() const { return reasons_unseen_ || last_.size > text_.size(); }
-  /// It reasons, though its text does not show it: a leg by text took the answer up as reasoning.
+  /// Whether it reasons although its text does not show it, because a leg by text continued it as
+  /// reasoning.
   void report_reasons() { reasons_unseen_ = true; }
 
   /// Tokens that a continuation by ids keeps.
@@ -68,9 +69,10 @@ class Transcript {
   std::optional<TokenIds> const& prompt() const { return prompt_; }
   std::optional<std::uint64_t> prompt_count() const { return prompt_count_; }
 
-  /// A continuation by ids was verified: what it reports follows history().
+  /// A continuation by ids was verified, so its reports follow history().
   void go_on_by_ids();
-  /// By text: the last `dropped` bytes of it are sent again. `reported`: the new prompt's ids.
+  /// A continuation by text was verified: the last `dropped` bytes of the text are sent again.
+  /// `reported`: the new prompt's ids.
   void go_on_by_text(std::size_t dropped, std::optional<TokenIds> reported);
   /// The whole request was sent again.
   void begin_again();

@@ -1,19 +1,19 @@
-// Decides whether a leg goes on where the one before it left off, or started over: nothing of it
+// Decides whether a leg continues where the one before it ended or starts over; nothing of it
 // reaches the client before that is known.
 //
 // Rules:
-//  1. By ids the prompt ids that the worker reports are those sent; where it reports none, it
-//     counts as many tokens of prompt.
+//  1. By ids the prompt ids that the worker reports are those sent; if it reports none, its count
+//     of the prompt's tokens is the same.
 //  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
 //     are longer by about as many; where it reports none, its count of the prompt rose by about
 //     that.
 //  3. The first text is that of the ids reported with it, or, by ids, of the tokens counted: one of
 //     more than kMostBytesAnId bytes an id is the prompt's text, which a detokenizer gives out
 //     after a prompt that ends inside a character.
-//  4. By text the answer's content has begun, so a leg that reasons first does not go on with it:
-//     some templates drop the end of the reasoning, and a parser takes all that follows for it.
-//  5. A leg that sends text before it has reported enough is unproven, and no better than a wrong
-//     one.
+//  4. By text the answer's content has begun, so a leg that reasons first does not continue it:
+//     some templates drop the end of the reasoning, and a parser takes everything after that for
+//     reasoning.
+//  5. A leg that sends text before it has reported enough is unproven, and counts as wrong.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -30,7 +30,7 @@
 namespace lastcall::router::continuation {
 
 enum class Way : std::uint8_t {
-  whole,  // the request again: nothing was sent
+  whole,  // the same request, as nothing was sent
   by_ids,
   by_text,
 };
@@ -38,7 +38,7 @@ enum class Way : std::uint8_t {
 enum class Verdict : std::uint8_t {
   open,      // nothing that could decide it has come
   proven,    // and this chunk is the first with text
-  unproven,  // it sends text and has reported nothing
+  unproven,  // it sends text without a report
   other_prompt,
   leaks_prompt,
   reasons,  // after content that was given to it as text

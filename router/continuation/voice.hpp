@@ -1,8 +1,7 @@
-// The texts of an answer on their way to its client: through their gates, into the client's events.
+// Writes the texts of an answer through their gates into the client's events.
 //
-// Rule: text of one kind that is held goes out before text of the other kind, the call of a tool or
-// the end does.
-// Pure, no thread rule. Source: docs/continuation.md, 'Stop strings'.
+// Rule: held text of one kind is sent before text of the other kind, a tool call or the end. Pure,
+// no thread rule. Source: docs/continuation.md, 'Stop strings'.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +16,18 @@ namespace lastcall::router::continuation {
 
 class Voice {
  public:
-  /// `request` lives longer.
+  /// `request` outlives this.
   explicit Voice(Request const& request);
   Voice(Voice const&) = delete;
   Voice& operator=(Voice const&) = delete;
 
-  /// True where the text ends here with a stop string, whatever the engine thinks.
+  /// Returns true if the text ends here with a stop string, whatever the engine sends after it.
   bool piece(Event const& event, Chunk const& chunk, std::string& out);
   ClientStream& client() { return client_; }
   ClientStream const& client() const { return client_; }
   std::string_view held() const { return content_.held(); }
   std::size_t drop_space() { return content_.drop_space(); }
-  /// What is held will be sent again.
+  /// The held text will be sent again.
   void begin_again();
 
  private:

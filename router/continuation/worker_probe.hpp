@@ -1,13 +1,15 @@
-// Finds what a worker can do at one endpoint by asking it: off user traffic, once per instance.
+// Finds out what a worker can do at one endpoint by questions outside of user traffic, once per
+// instance.
 //
 // Rules:
-//  1. Each question is a stream of one token; its answer is believed only where it reports what was
-//     asked for. A 400 is an answer: the worker does not take the field. So is a 404 (it has no
-//     such endpoint), and a 500 at a question that only adds a field to one that it has answered.
-//  2. A worker that does not answer, is busy, or wants a key, is asked no further: nothing is known
-//     of it (has_failed()).
+//  1. Each question is a stream of one token; its answer counts only if it reports what was
+//     requested. A 400 is an answer: the worker does not accept the field. So are a 404 (it has no
+//     such endpoint), and a 500 to a question that only adds a field to one that it has answered.
+//  2. A worker that does not answer, is busy, or requires a key gets no further questions, and
+//     nothing is known of it (has_failed()).
 //  3. What was found is a Mode: the most that the worker proved.
-//  4. Text after the prompt of a completion is a longer prompt everywhere, so that is not asked.
+//  4. Text after the prompt of a completion is a longer prompt everywhere, so there is no question
+//     for that.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
 #pragma once
@@ -29,25 +31,25 @@ enum class ProbeStep : std::uint8_t {
   usage,        // does it report its count of the prompt in the first chunk?
   text,         // does the prompt grow by a partial answer?
   reports_ids,  // does it report ids?
-  vllm_ids,     // does it take them as vLLM does?
+  vllm_ids,     // does it accept them as vLLM does?
   sglang_ids,   // or as SGLang does?
   done,
 };
 
 class WorkerProbe {
  public:
-  /// `known`: ids of some text of the model, for a worker that reports none at this endpoint and
-  /// may take them all the same.
+  /// `known`: ids of some text of the model, for a worker that reports none at this endpoint but
+  /// may accept them.
   WorkerProbe(Endpoint endpoint, std::string model, TokenIds known = {})
       : endpoint_(endpoint), model_(std::move(model)), known_(std::move(known)) {}
 
-  /// The body of the next question, to be sent to the endpoint's path; nothing: it is over.
+  /// The body of the next question, to be sent to the endpoint's path; absent if it is over.
   std::optional<std::string> next() const;
-  /// A whole answer. `status` 0: there was none.
+  /// Handles a whole answer. `status` is 0 if there was none.
   void answered(unsigned status, std::string_view stream);
   Mode mode() const { return mode_; }
   bool has_failed() const { return has_failed_; }
-  /// Those of its prompt and one token, where it reported any.
+  /// The ids of its prompt and one token, if it reported any.
   TokenIds const& reported() const { return history_; }
 
  private:
@@ -72,9 +74,9 @@ class WorkerProbe {
   TokenIds history_;
 };
 
-/// At completions vLLM and SGLang take ids alike, and only vLLM is known to hold no text back for a
-/// stop string that is asked for in the output: a worker that is not known to be vLLM is taken for
-/// SGLang.
+/// At completions vLLM and SGLang accept ids in the same form, and only vLLM is known to hold no
+/// text back for a stop string that is requested in the output, so a worker that is not known to be
+/// vLLM is treated as SGLang.
 constexpr Mode mode_of_completions(Mode found, bool is_vllm) {
   return found == Mode::ids_vllm && !is_vllm ? Mode::ids_sglang : found;
 }

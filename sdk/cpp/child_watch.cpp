@@ -142,7 +142,7 @@ void ChildWatch::ended(Child const& child) const {
                         end.si_pid != 0;
   if (child.any_end || (is_known && !is_fine(end))) {
     report_(child.name + " died", "pid " + std::to_string(child.pid) + " " +
-                                      (is_known ? how(end) : "ended, nobody knows how"));
+                                      (is_known ? how(end) : "ended in an unknown way"));
   }
 }
 

@@ -149,7 +149,7 @@ std::string Session::connect(Clock::time_point now) {
       return {};  // it may come later, or be on its way back
     }
     std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
-                       error_text(problem) + "; trying on";
+                       error_text(problem) + "; trying again";
     return std::exchange(refusal_, text) == text ? std::string() : text;
   }
   connected_at_ = now;
@@ -189,7 +189,7 @@ void Session::finish_round(Later& later) {
   auto due = ledger_.tick(Clock::now(), later);
   if (connection_->is_open()) {
     if (connection_->is_overflowing()) {
-      log("over 1 MiB waits for the supervisor, which does not read; connecting anew");
+      log("over 1 MiB waits for the supervisor, which does not read; reconnecting");
       disconnect(later);
     } else if (!connection_->flush()) {
       disconnect(later);

@@ -91,7 +91,7 @@ void append_causes(std::exception const& error, std::string& text) {
     text += "\ncaused by " + type_name(typeid(cause)) + ": ";
     append_causes(cause, text);
   } catch (...) {
-    text += "\ncaused by something that is no std::exception";
+    text += "\ncaused by something that is not a std::exception";
   }
 }
 
@@ -153,7 +153,7 @@ void report_all(Targets const& at) {
   auto const until = Clock::now() + kHeldUpFor;
   ipc::Fatal fatal = describe_exception("uncaught");
   if (fatal.reason.empty()) {
-    fatal = {"std::terminate", "no exception is under way"};
+    fatal = {"std::terminate", "no exception is being handled"};
   }
   fatal.detail += stack();
   constexpr std::size_t kRoom = ipc::kMaxLine / 8;  // an escape takes up to 6 bytes
@@ -216,7 +216,7 @@ ipc::Fatal describe_exception(std::string_view what_failed) {
   } catch (std::string const& text) {
     fatal.detail = text;
   } catch (...) {
-    fatal.detail = "it is no std::exception";
+    fatal.detail = "it is not a std::exception";
   }
   return fatal;
 }

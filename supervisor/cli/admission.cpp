@@ -99,7 +99,7 @@ std::optional<Json> ask_object(ipc::OperatorClient& client, ipc::ToSupervisor co
   }
   Json answer = Json::parse(*text, nullptr, false);
   if (!answer.is_object()) {
-    err << "lastcall: the supervisor answered something that is no state of admission\n";
+    err << "lastcall: the supervisor's answer is not a state of admission\n";
     return std::nullopt;
   }
   return answer;

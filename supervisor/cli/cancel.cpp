@@ -84,14 +84,14 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
     if (!answer) {
       if (answered > 0) {
         err << "lastcall cancel: the first " << answered << " of " << options.ids.size()
-            << " ids were taken before that\n";
+            << " ids were accepted before that\n";
       }
       return kExitFailure;
     }
     join(all, *answer);
   } while (first < options.ids.size());
   bool const reached = all.value("changed", false);
-  char const* const done = options.kill ? "told to cut off" : "asked to stop";
+  char const* const done = options.kill ? "cut off" : "asked to stop";
   switch (options.common.output) {
     case Output::json:
       out << all.dump() << '\n';

@@ -33,7 +33,7 @@ void add_output(CLI::App& app, Output& output) {
   static std::map<std::string, Output> const kNames{{"text", Output::text}, {"json", Output::json}};
   app.add_option_function<std::string>(
          "-o,--output", [&output](std::string const& name) { output = kNames.at(name); },
-         "How to print: text (the default) or json")
+         "Output format: text (the default) or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("text|json");
 }
@@ -41,9 +41,9 @@ void add_output(CLI::App& app, Output& output) {
 void add_config(CLI::App& app, config::LoadOptions& load) {
   app.add_option_function<std::string>(
          "-c,--config", [&load](std::string const& path) { load.path = path; },
-         std::string("Configuration; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
+         std::string("Configuration file; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
       ->type_name("FILE");
-  app.add_option("--set", load.overrides, "Overrides one key; may be repeated")
+  app.add_option("--set", load.overrides, "Override one key; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->allow_extra_args(false)
@@ -93,14 +93,14 @@ void add_operator(CLI::App& app, OperatorOptions& common) {
   add_output(app, common.output);
   app.add_option_function<std::string>(
          "--admin-socket", [&common](std::string const& path) { common.admin_socket = path; },
-         "Where the supervisor listens; else the configuration's ipc.admin_socket")
+         "The supervisor's socket; else the configuration's ipc.admin_socket")
       ->type_name("PATH");
 }
 
 Run setup_status(CLI::App& app) {
   auto const options = std::make_shared<StatusOptions>();
   add_operator(app, options->common);
-  app.add_flag("-w,--watch", options->watch, "Follow changes; a drain shows as a bar");
+  app.add_flag("-w,--watch", options->watch, "Follow changes; a drain is shown as a bar");
   return [options](Streams const& streams) {
     return run_status(*options, config::process_environment(), streams.out, streams.err);
   };
@@ -151,7 +151,7 @@ Run setup_cancel(CLI::App& app) {
   app.add_option("--root", options->root, "Every request of this root")
       ->check(id_problem)
       ->type_name("ID");
-  app.add_flag("--kill", options->kill, "Cut off at once instead of asking to stop");
+  app.add_flag("--kill", options->kill, "Cut off at once instead of requesting a stop");
   app.footer(
       "Either IDs or --root is required. Prints what was asked of the engine, which ends them.\n"
       "Exit codes: 0 asked for at least one; 1 nothing to cancel (not in flight, or cancelled\n"
@@ -168,13 +168,17 @@ Run setup_admission(CLI::App& app) {
                                    char const* what, char const* type) {
     app.add_option_function<std::string>(
            name, [options, &to](std::string const& text) { to = text; },
-           what + std::string("; null takes it away"))
+           what + std::string("; null removes it"))
         ->type_name(type);
   };
-  add("--engine-request-limit", options->engine_request_limit, "Requests that run at once", "N");
-  add("--queue-limit", options->queue_limit, "Requests that wait for a place", "N");
+  add("--engine-request-limit", options->engine_request_limit, "Requests that may run at once",
+      "N");
+  add("--queue-limit", options->queue_limit, "Requests that may wait for a place", "N");
   add("--queue-timeout", options->queue_timeout, "Longest wait for a place", "DURATION");
-  add("--engine-wait-limit", options->engine_wait_limit, "Requests without a byte yet", "N");
+  add("--engine-wait-limit", options->engine_wait_limit,
+      "Requests that may be without their "
+      "first byte",
+      "N");
   add("--active-decode-blocks-threshold", options->active_decode_blocks_threshold,
       "Share of KV cache blocks above which a rank is busy", "SHARE");
   add("--active-prefill-tokens-threshold", options->active_prefill_tokens_threshold,
@@ -225,14 +229,14 @@ Run setup_probe(CLI::App& app) {
   auto const options = std::make_shared<ProbeOptions>();
   add_config(app, options->load);
   add_output(app, options->output);
-  app.add_option("probe", options->probe, "Which probe to ask (livez)")
+  app.add_option("probe", options->probe, "Probe to call (livez)")
       ->check(CLI::IsMember({"livez", "readyz", "startupz", "engine/livez", "engine/startupz",
                              "health", "live"})
                   .description(""))
       ->type_name("livez|readyz|startupz|engine/livez|engine/startupz|health|live");
   app.add_option_function<std::string>(
          "--address", [options](std::string const& text) { options->address = text; },
-         "Where to ask; else the configuration's probes.listen")
+         "Address to call; else the configuration's probes.listen")
       ->type_name("HOST:PORT");
   app.add_option("--timeout", options->timeout, "How long to wait for the answer (1s)")
       ->type_name("DURATION");
@@ -253,7 +257,7 @@ Run setup_replay(CLI::App& app) {
 
 Run setup_completion(CLI::App& app) {
   auto const shell = std::make_shared<std::string>();
-  app.add_option("shell", *shell, "For which shell")
+  app.add_option("shell", *shell, "The shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish")
       ->required();
@@ -268,21 +272,21 @@ constexpr char const* kKube = "lastcall-kube";
 constexpr Command kCommands[] = {
     {"serve", "Run the supervisor beside an engine's shim", setup_serve},
     {"run", "Run an engine with its supervisor in one container", setup_run, true},
-    {"status", "Print what the supervisor knows", setup_status},
+    {"status", "Print the supervisor's state", setup_status},
     {"requests", "List the requests in flight", setup_requests},
     {"drain", "Take this instance out of service, or stop it with --exit", setup_drain},
     {"resume", "Undo a drain", setup_resume},
     {"cancel", "Cancel requests in flight", setup_cancel},
     {"admission", "Show or change the limits of admission", setup_admission},
-    {"reload", "Have the supervisor read its configuration again", setup_reload},
-    {"wait-ready", "Block until requests should come", setup_wait_ready},
-    {"plan", "Print the shutdown timeline that a configuration gives", setup_plan},
+    {"reload", "Make the supervisor read its configuration again", setup_reload},
+    {"wait-ready", "Block until the instance should receive requests", setup_wait_ready},
+    {"plan", "Print the shutdown timeline that follows from a configuration", setup_plan},
     {"check", "Validate a configuration and print every problem", setup_check},
-    {"probe", "Ask a probe of the supervisor, for exec probes", setup_probe},
-    {"doctor", "Look at this host or pod and say what will hurt", setup_doctor},
-    {"replay", "Run the decisions of a debug log again and compare", setup_replay},
-    {"inject", "Put lastcall into manifests of Kubernetes", nullptr, false, kKube},
-    {"rollout", "Tell what a rollout of many pods did to requests", nullptr, false, kKube},
+    {"probe", "Call a probe of the supervisor, for exec probes", setup_probe},
+    {"doctor", "Examine this host or pod and report problems", setup_doctor},
+    {"replay", "Repeat the decisions of a debug log and compare", setup_replay},
+    {"inject", "Put lastcall into Kubernetes manifests", nullptr, false, kKube},
+    {"rollout", "Report what a rollout of many pods did to requests", nullptr, false, kKube},
     {"webhook", "Put lastcall into pods when the API server creates them", nullptr, false, kKube},
     {"completion", "Print the completion script of a shell", setup_completion},
     {"version", "Print the version", setup_version},

@@ -64,7 +64,7 @@ void print_text(ProbeOptions const& options, config::Address const& address,
   }
   err << options.probe << ": ";
   if (answer.status == 0) {
-    err << "cannot ask " << config::to_text(address) << ": " << answer.problem << '\n';
+    err << "cannot call " << config::to_text(address) << ": " << answer.problem << '\n';
   } else {
     err << answer.status << ' ' << reason_in(answer.body) << '\n';
   }

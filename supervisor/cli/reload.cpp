@@ -66,7 +66,7 @@ int run_reload(OperatorOptions const& options, config::Environment const& enviro
   }
   Json const answer = Json::parse(*text, nullptr, false);
   if (!answer.is_object()) {
-    err << "lastcall: the supervisor answered something that is no result of a reload\n";
+    err << "lastcall: the supervisor's answer is not a result of a reload\n";
     return kExitFailure;
   }
   switch (options.output) {

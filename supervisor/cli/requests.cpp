@@ -27,7 +27,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     }
     JsonValue const parsed = parse_json(*page);
     if (!parsed.is_object()) {
-      err << "lastcall: the supervisor answered something that is no page of requests\n";
+      err << "lastcall: the supervisor's answer is not a page of requests\n";
       return kExitFailure;
     }
     for (JsonValue const& request : member_of(parsed, "requests")) {

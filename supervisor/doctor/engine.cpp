@@ -43,8 +43,8 @@ void look_at_gauges(config::EngineGauges const& gauges, std::string const& kind,
   auto const answer = target ? get(*target) : std::nullopt;
   if (answer && answer->find(gauges.running) == std::string::npos) {
     findings.push_back({"engine", gauges.url + " has no " + gauges.running +
-                                      ", so that nobody knows what is in flight: start the engine "
-                                      "with its metrics on, or set engine.kind (" +
+                                      ", so that it is unknown what is in flight: start the "
+                                      "engine with its metrics on, or set engine.kind (" +
                                       kind + ") or engine.metrics"});
   }
 }
@@ -126,8 +126,8 @@ void examine_registries(Visit const& visit, Findings& findings) {
   if (!config.discovery.empty() &&
       !config::resolve_advertise(config, visit.environment("POD_IP"))) {
     findings.push_back({"registries",
-                        "nobody has said which address routers are told: set identity.advertise, "
-                        "or POD_IP from status.podIP"});
+                        "no address is configured for registries to publish: set "
+                        "identity.advertise, or POD_IP from status.podIP"});
   }
   if (config.events.nats.url) {
     look_at("events.nats", *config.events.nats.url, findings);

@@ -37,7 +37,7 @@ void examine_graces(Visit const& visit, Findings& findings) {
                         "assumed: set it to terminationGracePeriodSeconds in both containers"});
   } else if (!is_given && std::filesystem::exists("/.dockerenv", error)) {
     findings.push_back({"graces",
-                        "`docker stop` kills after 10 s, and nobody has said otherwise: set "
+                        "`docker stop` kills after 10 s, and no other grace is announced: set "
                         "LASTCALL_POD_GRACE_SECONDS=10, or stop with `--time` above "
                         "shutdown.grace_period and set it to that"});
   }
@@ -49,8 +49,8 @@ void examine_graces(Visit const& visit, Findings& findings) {
     findings.push_back(
         {"graces", "requests have only " + tenths(drain) + " of the stop's " +
                        tenths(budgets.total) +
-                       ", the rest is kept for cleaning up: grant more (`lastcall plan` shows the "
-                       "timeline), or lower shutdown.cleanup_reserve"});
+                       ", the rest is reserved for cleanup: grant more (`lastcall plan` shows "
+                       "the timeline), or lower shutdown.cleanup_reserve"});
   }
 }
 

@@ -43,7 +43,7 @@ std::string port_problem(Listener const& listener) {
     case EACCES:
       return at + " needs the right to use ports below 1024: " + other + " above";
     case EADDRNOTAVAIL:
-      return at + " is no address of this machine: set " + listener.key + " to one, or to [::]";
+      return at + " is not an address of this machine: set " + listener.key + " to one, or to [::]";
     default:
       return at + ": " + std::generic_category().message(error) + ": " + other;
   }

@@ -30,30 +30,33 @@ std::string socket_problem(std::string const& key, std::string const& path) {
   }
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
-    return key + ": " + path + " is no socket: remove it, or choose another path";
+    return key + ": " + path + " is not a socket: remove it, or choose another path";
   }
   fs::path const folder = fs::path(path).parent_path();
   fs::path const there = existing_folder(folder.string());
   std::error_code error;
   if (!fs::is_directory(there, error)) {
     return key + ": " + there.string() +
-           " is no directory, so that nothing can be made in it: set " + key + " to a path in one";
+           " is not a directory, so that nothing can be created in it: set " + key +
+           " to a path in one";
   }
   if (::access(there.c_str(), W_OK | X_OK) == 0) {
     return {};
   }
   bool const exists = there == folder;
   return key + ": " + me() + " may not write to " + there.string() +
-         (exists ? "" : " and so cannot make " + folder.string()) +
+         (exists ? "" : " and so cannot create " + folder.string()) +
          ": mount a volume there that this user owns, or set " + key;
 }
 
 std::string stranger_text(Speaks speaks, std::string const& socket) {
   return speaks == Speaks::not_to_us
              ? "a supervisor runs, and ipc.allow_uids of its configuration does not name " + me() +
-                   ", who asks at " + socket + ": ask as its user or as root, or name that user"
+                   ", who connects to " + socket +
+                   ": run this as its user or as root, or name that "
+                   "user"
              : "a supervisor may run, but " + me() + " may not connect to " + socket +
-                   ": ask as its user or as root";
+                   ": run this as its user or as root";
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::string anonymous_file(std::string_view data) {
 std::string decoded(std::string const& base64, std::string const& key) {
   auto bytes = bytes_of_base64(base64);
   if (!bytes) {
-    throw Refused{key + ": no base64"};
+    throw Refused{key + ": not base64"};
   }
   return *std::move(bytes);
 }
@@ -104,7 +104,7 @@ class Files {
         }
       }
     }
-    throw Refused{std::string(list) + ": none is called '" + name + "'"};
+    throw Refused{std::string(list) + ": there is none named '" + name + "'"};
   }
 
  private:
@@ -262,7 +262,7 @@ std::string refresh(Access& access) {
   CredentialPlugin plugin = *access.plugin;
   auto const output = output_of_child([&] { become_plugin(plugin); });
   if (!output) {
-    return "the credential plugin " + name + " failed or is not there";
+    return "the credential plugin " + name + " failed or does not exist";
   }
   Json const credential = json::parsed<Json>(*output);
   Json const& status = member(credential, "status");

@@ -158,8 +158,7 @@ ListAnswer ApiServer::list(std::string const& path, std::string const& query) {
     Answer const answer = to_answer(request, std::move(reply));
     Json const json = answer.json();
     if (!answer.is_good() || !member(json, "metadata").is_object()) {
-      listed.error =
-          answer.is_good() ? "GET " + path + ": an answer that is no list" : answer.error;
+      listed.error = answer.is_good() ? "GET " + path + ": the answer is not a list" : answer.error;
       return listed;
     }
     for (Json const& item : member(json, "items")) {

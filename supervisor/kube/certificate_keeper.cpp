@@ -87,7 +87,7 @@ bool CertificateKeeper::take_secret(Json const& secret, std::int64_t now, Certif
   KeyPair wanted = look.pair;
   wanted.authorities = authorities_of(look.pair, {}, now);
   return wanted == look.pair ||
-         write_secret(secret, std::move(wanted), "authorities of before left out", look);
+         write_secret(secret, std::move(wanted), "earlier authorities were removed", look);
 }
 
 bool CertificateKeeper::write_secret(Json const& secret, KeyPair pair, char const* what,
@@ -124,7 +124,7 @@ Json CertificateKeeper::get(std::string const& path, bool may_be_absent) const {
   }
   Json object = answer.json();
   if (!member(object, "metadata").is_object()) {
-    throw LookFailed{"GET " + path + ": an answer that is no object of Kubernetes"};
+    throw LookFailed{"GET " + path + ": the answer is not a Kubernetes object"};
   }
   return object;
 }

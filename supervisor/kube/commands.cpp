@@ -31,7 +31,7 @@ std::string is_no_name(std::string const& text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
   bool const is_name = !text.empty() && text.size() <= kLongest &&
                        text.find_first_not_of(kLetters) == std::string::npos && text.front() != '.';
-  return is_name ? "" : "'" + text + "' is no name of an object of Kubernetes";
+  return is_name ? "" : "'" + text + "' is not a name of a Kubernetes object";
 }
 
 cli::Run setup_inject(CLI::App& app) {
@@ -39,20 +39,21 @@ cli::Run setup_inject(CLI::App& app) {
   inject::Options& to = options->inject;
   to.pod.image = "lastcall:" LASTCALL_VERSION;
   to.pod.shim_image = "lastcall-shim:" LASTCALL_VERSION;
-  app.add_option("files", options->files, "Manifests; none, or -, reads standard input")
+  app.add_option("files", options->files, "Manifests; without any, or with -, standard input")
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--container", [&to](std::string const& name) { to.container = name; },
-         "The engine's container; else the pod's annotation, else its first")
+         "The engine's container; else the one of the pod's annotation, else the first")
       ->type_name("NAME");
-  add_words(app, "--only", to.only, "A workload that is meant; may be repeated", "KIND/NAME");
+  add_words(app, "--only", to.only, "A workload to change; may be repeated", "KIND/NAME");
   add_words(app, "--template", options->templates,
-            "Where the pod's template, or spec, of another kind stands", "KIND=PATH");
+            "Path of the pod's template, or spec, in another kind", "KIND=PATH");
   app.add_option_function<std::string>(
          "-c,--config", [options](std::string const& path) { options->config = path; },
          "The sidecar's configuration, which the pod's annotation carries")
       ->type_name("FILE");
-  add_words(app, "--set", to.overrides, "One key of it; may be repeated", "KEY=VALUE");
+  add_words(app, "--set", to.overrides, "One key of the configuration; may be repeated",
+            "KEY=VALUE");
   app.add_option_function<std::string>(
          "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
          "The sidecar: native (the default) or plain")
@@ -62,8 +63,8 @@ cli::Run setup_inject(CLI::App& app) {
   app.add_option("--shim-image", to.pod.shim_image, "The image that installs the shim")
       ->type_name("IMAGE");
   app.add_flag("--require-shim", to.requires_shim, "Refuse a container without a command");
-  app.add_flag("--diff", options->diff, "Print what changes instead");
-  app.add_flag("--uninject", options->uninject, "Take out again what was put in");
+  app.add_flag("--diff", options->diff, "Print the changes instead");
+  app.add_flag("--uninject", options->uninject, "Remove what was injected");
   return [options](cli::Streams const& streams) {
     return run_inject(*options, streams.out, streams.err);
   };
@@ -71,24 +72,29 @@ cli::Run setup_inject(CLI::App& app) {
 
 cli::Run setup_rollout(CLI::App& app) {
   auto const options = std::make_shared<RolloutOptions>();
-  app.add_option("verb", options->verb, "What: status of the pods now, or watch them through it")
+  app.add_option("verb", options->verb,
+                 "Print the pods' status now, or watch them through the "
+                 "rollout")
       ->check(CLI::IsMember({"status", "watch"}).description(""))
       ->type_name("status|watch")
       ->required();
-  app.add_option("workload", options->workload, "Whose pods")->type_name("KIND/NAME");
-  app.add_option("-l,--selector", options->selector, "Pods with these labels instead")
+  app.add_option("workload", options->workload, "The workload of the pods")->type_name("KIND/NAME");
+  app.add_option("-l,--selector", options->selector, "Select pods by these labels instead")
       ->type_name("LABELS");
-  app.add_option("-n,--namespace", options->access.space, "Else the context's")->type_name("NAME");
-  app.add_option("--context", options->access.context, "Of the kubeconfig; else its current one")
+  app.add_option("-n,--namespace", options->access.space, "Namespace; else the context's")
+      ->type_name("NAME");
+  app.add_option("--context", options->access.context,
+                 "Context of the kubeconfig; else its "
+                 "current one")
       ->type_name("NAME");
   app.add_option("--kubeconfig", options->access.kubeconfig,
-                 "Else $KUBECONFIG, ~/.kube/config, or the pod's account")
+                 "Kubeconfig; else $KUBECONFIG, ~/.kube/config, or the pod's account")
       ->type_name("FILE");
   app.add_option("--timeout", options->timeout, "How long a watch may take (30m)")
       ->type_name("DURATION");
   app.add_option_function<std::string>(
          "-o,--output", [options](std::string const& name) { options->json = name == "json"; },
-         "How to print: text (the default) or json")
+         "Output format: text (the default) or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("text|json");
   app.footer("After `--`: a command that begins the rollout, once it is watched.");
@@ -102,16 +108,16 @@ cli::Run setup_rollout(CLI::App& app) {
 void add_keeping(CLI::App& app, WebhookOptions& to) {
   CLI::Validator const is_name(is_no_name, "", "name of an object");
   auto* const secret =
-      app.add_option("--secret", to.kept.secret, "Keep the certificate in this Secret, and make it")
+      app.add_option("--secret", to.kept.secret, "Make the certificate and keep it in this Secret")
           ->type_name("NAME")
           ->check(is_name);
   auto* const service = app.add_option("--service", to.kept.service,
-                                       "The Service by which API servers call, with --secret")
+                                       "The Service that API servers call, with --secret")
                             ->type_name("NAME")
                             ->check(is_name);
   auto* const registration =
       app.add_option("--registration", to.kept.registration,
-                     "The MutatingWebhookConfiguration that is to trust it, with --secret")
+                     "The MutatingWebhookConfiguration that must trust it, with --secret")
           ->type_name("NAME")
           ->check(is_name);
   secret->needs(service, registration);
@@ -120,12 +126,14 @@ void add_keeping(CLI::App& app, WebhookOptions& to) {
   for (char const* const file : {"--tls-cert", "--tls-key"}) {
     secret->excludes(app.get_option(file));
   }
-  app.add_option("-n,--namespace", to.access.space, "Of Secret and Service; else the context's")
+  app.add_option("-n,--namespace", to.access.space,
+                 "Namespace of Secret and Service; else the "
+                 "context's")
       ->type_name("NAME")
       ->check(is_name)
       ->needs(secret);
   app.add_option("--kubeconfig", to.access.kubeconfig,
-                 "Else $KUBECONFIG, ~/.kube/config, or the pod's account")
+                 "Kubeconfig; else $KUBECONFIG, ~/.kube/config, or the pod's account")
       ->type_name("FILE")
       ->needs(secret);
 }
@@ -135,16 +143,17 @@ cli::Run setup_webhook(CLI::App& app) {
   inject::Options& to = options->review.inject;
   to.pod.image = "lastcall:" LASTCALL_VERSION;
   to.pod.shim_image = "lastcall-shim:" LASTCALL_VERSION;
-  app.add_option("--listen", options->listen, "For the API server, TLS ([::]:8443)")
+  app.add_option("--listen", options->listen, "Address for the API server, with TLS ([::]:8443)")
       ->type_name("ADDRESS:PORT");
-  app.add_option("--probes", options->probes, "For probes and scrapes ([::]:8081)")
+  app.add_option("--probes", options->probes, "Address for probes and scrapes ([::]:8081)")
       ->type_name("ADDRESS:PORT");
   app.add_option("--tls-cert", options->certificate,
-                 "Certificate and chain in PEM (/etc/lastcall/tls/tls.crt); followed")
+                 "Certificate and chain in PEM (/etc/lastcall/tls/tls.crt); read again when it "
+                 "changes")
       ->type_name("FILE");
   app.add_option("--tls-key", options->key, "Its key in PEM (/etc/lastcall/tls/tls.key)")
       ->type_name("FILE");
-  app.add_option("--pods", options->pods, "What is put into pods; else the defaults")
+  app.add_option("--pods", options->pods, "Settings of what is put into pods; else the defaults")
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
@@ -158,7 +167,7 @@ cli::Run setup_webhook(CLI::App& app) {
                                         : word == "warn" ? OnFailure::warn
                                                          : OnFailure::audit;
          },
-         "What becomes of a pod that cannot get it: deny (the default), warn or audit")
+         "What happens to a pod that cannot get lastcall: deny (the default), warn or audit")
       ->check(CLI::IsMember({"deny", "warn", "audit"}).description(""))
       ->type_name("deny|warn|audit");
   add_keeping(app, *options);
@@ -176,8 +185,8 @@ cli::Run setup_tree(CLI::App& /*app*/) {
 }
 
 constexpr cli::Command kCommands[] = {
-    {"inject", "Put lastcall into manifests of Kubernetes", setup_inject},
-    {"rollout", "Tell what a rollout of many pods did to requests", setup_rollout, true},
+    {"inject", "Put lastcall into Kubernetes manifests", setup_inject},
+    {"rollout", "Report what a rollout of many pods did to requests", setup_rollout, true},
     {"webhook", "Put lastcall into pods when the API server creates them", setup_webhook},
     {"tree", "", setup_tree},
 };

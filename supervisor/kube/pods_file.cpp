@@ -57,7 +57,7 @@ class PodsReader {
       return;
     }
     if (node.kind != Node::Kind::map) {
-      return complain(node.place, path, "no map, expected keys and values");
+      return complain(node.place, path, "not a map, expected keys and values");
     }
     std::string expected;
     for (Key const& key : keys) {
@@ -78,7 +78,7 @@ class PodsReader {
   /// False: complained. What is null is an empty text.
   bool scalar(Node const& node, std::string const& key, std::string& to) {
     if (node.kind != Node::Kind::scalar && node.kind != Node::Kind::null) {
-      complain(node.place, key, "no text, expected one");
+      complain(node.place, key, "not a text, expected one");
       return false;
     }
     to = node.text;
@@ -108,7 +108,7 @@ class PodsReader {
     }
     if (!policy.empty() && policy != "Always" && policy != "IfNotPresent" && policy != "Never") {
       complain(node.place, key + ".pullPolicy",
-               policy + " is none, expected Always, IfNotPresent or Never");
+               policy + " is not a policy, expected Always, IfNotPresent or Never");
     }
   }
 
@@ -122,14 +122,14 @@ class PodsReader {
     bool const is_whole = error == std::errc() && end == word.data() + word.size();
     if (!is_whole || node.style == Node::Style::quoted || number < 1 || number > kLargestUser) {
       return complain(node.place, key,
-                      "'" + word + "' is no user, expected a whole number from 1 on");
+                      "'" + word + "' is not a user, expected a whole number from 1 on");
     }
     to = number;
   }
 
   void grace(Node const& node, std::string const& key, std::string& to) {
     if (scalar(node, key, to) && !config::parse_duration(to).value) {
-      complain(node.place, key, "'" + to + "' is no duration, expected one such as 60s or 2m");
+      complain(node.place, key, "'" + to + "' is not a duration, expected one such as 60s or 2m");
     }
   }
 
@@ -155,7 +155,7 @@ class PodsReader {
         return;
       }
       if (node.kind != Node::Kind::map) {
-        return complain(node.place, key, "no map, expected names and quantities");
+        return complain(node.place, key, "not a map, expected names and quantities");
       }
       for (Entry const& entry : node.entries) {
         std::string amount;
@@ -171,7 +171,7 @@ class PodsReader {
       return;
     }
     if (node.kind != Node::Kind::list) {
-      return complain(node.place, key, "no list, expected variables with name and value");
+      return complain(node.place, key, "not a list, expected variables with name and value");
     }
     for (Node const& item : node.items) {
       std::pair<std::string, std::string> variable;

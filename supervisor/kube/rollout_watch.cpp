@@ -203,7 +203,7 @@ int RolloutWatch::finish(bool is_over) {
   if (!is_over && command_ != Command::failed) {
     err_ << "lastcall rollout watch: "
          << (fleet_.has_any_ended() ? "the rollout is not over" : "no rollout was seen")
-         << ", --timeout says how long to wait\n";
+         << ", --timeout sets how long to wait\n";
   }
   return is_over && verdict.is_good() ? cli::kExitSuccess : 1;
 }

@@ -155,9 +155,9 @@ class Webhook {
       log("info", {{"msg", what}, {"secret", options_.kept.secret}});
     }
     if (look.problem != problem_ && is_fine) {
-      log("info", {{"msg", "the certificate is kept again"}});
+      log("info", {{"msg", "the certificate is maintained again"}});
     } else if (look.problem != problem_) {
-      log("warning", {{"msg", "the certificate is not kept"}, {"reason", look.problem}});
+      log("warning", {{"msg", "the certificate cannot be maintained"}, {"reason", look.problem}});
     }
     problem_ = look.problem;
   }

@@ -89,13 +89,13 @@ std::string Counts::why_not_alive() const {
 std::string Counts::exposition() const {
   std::lock_guard const lock(mutex_);
   std::ostringstream out;
-  describe(out, "lastcall_webhook_reviews_total", "counter", "Admission reviews by how they ended");
+  describe(out, "lastcall_webhook_reviews_total", "counter", "Admission reviews by outcome");
   for (int i = 0; i < kReviewEnds; ++i) {
     out << "lastcall_webhook_reviews_total{outcome=\"" << name(static_cast<ReviewEnd>(i)) << "\"} "
         << reviews_.at(static_cast<std::size_t>(i)) << '\n';
   }
   describe(out, "lastcall_webhook_review_duration_seconds", "histogram",
-           "From a review's last byte to its answer");
+           "Time from a review's last byte to its answer");
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < kBounds.size(); ++i) {
     below += took_.at(i);
@@ -110,7 +110,7 @@ std::string Counts::exposition() const {
       << "\nlastcall_webhook_review_duration_seconds_sum " << seconds_
       << "\nlastcall_webhook_review_duration_seconds_count " << all << '\n';
   describe(out, "lastcall_webhook_tls_failures_total", "counter",
-           "Clients that could not be greeted by TLS");
+           "Clients whose TLS handshake failed");
   for (std::size_t i = 0; i < tls_failures_.size(); ++i) {
     out << "lastcall_webhook_tls_failures_total{kind=\""
         << ingress::name(static_cast<ingress::TlsFailure::Kind>(i)) << "\"} " << tls_failures_.at(i)
@@ -122,14 +122,14 @@ std::string Counts::exposition() const {
       << "\nlastcall_webhook_certificate_reads_total{outcome=\"taken\"} " << certificates_[1]
       << '\n';
   describe(out, "lastcall_webhook_certificate_looks_total", "counter",
-           "Looks at the Secret and the registration, where the webhook keeps its certificate");
+           "Checks of the Secret and the registration, where the webhook keeps its certificate");
   constexpr std::array<char const*, 3> kEnds{"kept", "changed", "failed"};
   for (std::size_t i = 0; i < looks_.size(); ++i) {
     out << "lastcall_webhook_certificate_looks_total{outcome=\"" << kEnds.at(i) << "\"} "
         << looks_.at(i) << '\n';
   }
   describe(out, "lastcall_webhook_certificate_expiry_timestamp_seconds", "gauge",
-           "When the certificate ends, in seconds since 1970; 0 where that is unknown");
+           "Expiry of the certificate, in seconds since 1970; 0 if it is unknown");
   out << "lastcall_webhook_certificate_expiry_timestamp_seconds " << certificate_ends_at_ << '\n';
   return out.str();
 }

@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. The same sources as at the start: the file that was read then, the variables, `--set`.
-//  2. All or nothing where there is an error: the running configuration then stays as it is.
-//  3. Keys marked live are taken over. Any other that differs is refused, by name and with the
-//     reason, and stays: a later reload names it again.
+//  2. With an error nothing changes: the running configuration stays as it is.
+//  3. Keys marked live are applied. Any other key that differs is refused, by name and with the
+//     reason, and keeps its value; a later reload names it again.
 //
 // Reads one file; no thread rule. Source: specification, 'Configuration'; docs/ipc.md 'reload'.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lastcall::runtime {
 
-/// Applies what may change live to `config`.
+/// Applies live keys to `config`.
 Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
                   config::Config& config);
 

@@ -13,10 +13,10 @@ namespace lastcall::runtime {
 
 struct ServeOptions {
   config::PodGrace grace;
-  config::LoadOptions load;           // where a reload looks
-  std::string config_path;            // what was read; empty: the defaults
+  config::LoadOptions load;           // the sources of a reload
+  std::string config_path;            // the file that was read; empty: the defaults
   std::vector<std::string> warnings;  // of the configuration, for the log and `status`
-  std::string private_directory;      // of this run alone: removed at the end; empty: none
+  std::string private_directory;      // for this run only, removed at the end; empty: none
   bool shows_status = false;          // on the probe port, for all clients
 };
 

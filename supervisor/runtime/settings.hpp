@@ -1,7 +1,7 @@
-// From the configuration to the core's settings.
+// Translates the configuration to the core's settings.
 //
 // Rules:
-//  1. Nothing is decided here but names: each field of lifecycle::Settings has one source.
+//  1. Only names are translated here: each field of lifecycle::Settings has one source.
 //  2. The index of a check or registry is its place in the list, here, in the core and in the
 //     drivers.
 //

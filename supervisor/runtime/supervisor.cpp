@@ -174,7 +174,8 @@ void Supervisor::read_stop_record() {
     log_.warning(note);
   }
   if (blob) {
-    log_.warning("an earlier life was in a stop: it goes on", {{"record", stop_record_.path()}});
+    log_.warning("an earlier run was in a stop, which continues",
+                 {{"record", stop_record_.path()}});
     loop_.feed(lifecycle::StopRecordRead{*blob});
   }
 }
@@ -247,11 +248,11 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
 void Supervisor::prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq) {
   if (!seq) {
     return server_.error(peer, seq, ipc::ErrorCode::bad_field,
-                         "seq: expected, the answer tells when the call returns");
+                         "seq: expected, because the answer is the return of the call");
   }
   if (!hook_calls_.takes_calls()) {
     return server_.error(peer, seq, ipc::ErrorCode::not_allowed,
-                         "lifecycle.enabled is false: no preStop call is taken");
+                         "lifecycle.enabled is false: no preStop call is accepted");
   }
   auto const hook =
       call.container == ipc::Container::engine ? probes::Hook::engine : probes::Hook::supervisor;

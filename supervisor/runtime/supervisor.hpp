@@ -1,14 +1,14 @@
-// The supervisor: owns every part of the shell, routes what it receives, obeys what the core
-// orders.
+// The supervisor owns every part of the shell, routes events to the core, and carries out the
+// core's orders.
 //
 // Invariants:
 //  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
 //     workers and the threads of the ingress hand their results to it.
 //  2. The order of the core's actions is the order of their effects. What the shim needs to end
-//     this stop without us (memory, will, deadline) has left our hands before anything else of its
-//     step is done, logged or counted, and its engine is signalled before that is.
-//  3. It ends once: sockets closed and flushed within kFlushWait, the probe listener last. Where it
-//     reported 137 it waits before that, for as long, for the shim to correct it.
+//     this stop alone (memory, will, deadline) is sent before anything else of its step is done,
+//     logged or counted, and its engine is signalled before that.
+//  3. It ends once: sockets are flushed and closed within kFlushWait, and the probe listener closes
+//     last. If it reported 137, it first waits as long for the shim to correct it.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';
 // specification, 'Architecture'.
@@ -57,9 +57,10 @@ class Supervisor final : private ipc::Observer {
              Log& log);
   ~Supervisor() override;
 
-  /// Why it cannot run with this configuration; empty: it can.
+  /// The reason why it cannot run with this configuration; empty if it can.
   std::string problem() const;
-  /// Listens and notifies the core that we are up. Empty: done; else why it cannot listen.
+  /// Listens, and notifies the core of the start. Returns an empty text, or the reason why it
+  /// cannot listen.
   std::string start();
   /// Valid once the io_context has stopped.
   int exit_code() const { return exit_code_; }
@@ -77,11 +78,11 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  /// They are with the shim before anything of this step is done or reported: a supervisor that is
-  /// frozen or killed at its next line has left them there.
+  /// Sends them to the shim before anything of this step is done or reported, so that they are
+  /// there even if the supervisor is frozen or killed at its next line.
   void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
-  /// An operator's cancel is with the engines before it is counted and reported; true if it was
-  /// one.
+  /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
+  /// it was one.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
@@ -91,7 +92,7 @@ class Supervisor final : private ipc::Observer {
   void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
-  /// The paths that `cleanup.paths` never removes, whatever it names.
+  /// The paths that `cleanup.paths` never removes.
   std::vector<std::string> own_files() const;
   void settle(lifecycle::CleanupItem item, ItemResult result);
   void publish_report(lifecycle::Instant now);
@@ -127,10 +128,10 @@ class Supervisor final : private ipc::Observer {
   void count_peers();
   void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
-  /// After its end was reported: peers that are gone waited for that, and in run mode a process has
-  /// to remain that ends the engine without its shim.
+  /// Handles the engine's reported end: gone peers waited for it, and in run mode a process has to
+  /// remain that ends the engine without its shim.
   void watch_engine(ipc::PeerId shim);
-  /// Something changed that probes and watchers show; published once, at the end of this turn.
+  /// The published state has changed; it is published once, at the end of this turn.
   void changed();
   void refresh();
 

@@ -10,7 +10,7 @@ namespace lastcall::runtime {
 
 void Supervisor::own_signal(std::string const& name) {
   if (name == "HUP") {
-    log_.info("reload asked for", {{"by", "signal HUP"}});
+    log_.info("reload requested", {{"by", "signal HUP"}});
     reload();
     return;
   }

@@ -177,7 +177,7 @@ def test_the_notes_name_the_status_page_where_pods_have_one(helm):
         assert "port-forward" not in helm.notes(*words)
 
 
-UNKNOWN = "nobody knows what is in flight"
+UNKNOWN = "It is unknown what is in flight"
 
 
 @pytest.mark.parametrize(

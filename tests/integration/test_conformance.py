@@ -59,17 +59,17 @@ def test_ten_seconds_of_unannounced_grace_are_enough_for_run():
     """Docker's default, PID 1, no configuration: nothing is killed, and clients are notified."""
     if not isolated():
         pytest.skip("no PID namespace can be made here")
-    done = kit("lastcall-sdk", "--scenario", "grace-not-told", "--must-hold", "lastcall-sdk",
+    done = kit("lastcall-sdk", "--scenario", "unannounced-grace", "--must-hold", "lastcall-sdk",
                "--transcripts")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_promise_that_is_broken_is_a_failure_with_a_transcript(tmp_path):
-    """The same scenario, an adapter in sh, and an engine that dies of its TERM."""
+    """The adapter is in sh, and its engine dies of its TERM."""
     results = tmp_path / "cells.json"
-    words = ("bare", "--scenario", "stream-ends", "--results", str(results))
+    words = ("bare", "--scenario", "short-stream-completes", "--results", str(results))
     assert kit(*words).returncode == 0
-    cell = cells(results)["bare", "stream-ends"]
+    cell = cells(results)["bare", "short-stream-completes"]
     assert cell["verdict"] == "failed"
     assert re.search(r"a was cut after \d+ of 60 tokens", " ".join(cell["reasons"]))
     assert "kubelet   SIGTERM to engine" in cell["transcript"]
@@ -83,11 +83,12 @@ def test_a_feature_that_a_subject_does_not_claim_is_not_applicable(tmp_path):
     for name, cannot in (("able", "{}"), ("unable", '{"admission": "it is small"}')):
         (folder / name).write_text(SPEC.format(python=sys.executable, cannot=cannot))
         (folder / name).chmod(0o755)
-    done = kit("--adapters", str(folder), "--scenario", "waiter-leaves", "--results", str(results))
+    done = kit("--adapters", str(folder), "--scenario", "client-leaves-queue",
+               "--results", str(results))  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = cells(results)
-    assert found["unable", "waiter-leaves"]["reasons"] == ["it is small"]
-    assert found["able", "waiter-leaves"]["verdict"] == "failed"  # it let more than two run
+    assert found["unable", "client-leaves-queue"]["reasons"] == ["it is small"]
+    assert found["able", "client-leaves-queue"]["verdict"] == "failed"  # it let more than two run
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_bad_usage_names_what_is_wrong(words, complaint):
 def test_an_adapter_that_does_not_answer_in_json_is_named(tmp_path):
     (tmp_path / "broken").write_text("#!/bin/sh\necho no\n")
     (tmp_path / "broken").chmod(0o755)
-    done = kit("--adapters", str(tmp_path), "--scenario", "stream-ends")
+    done = kit("--adapters", str(tmp_path), "--scenario", "short-stream-completes")
     assert done.returncode == 2
     assert "broken describe: no JSON, but: no" in done.stderr
 
@@ -116,13 +117,13 @@ def test_an_adapter_that_does_not_answer_in_json_is_named(tmp_path):
         (("order = 10", "orders = 10"), "unknown key 'orders'"),
         (('do = "stop"', 'do = "halt"'), "step 2: unknown 'do = \"halt\"'"),
         (("until = 20", "til = 20"), "step 1: unknown 'til'"),
-        (('that = "complete"', 'that = "happy"'), "expect 1: nobody can see client: happy"),
+        (('that = "complete"', 'that = "happy"'), "expect 1: there is no check client: happy"),
         (('of = "a"\n', ""), "expect 1: 'of' is missing"),
     ],
 )
 def test_a_wrong_scenario_is_refused_in_words(tmp_path, change, complaint):
     scenario = kit_module("scenario")
-    with open(os.path.join(ROOT, "conformance/scenarios/stream-ends.toml")) as file:
+    with open(os.path.join(ROOT, "conformance/scenarios/short-stream-completes.toml")) as file:
         text = file.read()
     assert change[0] in text
     (tmp_path / "bad.toml").write_text(text.replace(*change))

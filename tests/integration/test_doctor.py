@@ -115,7 +115,7 @@ def test_an_engine_that_is_not_there_is_named_with_its_address(doctor):
 def test_an_engine_of_another_kind_has_not_the_gauges(doctor):
     with engine("sglang:num_running_reqs 0\n") as port:
         found = findings(doctor(engine_port=port))
-    assert "has no vllm:num_requests_running, so that nobody knows what is in flight" in found
+    assert "has no vllm:num_requests_running, so that it is unknown what is in flight" in found
 
 
 def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):
@@ -167,7 +167,7 @@ def test_a_supervisor_that_refuses_us_is_not_taken_for_ended(doctor, shown, is_o
             pytest.skip("another user may not run what was built here")
     areas = [line.split(":")[0] for line in found.splitlines()]
     assert areas.count("uids") == 1 and not {"ports", "sockets"} & set(areas), found
-    assert "ask as its user or as root" in found
+    assert "run this as its user or as root" in found
     assert ("ipc.allow_uids" in found) is is_open
 
 

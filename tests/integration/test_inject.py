@@ -102,7 +102,7 @@ def test_a_refusal_names_its_place_and_prints_nothing(tmp_path):
     text, said = inject(path, code=2)
     assert text == ""
     assert said == (
-        f"{path}:8:16: Pod/p: a command that is no list, expected [PROGRAM, ARGUMENT, ...]\n"
+        f"{path}:8:16: Pod/p: the command is not a list, expected [PROGRAM, ARGUMENT, ...]\n"
     )
 
 

@@ -405,7 +405,7 @@ def test_a_client_certificate_identifies_the_caller(tmp_path, form):
     ("change", "said"),
     [
         (lambda c: c.pop("current-context"), "no current-context"),
-        (lambda c: c.update({"current-context": "z"}), "contexts: none is called 'z'"),
+        (lambda c: c.update({"current-context": "z"}), "contexts: there is none named 'z'"),
         (lambda c: c["clusters"][0]["cluster"].update(server="ftp://x"), "server: 'ftp://x'"),
         (lambda c: c["clusters"][0]["cluster"].update({"proxy-url": "http://p"}),
          "proxy-url: not supported"),

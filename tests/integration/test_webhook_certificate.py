@@ -274,7 +274,7 @@ def test_a_secret_of_somebody_else_is_used_and_never_written_to(injector):
 def test_a_secret_of_somebody_else_that_cannot_be_used_is_named(injector):
     before = given(injector, *signed(injector, 20, "other.host"), {})
     one = injector.begin()
-    reason = wait_until(lambda: one.lines("the certificate is not kept"), "it",
+    reason = wait_until(lambda: one.lines("the certificate cannot be maintained"), "it",
                         patience=PATIENCE)[0]["reason"]  # fmt: skip
     assert reason == (
         "the Secret inj-injector-tls was not made by a webhook, and API servers would refuse its "
@@ -291,7 +291,7 @@ def test_a_missing_right_is_named_once_and_it_starts_when_it_has_the_right(injec
     one = injector.begin()
     wait_until(lambda: one.answers("/metrics") and one.metric(FAILED) >= 2, "two looks",
                patience=PATIENCE)  # fmt: skip
-    [line] = one.lines("the certificate is not kept")
+    [line] = one.lines("the certificate cannot be maintained")
     assert f'GET {injector.secret_path()}: HTTP status 403: secrets "inj-injector-tls" is ' in (
         line["reason"]
     )
@@ -300,7 +300,7 @@ def test_a_missing_right_is_named_once_and_it_starts_when_it_has_the_right(injec
     del binding["metadata"]["resourceVersion"], binding["metadata"]["uid"]
     assert injector.api.ask("POST", path.rsplit("/", 1)[0], binding)[0] == 201
     one.wait_until_ready()
-    assert one.lines("the certificate is kept again") and is_injected(injector)
+    assert one.lines("the certificate is maintained again") and is_injected(injector)
 
 
 def test_it_may_do_no_more_than_it_needs(injector):
@@ -357,7 +357,7 @@ def test_it_goes_on_serving_while_the_api_server_is_away(injector):
     one.distrust()
     wait_until(lambda: one.metric(FAILED) >= 1, "a look that fails", patience=PATIENCE)
     assert reviewed(one, authorities)["patch"] and one.answers("/readyz")
-    [line] = one.lines("the certificate is not kept")
+    [line] = one.lines("the certificate cannot be maintained")
     assert "no connection" in line["reason"]
     one.stop()
 
@@ -380,7 +380,7 @@ def test_another_api_server_is_not_believed(injector):
     document["clusters"][0]["cluster"]["certificate-authority"] = Authority(stranger).certificate
     (injector.folder / "other").write_text(json.dumps(document))
     one = injector.run(config=injector.folder / "other")
-    reason = wait_until(lambda: one.lines("the certificate is not kept"), "it",
+    reason = wait_until(lambda: one.lines("the certificate cannot be maintained"), "it",
                         patience=PATIENCE)[0]["reason"]  # fmt: skip
     assert "the server's certificate is not trusted" in reason
     assert injector.api.ask("GET", injector.secret_path())[0] == 404

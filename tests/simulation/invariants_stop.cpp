@@ -274,7 +274,7 @@ std::string Checker::check_gate(StepView const& step) {
                         settings_.shutdown.drain_unknown;
     if (!ingress_counts() && !requests_.known() && !requests_.source_died() && !gauges_idle_ &&
         !waited && (before_ != Phase::drained || busy_after_drained_)) {
-      return "phase 2 ends though nobody knows what is in flight";
+      return "phase 2 ends though it is unknown what is in flight";
     }
   }
   bool all_killed = true;

@@ -75,7 +75,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- if eq (include "lastcall-lib.mode" .) "prestop" -}}
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; preStop returns, the kubelet sends SIGTERM")
-  (list $total "the time of the kubelet's SIGKILL is near: exit")) -}}
+  (list $total "the kubelet's SIGKILL is near: the supervisor exits")) -}}
 {{- else -}}
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")

@@ -30,10 +30,10 @@ from the first request on that its ingress has relayed
 {{- end -}}
 .
 {{- else -}}
-Unless an SDK in the engine tells, nobody knows what is in flight: there is no config.ingress, and no
-gauge of the engine that could be read in time. Then a drain lasts {{ $unknown }} ms, idle or not
+It is unknown what is in flight unless an SDK in the engine reports it: there is no config.ingress, and
+no gauge of the engine that could be read in time. A drain then lasts {{ $unknown }} ms, idle or not
 (config.shutdown.drain_unknown), and a request that runs for longer than {{ add $late $unknown }} ms into the stop
-is cut. The SDK, config.ingress, or config.engine.kind or metrics change that.
+is cut. An SDK, config.ingress, or config.engine.kind or metrics would change that.
 {{- end -}}
 {{- end -}}
 
@@ -45,8 +45,8 @@ The engine has to serve HTTP at port {{ int64 .Values.engine.port }} (engine.por
 Clients connect to lastcall's ingress, port {{ include "lastcall-lib.ingressPort" . }} of the pods.
 {{- $upstream := get (.Values.config.ingress | default dict) "upstream" | toString }}
 {{- if not (or (.Values.networkPolicy | default dict).enabled (hasPrefix "unix:" $upstream)) }}
-Every pod of the cluster reaches an engine past it that listens at more than 127.0.0.1, control paths
-included: give the engine's command --host 127.0.0.1 or its like, or set networkPolicy.enabled.
+If the engine listens at more than 127.0.0.1, every pod of the cluster can reach it past the ingress,
+control paths included: give the engine's command --host 127.0.0.1 or its like, or set networkPolicy.enabled.
 {{- end }}
 {{- end }}
 {{- if .Values.service.enabled }}
@@ -54,15 +54,15 @@ The Service sends requests to port {{ include "lastcall.targetPort" . | replace 
 {{- end }}
 {{- end -}}
 
-{{/* A warning, where anybody who reaches the pods can stop them. */}}
+{{/* A warning if any client that reaches the pods can stop them. */}}
 {{- define "lastcall.openHooks" -}}
 {{- if and (include "lastcall-lib.hooksByHttp" .) (not (include "lastcall-lib.hookToken" .)) -}}
-WARNING: prestop.hook is http, without a token: whoever reaches port {{ include "lastcall-lib.lifecyclePort" . }} of a pod can take it
+WARNING: prestop.hook is http, without a token: any client that reaches port {{ include "lastcall-lib.lifecyclePort" . }} of a pod can take it
 out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away by a NetworkPolicy.
 {{- end -}}
 {{- end -}}
 
-{{/* The same, where anybody can have them refuse every request. */}}
+{{/* A warning if any client can make them refuse every request. */}}
 {{- define "lastcall.openThresholds" -}}
 {{- $admission := (.Values.config | default dict).admission | default dict -}}
 {{- $hasToken := $admission.http_token -}}
@@ -70,38 +70,38 @@ out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others 
 {{- $hasToken = or $hasToken (eq (toString .name) "LASTCALL_ADMISSION_TOKEN") -}}
 {{- end -}}
 {{- if and $admission.http_api (not $hasToken) -}}
-WARNING: config.admission.http_api is on, without a token: whoever reaches port {{ include "lastcall-lib.probePort" . }} of a pod can have it
+WARNING: config.admission.http_api is on, without a token: any client that reaches port {{ include "lastcall-lib.probePort" . }} of a pod can have it
 refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep others away by a NetworkPolicy.
 {{- end -}}
 {{- end -}}
 
-{{/* The same, where the engine sees the sidecar's processes and is their user. */}}
+{{/* A warning if the engine sees the sidecar's processes and is their user. */}}
 {{- define "lastcall.sharedProcesses" -}}
 {{- $engine := include "lastcall-lib.securityOf" (list . "engine" "runAsUser") -}}
 {{- $sidecar := include "lastcall-lib.securityOf" (list . "sidecar" "runAsUser") -}}
 {{- if and .Values.shareProcessNamespace (eq $engine $sidecar) -}}
-WARNING: shareProcessNamespace is on, and engine and sidecar run as one user: what runs in the engine's
+WARNING: shareProcessNamespace is on, and engine and sidecar run as one user: a process in the engine's
 container can reach the operators' socket and the sidecar's files through a check or a hook of it. Set
 another engine.securityContext.runAsUser, or leave shareProcessNamespace off.
 {{- end -}}
 {{- end -}}
 
-{{/* The router's part, where there is one. */}}
+{{/* The router's part, if there is one. */}}
 {{- define "lastcall.routerNotes" -}}
 {{- if (.Values.router | default dict).enabled -}}
 {{- $seconds := include "lastcall.routerGraceSeconds" . | int64 -}}
 {{- $namespaces := include "lastcall.routerNamespaces" . | fromJsonArray -}}
 Clients connect to the Service {{ include "lastcall.routerName" . }}: a router sends each request to a ready pod, and
-to another one where that fails. A router that is replaced finishes its answers for up to {{ $seconds }} s
-(router.config.shutdown.grace_period); what is longer is cut, with an error that can be retried.
+to another one if that fails. A router that is replaced finishes its answers for up to {{ $seconds }} s
+(router.config.shutdown.grace_period); longer ones are cut, with an error that can be retried.
 Its metrics: port {{ include "lastcall.routerOperatorsPort" . }}, /metrics.
 {{- if and $namespaces (not ((.Values.router.serviceAccount | default dict).create)) }}
-The account {{ include "lastcall.routerAccountName" . }} has to have get, list and watch of endpointslices (discovery.k8s.io) in
+The account {{ include "lastcall.routerAccountName" . }} needs get, list and watch of endpointslices (discovery.k8s.io) in
 {{ $namespaces | join ", " }}: without them the routers find no worker and are not ready.
 {{- end }}
 {{- if and (include "lastcall-lib.hasIngress" . | not) (not (.Values.router.config | default dict).workers) }}
-Without config.ingress a drain cuts an engine's streams by the engine's own stop: they go on at another
-pod as after a crash, once a request. With it the sidecar hands them over.
+Without config.ingress a drain cuts an engine's streams by the engine's own stop: they continue at another
+pod as after a crash, once per request. With it the sidecar hands them over.
 {{- end }}
 {{- end -}}
 {{- end -}}

@@ -56,6 +56,6 @@ class Dialer:
         elif now - self._failing_since >= COMPLAIN_AFTER and self._last_problem != str(error):
             self._last_problem = str(error)
             _log.warning(
-                "cannot connect to the lastcall supervisor at %s: %s; trying on",
+                "cannot connect to the lastcall supervisor at %s: %s; trying again",
                 self._path, os.strerror(error.errno or 0),
             )  # fmt: skip

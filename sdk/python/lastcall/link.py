@@ -149,7 +149,7 @@ class Link:
                 self._rest(lost_at)
             except Exception as error:  # without this thread no supervisor is ever found again
                 if self.is_news(f"{type(error).__name__}: {error}"):
-                    _log.exception("the lastcall connection failed; connecting anew")
+                    _log.exception("the lastcall connection failed; reconnecting")
                 time.sleep(_SLOW_RETRY)
             if self._close_by is not None:
                 return self._release()
@@ -215,7 +215,7 @@ class Link:
                 if ready.get(connection.fileno(), 0) & ~select.POLLOUT:
                     if not self._read(connection, reader):
                         return
-            _log.warning("over %d bytes wait for the supervisor; connecting anew", MAX_PENDING)
+            _log.warning("over %d bytes wait for the supervisor; reconnecting", MAX_PENDING)
 
     def _write(self, connection: socket.socket) -> bool:
         """Writes what the socket takes; True when nothing is left."""

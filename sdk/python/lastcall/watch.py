@@ -203,7 +203,7 @@ def told_code(process: Any) -> Optional[int]:
 
 def describe_exit(code: Optional[int]) -> str:
     if code is None:
-        return "ended, nobody knows how"
+        return "ended in an unknown way"
     if code >= 0:
         return f"exited with {code}"
     try:

@@ -33,7 +33,7 @@ def test_an_absence_that_lasts_is_reported_once_with_its_cause(
     with caplog.at_level(logging.WARNING, "lastcall"):
         client = make_client()
         eventually(lambda: len(attempts) >= 5)
-        line = f"cannot connect to the lastcall supervisor at {path}: Connection refused; trying on"
+        line = f"cannot connect to the lastcall supervisor at {path}: Connection refused; trying again"
         assert complaints(caplog) == [line]
         os.rmdir(path)
         eventually(lambda: len(complaints(caplog)) == 2)  # another cause is news

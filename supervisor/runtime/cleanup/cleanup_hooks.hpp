@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. In the order of the configuration; a hook that fails does not keep the next from running.
-//  2. Each has its own timeout and at most what is left until the deadline; what it writes goes
-//     into the log under its name.
-//  3. The result names every hook that did not end well.
+//  2. Each has its own timeout, and at most the time until the deadline; its output is logged under
+//     its name.
+//  3. The result names every hook that failed.
 //
 // Thread rule: the loop's thread. Source: specification, 'Phase 3'.
 #pragma once

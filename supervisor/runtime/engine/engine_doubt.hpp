@@ -1,12 +1,12 @@
-// While the ingress or an SDK holds an error of the engine back: the checks run at once and again,
-// until all have passed or the hold is over.
+// Runs the checks at once and repeatedly while the ingress or an SDK holds an error of the engine
+// back, until all have passed or the hold is over.
 //
 // Rules:
 //  1. Only a check that began after the error was held proves that the engine survived it.
 //  2. A check that has not passed runs again after a short pause: one failure may not be enough for
 //     the core, and one that was under way when the doubt arose proves nothing.
-//  3. Where a server outlives its engine for a while, a check that passes within it proves nothing,
-//     and they go on.
+//  3. If a server outlives its engine for a while, a check that passes within that time proves
+//     nothing, and checks continue.
 //  4. Doubts come as often as errors do; the pause bounds how often checks run.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'An engine that dies'.
@@ -27,12 +27,12 @@ namespace lastcall::runtime {
 class EngineDoubt {
  public:
   struct Shell {
-    /// False: it is running already.
+    /// Returns false if it is running already.
     std::function<bool(std::size_t check)> run_now;
-    /// For this long the engine's server may answer its checks though the engine has died: a check
-    /// proves something if it began that long after the error.
+    /// The time for which the engine's server may answer checks although the engine has died; a
+    /// check counts as a proof if it began that long after the error.
     std::function<lifecycle::Duration()> server_outlives_engine;
-    /// Checks have passed that prove that the engine lived then.
+    /// Checks have passed which prove that the engine lived at that time.
     std::function<void(lifecycle::Instant since)> all_passed;
   };
 
@@ -41,7 +41,7 @@ class EngineDoubt {
   void add_check() { checks_.emplace_back(); }
   void arises();
   void outcome(std::size_t check, lifecycle::CheckVerdict verdict);
-  /// Checks do not run any more.
+  /// Checks no longer run.
   void end();
 
  private:

@@ -118,7 +118,7 @@ void GaugeDriver::note(probes::GaugeReading const& reading) {
   if (!reading.in_flight) {
     log_.warning("the engine's gauges cannot be read", {{"detail", reading.problem}});
   } else if (need_ == Need::drain) {
-    log_.info("in flight by the engine's gauges", {{"in_flight", *reading.in_flight}});
+    log_.info("the engine's gauges show what is in flight", {{"in_flight", *reading.in_flight}});
   }
 }
 

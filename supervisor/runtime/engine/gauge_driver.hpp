@@ -1,12 +1,11 @@
-// Reads the engine's own gauges while they are needed, and reports to the core what they show.
+// Reads the engine's own gauges while they are needed, and reports them to the core.
 //
 // Rules:
 //  1. While they are not needed, nothing wakes up. In a drain whose requests no peer reports they
-//     show when it is over; otherwise they prove that a slow engine moves, or that one stands
-//     still.
+//     show when it is over; otherwise they prove that a slow engine moves, or that it stands still.
 //  2. In a drain they are read at least once a second and often enough for `drain_unknown`; the
 //     core applies the refresh period.
-//  3. What cannot be read is reported as such. A figure that is not kept up to date is withdrawn.
+//  3. A failed reading is reported as such. A figure that is no longer updated is withdrawn.
 //
 // Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
@@ -29,26 +28,26 @@
 
 namespace lastcall::runtime {
 
-/// The settings that a reader of these gauges is made of.
+/// The settings of a reader of these gauges.
 probes::GaugeSettings gauge_settings(config::EngineGauges const& gauges);
 
-/// What a reading reports to the core.
+/// Converts a reading to the core's event.
 lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading);
 
 class GaugeDriver {
  public:
-  /// load: only the use of the KV cache, for the thresholds of load.
+  /// load: reads only the use of the KV cache, for the load thresholds.
   enum class Need : std::uint8_t { none, load, progress, drain };
 
   GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
               EventSink& events, Log& log, std::function<void()> on_reading);
 
-  /// Empty: nothing is wrong. Otherwise why no gauge can be read.
+  /// Empty, or the reason why no gauge can be read.
   std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
   void need(Need need);
   /// The engine's data-parallel ranks, by the last reading.
   std::vector<std::string> const& ranks() const { return ranks_; }
-  /// In a drain: what is read from here on was not asked for before.
+  /// In a drain: later readings do not belong to an earlier question.
   void read_anew();
 
  private:

@@ -227,7 +227,7 @@ void HealthDriver::note_absence() {
   lifecycle::Duration const late = last_round_ ? now - *last_round_ - interval_ : Duration{0};
   last_round_ = now;
   if (late > lifecycle::kOwnAbsence) {
-    log_.warning("the supervisor was not running: the engine's silence counts anew",
+    log_.warning("the supervisor was not running: the engine's silence counts from now",
                  {{"for_ms", lifecycle::to_ms(late)}});
     events_.feed(lifecycle::TimerExpired{late});
   }
@@ -286,7 +286,7 @@ void HealthDriver::health(ipc::PeerId peer, ipc::Health const& health) {
   }
   if (ipc_index_) {
     outcome(*ipc_index_, {.result = CheckResult::failed_definite,
-                          .detail = "the SDK says dead: " + health.detail});
+                          .detail = "the SDK reports dead: " + health.detail});
   } else {
     log_.warning("an SDK reports 'dead', and health.checks has no ipc check",
                  {{"peer", peer}, {"detail", health.detail}});

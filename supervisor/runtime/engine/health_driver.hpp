@@ -1,12 +1,12 @@
-// Runs the engine's checks and reports to the core what they found.
+// Runs the engine's checks and reports their results to the core.
 //
 // Rules:
 //  1. The index of a check is its place in the configuration, as in the core's settings.
 //  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
 //     always. The first round comes at once.
-//  3. An answer that proves nothing (HTTP 404, no SDK there) counts as none: only slowness.
-//  4. While an engine starts nothing is a warning, and rounds come fast. What is awaited is logged
-//     now and then (slow_start.hpp).
+//  3. An answer that proves nothing (HTTP 404, no SDK) counts as slowness.
+//  4. While an engine starts nothing is a warning, and rounds come fast. What is still missing is
+//     logged from time to time (slow_start.hpp).
 //  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
 //
 // Thread rule: the loop's thread. Source: specification, 'Checks'.
@@ -37,41 +37,41 @@ class HealthDriver {
  public:
   struct Row {
     std::string name;
-    std::optional<lifecycle::CheckVerdict> last;  // nothing: it has not run yet
+    std::optional<lifecycle::CheckVerdict> last;  // absent if it has not run yet
     std::string detail;
     probes::Duration latency{};
   };
   struct Callbacks {
     IpcHealth::AskAll ask_peers;
-    /// How the requests in flight progress, in words.
+    /// The progress of the requests in flight, as a text.
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
-    /// For how long checks may pass though the engine has died.
+    /// The time for which checks may pass although the engine has died.
     std::function<lifecycle::Duration()> server_outlives_engine;
-    /// After doubt(): checks have passed that prove that the engine lived then.
+    /// After doubt(), checks have passed which prove that the engine lived at that time.
     std::function<void(lifecycle::Instant since)> on_all_passed;
-    /// The engine has not been ready yet.
+    /// Whether the engine has not been ready yet.
     std::function<bool()> is_starting;
   };
 
   HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
                EventSink& events, Log& log, Callbacks callbacks);
 
-  /// Empty: the checks could be made. Otherwise which one could not, and why.
+  /// Empty, or the check that could not be made and the reason.
   std::string const& problem() const { return problem_; }
 
   void run(bool wanted);
   bool is_running() const { return is_running_; }
-  /// The engine has answered with an error that may be its end: every check runs now.
+  /// The engine has answered with an error that may mean its death, so every check runs now.
   void doubt();
-  /// The next round comes now, if they run.
+  /// Starts the next round now, if checks run.
   void run_now();
   void health(ipc::PeerId peer, ipc::Health const& health);
   void peer_left(ipc::PeerId peer) { ipc_.left(peer); }
 
   std::vector<Row> const& rows() const { return rows_; }
-  /// A check was not answered in time, the last time that it ran.
+  /// Whether a check got no answer in time when it last ran.
   bool is_slow() const;
 
  private:

@@ -20,7 +20,7 @@ bool IpcHealth::answered(ipc::PeerId peer, ipc::Health const& health) {
     case ipc::HealthStatus::dead:
       awaited_.clear();
       check_->answered({.result = CheckResult::failed_definite,
-                        .detail = "the SDK says dead: " + health.detail});
+                        .detail = "the SDK reports dead: " + health.detail});
       return false;
     case ipc::HealthStatus::busy:
       is_busy_ = true;
@@ -47,8 +47,9 @@ void IpcHealth::settle_if_complete() {
     check_->answered(
         {.result = CheckResult::passed, .detail = is_busy_ ? "busy: " + busy_detail_ : ""});
   } else {
-    check_->answered(
-        {.result = CheckResult::failed_unclear, .detail = "every SDK left without an answer"});
+    check_->answered({.result = CheckResult::failed_unclear,
+                      .detail = "every SDK disconnected without an "
+                                "answer"});
   }
 }
 

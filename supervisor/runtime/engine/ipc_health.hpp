@@ -1,11 +1,11 @@
-// The `ipc` check: one question to every SDK, one answer made of all of theirs.
+// The `ipc` check: it sends one question to every SDK, and combines their answers into one.
 //
 // Rules:
 //  1. One `dead` is enough for a failure; otherwise every peer that was asked must answer, and one
 //     `busy` makes the answer busy.
-//  2. A peer that leaves before it answered is not waited for; if no other peer answers, nothing is
-//     proven. A peer that sends nothing causes the check's timeout.
-//  3. A `dead` that was not asked for counts as a failed check of its own.
+//  2. A peer that disconnects without an answer is not waited for; if no other peer answers,
+//     nothing is proven. A peer that sends nothing causes the check's timeout.
+//  3. An unrequested `dead` counts as a failed check of its own.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -26,11 +26,11 @@ class IpcHealth {
   using AskAll = std::function<std::vector<ipc::PeerId>()>;
 
   explicit IpcHealth(AskAll ask_all) : ask_all_(std::move(ask_all)) {}
-  /// The check that asks; owned by the runner, which outlives this.
+  /// The check; owned by the runner, which outlives this.
   void attach(probes::AskedCheck* check) { check_ = check; }
 
   std::string ask();
-  /// True when the answer was not to a question: the caller judges it.
+  /// Returns true if the answer belongs to no question, so that the caller handles it.
   bool answered(ipc::PeerId peer, ipc::Health const& health);
   void left(ipc::PeerId peer);
   bool last_was_busy() const { return is_busy_; }

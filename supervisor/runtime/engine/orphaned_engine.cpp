@@ -57,7 +57,7 @@ void OrphanedEngine::end() {
     return;
   }
   is_ending_ = true;
-  log_.warning("the engine has lost its shim: it is ended", {{"engine_pid", main_.pid}});
+  log_.warning("the engine has lost its shim and is ended", {{"engine_pid", main_.pid}});
   collect();
   send(main_, SIGTERM);
   send(main_, SIGCONT);

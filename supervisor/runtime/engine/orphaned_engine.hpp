@@ -1,7 +1,7 @@
-// Ends the engine when its shim was killed in run mode, where no other process would.
+// Ends the engine when its shim was killed in run mode, because no other process would.
 //
 // Without its shim an engine would go on with no process to stop it, and keep its GPU and its port.
-// In a pod the container ends with its PID 1; on a host only we are left to do it.
+// In a pod the container ends with its PID 1; on a host only the supervisor can do it.
 //
 // Invariants:
 //  1. Only a child of the shim that reported it is ever signalled, and what descends from it or is
@@ -41,11 +41,11 @@ class OrphanedEngine {
   void watch(pid_t shim, pid_t engine);
   /// The engine was reaped, or another shim holds it.
   void forget();
-  /// The shim is gone: nothing of the engine may stay.
+  /// The shim is gone, so nothing of the engine may stay.
   void end();
-  /// The same where no pidfd of the shim shows it: an engine with another parent has lost its shim.
+  /// The same without a pidfd of the shim: an engine with another parent has lost its shim.
   void end_if_adopted();
-  /// Nothing is left to be ended; or it does not go.
+  /// Whether nothing is left to end, or the rest cannot be killed.
   bool is_settled() const { return !is_ending_; }
 
  private:

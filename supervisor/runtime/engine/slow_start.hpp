@@ -1,4 +1,4 @@
-// When the log reports what an engine that starts is still awaited for.
+// When to log what a starting engine still lacks.
 //
 // Rules: 1. the first time after kFirst, and then each time that its age has doubled: an hour of
 // loading is six lines; 2. one that starts again begins from zero. Pure values on an explicit
@@ -16,7 +16,7 @@ class SlowStart {
  public:
   static constexpr Duration kFirst{60'000};
 
-  /// How long it has been starting, where that is to be logged now.
+  /// How long it has been starting, if that must be logged now.
   std::optional<Duration> reminder(Instant now, bool is_starting) {
     if (!is_starting) {
       forget();
@@ -34,7 +34,7 @@ class SlowStart {
     return age;
   }
 
-  /// The engine is not watched any more.
+  /// The engine is no longer watched.
   void forget() { since_.reset(); }
 
  private:

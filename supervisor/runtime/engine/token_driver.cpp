@@ -70,7 +70,7 @@ void TokenDriver::withdraw() {
 
 void TokenDriver::look(lifecycle::AskToken const& order) {
   if (!gauges_) {
-    take(order, probes::TokenRequest::Outcome::asleep, "nobody knows whether it works");
+    take(order, probes::TokenRequest::Outcome::asleep, "it is unknown whether it works");
     return;
   }
   gauges_->read(kLook, [this, order](probes::GaugeReading const& reading) {
@@ -162,7 +162,7 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
   } else if (outcome == Outcome::asleep) {
     reported = TokenOutcome::withheld;
     if (order.use == TokenUse::barrier) {
-      log_.info("no request of one token is sent, so what is in flight stays unknown",
+      log_.info("no request of one token is sent, so that it stays unknown what is in flight",
                 {{"detail", detail}});
     }
   }

@@ -1,16 +1,16 @@
-// Sends the request for one token that the core asks for, and reports what came of it.
+// Sends the request of one token on the core's order, and reports its outcome.
 //
 // Rules:
-//  1. One request at a time. Where no peer counts requests, an engine whose gauges show work, or
-//     cannot be read, is not asked as a canary.
+//  1. One request at a time. If no peer counts requests, no canary is sent to an engine whose
+//     gauges show work or cannot be read.
 //  2. An answer that proves nothing is reported once per reason: it means that barrier and canary
-//     are of no use until the cause is fixed.
+//     are useless until the cause is fixed.
 //  3. It goes to the engine itself, past the ingress and its counts, and carries a mark that only
 //     the engine's SDKs get: no other client's request passes for ours.
-//  4. One answer proves one data-parallel rank: a barrier asks each of them, one after the other,
-//     and proves nothing where a request cannot be sent to a rank. Canaries take turns.
-//  5. Where older versions of an engine ignore the header that chooses a rank, a request with a
-//     header that holds no number comes first: only its refusal shows that the header is read.
+//  4. One answer proves one data-parallel rank: a barrier goes to each of them, one after the
+//     other, and proves nothing if a request cannot be sent to a rank. Canaries take turns.
+//  5. If older versions of an engine ignore the header that chooses a rank, a request with a header
+//     that holds no number comes first: only its refusal shows that the header is read.
 //
 // Thread rule: the loop's thread. Source: specification, 'Where in-flight comes from'.
 #pragma once
@@ -39,7 +39,7 @@ class TokenDriver {
   struct Gauges {
     /// The ranks that the last reading showed.
     std::function<std::vector<std::string>()> ranks;
-    /// A barrier has been answered: what was read before proves nothing.
+    /// A barrier was answered, so earlier readings prove nothing.
     std::function<void()> read_anew;
   };
 
@@ -47,7 +47,7 @@ class TokenDriver {
   TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
               EventSink& events, Log& log, std::string mark, Gauges of_drain);
 
-  /// Empty: nothing is wrong. Otherwise why no request can be made.
+  /// Empty, or the reason why no request can be made.
   std::string problem() const { return request_ ? request_->problem() : std::string{}; }
   std::string const& mark() const { return mark_; }
   void ask(lifecycle::AskToken const& order);
@@ -66,15 +66,15 @@ class TokenDriver {
             std::string const& detail);
 
   std::string const mark_;
-  std::unique_ptr<probes::TokenRequest> request_;  // empty: this engine is never asked
+  std::unique_ptr<probes::TokenRequest> request_;  // empty if this engine gets no such request
   std::unique_ptr<probes::GaugeReader> gauges_;    // empty: it has none
   EventSink& events_;
   Log& log_;
   Gauges of_drain_;
   std::string rank_header_;
   bool proves_header_ = false;
-  std::deque<std::string> ranks_left_;       // that this order still asks; an empty one: any
-  std::size_t turn_ = 0;                     // of the ranks that canaries ask
+  std::deque<std::string> ranks_left_;       // ranks left for this order; an empty one means any
+  std::size_t turn_ = 0;                     // turn of the ranks for canaries
   std::optional<std::string> last_problem_;  // why the last answer proved nothing
 };
 

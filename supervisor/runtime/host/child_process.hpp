@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  1. It is the leader of its own process group, reads /dev/null, has an empty signal mask, default
-//     signal actions, no descriptor of ours and the limit on descriptors that we were started
-//     with; what it writes is handed over line by line.
+//     signal actions, no descriptor of the supervisor's, and the limit on descriptors that the
+//     supervisor was started with; its output is delivered line by line.
 //  2. At the deadline the whole group gets KILL, and so do its descendants in sessions of their
 //     own. A group is only ever signalled while its leader is not reaped, so that no stranger can
 //     have taken the number.
@@ -41,7 +41,7 @@ struct ChildPlan {
   std::vector<std::string> command;
   std::chrono::milliseconds timeout{};
   std::function<void(std::string_view line)> on_line;  // may be empty
-  /// What its leader leaves in the group when it ends is killed too.
+  /// What its leader leaves in the group at its end is killed, too.
   bool leaves_nothing = false;
 };
 

@@ -1,10 +1,10 @@
-// How many descriptors the supervisor may have, and its children.
+// The limit of descriptors of the supervisor and of its children.
 //
 // Rules:
 //  1. The supervisor takes its hard limit: every connection costs two descriptors (its socket and
 //     the pidfd of its process), and 1024 is the soft limit that most systems begin with.
-//  2. A child gets the soft limit that we were started with: programs that use select(2) or close
-//     everything up to the limit break with a large one.
+//  2. A child gets the soft limit that the supervisor was started with: programs that use select(2)
+//     or close everything up to the limit break with a large one.
 //
 // Thread rule: raise once, before the first child. Source: getrlimit(2), select(2).
 #pragma once
@@ -16,13 +16,13 @@
 
 namespace lastcall::runtime {
 
-/// Raises the soft limit to the hard one. What the kernel refuses changes nothing.
+/// Raises the soft limit to the hard one. A refusal of the kernel changes nothing.
 void raise_descriptor_limit();
 
 /// The soft limit that is in force.
 std::uint64_t descriptor_limit();
 
-/// For a child; nothing where ours was not raised.
+/// The limit for a child; absent if the supervisor's was not raised.
 std::optional<rlimit> original_descriptor_limit();
 
 }  // namespace lastcall::runtime

@@ -1,7 +1,7 @@
-// How a command of ours is started, by Boost.Process: as the leader of a group of its own, with
-// default signal actions, an empty mask, /dev/null to read, one descriptor to write to, the limit
-// on descriptors that we were started with, none of our secrets in its environment, and nothing
-// else of ours.
+// Starts a command with Boost.Process. It leads a group of its own, and has default signal actions,
+// an empty mask, /dev/null to read, one descriptor to write to, the limit on descriptors that the
+// supervisor was started with, an environment without the supervisor's secrets, and nothing else of
+// the supervisor's.
 //
 // Blocks until the command has been executed or that has failed.
 //

@@ -1,7 +1,7 @@
-// The TCP ports that are listened on in this network namespace: in a pod, those of all containers.
+// The listening TCP ports of this network namespace: in a pod, those of all containers.
 //
-// It helps people whose engine does not listen where its check asks. Rule: what cannot be read is
-// left out. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
+// They help people whose engine does not listen at the address of its check. Rule: what cannot be
+// read is left out. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
 #pragma once
 
 #include <cstdint>

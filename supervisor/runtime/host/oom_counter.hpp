@@ -1,4 +1,4 @@
-// How often the kernel's OOM killer struck in the engine's container, read from here.
+// Counts the kernel's OOM kills in the engine's container.
 //
 // A kill of the whole cgroup (`memory.oom.group`, which kubelets set) takes the shim with it, so
 // that no process is left to report it. The shim passes its cgroup's file with its hello; an open
@@ -23,7 +23,7 @@ class OomCounter {
  public:
   /// Counts from now on; an empty descriptor counts nothing.
   void watch(Descriptor file);
-  /// The kernel has killed since watch().
+  /// Whether the kernel has killed since watch().
   bool has_struck() const;
 
  private:

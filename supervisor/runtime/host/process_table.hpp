@@ -1,9 +1,9 @@
-// The table knows which process descends from which, and holds a process so that its number cannot
-// become another's.
+// Knows which process descends from which, and holds a process so that no other one can get its
+// number.
 //
-// Rules: what /proc lists is old when it is read; so a process is opened first and asked about
-// afterwards, and signalled through its descriptor. Where kernel or sandbox refuse those, it is
-// known by the time of its start: a number that is used again has another.
+// Rules: what /proc lists is outdated when it is read, so a process is opened first and examined
+// afterwards, and signalled through its descriptor. If kernel or sandbox refuse descriptors, its
+// start time identifies it, because a number that is used again has another one.
 //
 // No state, no thread rule. Source: proc(5), pidfd_open(2).
 #pragma once
@@ -34,7 +34,7 @@ struct HeldProcess {
 std::optional<Relatives> relatives_of(pid_t pid);
 std::vector<Relatives> all_processes();
 
-/// Empty: it is gone.
+/// Empty if it is gone.
 HeldProcess open_process(pid_t pid);
 bool has_ended(HeldProcess const& process);
 void send(HeldProcess const& process, int signal);

@@ -1,4 +1,4 @@
-// The environment for programs that we start: ours without the secrets that are the supervisor's.
+// The environment for programs that the supervisor starts: its own, without its secrets.
 //
 // Thread rule: any thread, while no thread changes the environment.
 #pragma once

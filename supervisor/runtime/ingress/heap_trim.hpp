@@ -1,10 +1,9 @@
-// Gives the memory of a wave of connections back to the system.
+// Returns the memory of a wave of connections to the system.
 //
 // The allocator keeps what it was given: the free parts of a heap lie between those in use. A
-// second after what connections hold has fallen to half of its peak, and the peak was worth it,
-// they are given back. A wave leaves over several seconds: what a walk found still held is given
-// back the same way once half of it has gone, however little it is. It also updates the gauge,
-// each time that it looks.
+// second after the memory of connections has fallen to half of a sufficiently large peak, they are
+// given back. A wave leaves over several seconds: what a walk found still in use is given back the
+// same way once half of it was freed, however little it is. Each check also updates the gauge.
 //
 // Thread rule: the loop's thread; the walk over the heap has one of its own. Source:
 // malloc_trim(3).

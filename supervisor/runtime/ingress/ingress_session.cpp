@@ -107,7 +107,7 @@ std::string IngressSession::secure() {
   auto context = std::make_unique<
       ingress::TlsContext>(tls_settings(tls), [this, warn](ingress::TlsReading const& reading) {
     if (reading.problem.empty()) {
-      log_.info("the ingress has read its certificate anew");
+      log_.info("the ingress has read its certificate again");
       warn(reading.warning);
     } else {
       log_.error("the ingress keeps the certificate that it has", {{"detail", reading.problem}});

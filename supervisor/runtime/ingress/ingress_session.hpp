@@ -1,12 +1,12 @@
-// The ingress as the core's peer: what it relays becomes requests of the ledger, what the core
-// decides about them is carried out on their connections.
+// The ingress as the core's peer: relayed requests enter the ledger, and the core's decisions about
+// them are carried out on their connections.
 //
 // Invariants:
 //  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
 //  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
 //     out in the loop's next turn or by its threads, on the request that they were made for.
-//  3. The listener is there from `starting` to the end of phase 2. After a stop it comes back with
-//     the next engine, so never in a pod that ends, whether or not it was announced that it does.
+//  3. The listener is open from `starting` to the end of phase 2. After a stop it opens again with
+//     the next engine, so never in a pod that ends, announced or not.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
@@ -38,11 +38,11 @@ class IngressSession final : private ingress::Tracker {
   struct Listeners {
     /// The engine's process may have ended, and the shim's report of it is still on its way.
     std::function<bool()> engine_may_be_gone;
-    /// The engine answers with an error: that may be its death, which would be confirmed.
+    /// The engine answers with an error that may mean its death, which would be confirmed.
     std::function<bool()> engine_may_be_dying;
-    /// Such an error is held back until it is known.
+    /// Such an error is held back until that is known.
     std::function<void()> error_held;
-    /// Cancels were taken off the core's list: `ids` of at most `most`.
+    /// Cancels were taken from the core's list: `ids` of at most `most`.
     std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
     std::function<void()> request_began;
     std::function<void(ingress::HandedOff const&)> handed_off;
@@ -55,9 +55,9 @@ class IngressSession final : private ingress::Tracker {
                  Listeners listeners);
   ~IngressSession() override;
 
-  /// Empty: it listens, or the configuration wants no ingress; else why it cannot.
+  /// Empty if it listens or the ingress is off; else the reason why it cannot listen.
   std::string start();
-  /// Where it listens; empty when it does not.
+  /// Its listening address; empty if it does not listen.
   std::string const& address() const { return address_; }
 
   // The orders of the core.
@@ -66,20 +66,20 @@ class IngressSession final : private ingress::Tracker {
   void reject(lifecycle::Reject const& order);
   void cancels_ready();
   void phase(lifecycle::Phase phase);
-  /// Our own restart: connections close as in the first phase of a drain.
+  /// The supervisor restarts: connections close as in the first phase of a drain.
   void leave();
-  /// The process ends: a client that has connected is answered, or sees an orderly end.
+  /// The process ends: a client that has connected gets an answer or an orderly end.
   void end();
 
-  /// Checks have passed that prove that the engine lived then.
+  /// Checks have passed which prove that the engine lived at that time.
   void checks_passed(lifecycle::Instant since);
-  /// Something of the shim or the engine may have changed.
+  /// The shim or the engine may have changed.
   void refresh();
-  /// Called once what the core has cut until now is cut and reported.
+  /// Calls back once everything that the core has cut so far is cut and reported.
   void after_cuts(std::function<void()> then);
-  /// Asks what the clients of these requests have; it is reported in this call or soon.
+  /// Finds what the clients of these requests have, and reports it in this call or soon.
   void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
-  /// Asked again and again until it is.
+  /// Polled until it is true.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
 
  private:

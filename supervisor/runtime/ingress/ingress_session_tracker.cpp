@@ -139,9 +139,9 @@ void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
 void IngressSession::control_called(ingress::ControlCall const& call) {
   if (call.rest != relay::Rest::none) {
     bool const begins = call.rest == relay::Rest::begins;
-    log_.info(begins ? "the engine is told to rest: nothing is asked of it until it was told to go "
-                       "on and has answered a request"
-                     : "the engine is told to go on");
+    log_.info(begins ? "the engine was put to sleep: lastcall sends it no request of its own "
+                       "until it was woken up and has answered one"
+                     : "the engine was woken up");
     events_.feed(lifecycle::EngineRests{begins});
   }
   if (call.is_open) {

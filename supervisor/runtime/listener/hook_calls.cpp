@@ -144,7 +144,7 @@ void HookCalls::await(lifecycle::AwaitReplacement const& order) {
   if (watch_) {
     watch_->start(order.condemned);
   } else if (!takes_calls_) {
-    replaced("nothing tells when");
+    replaced("nothing shows when it comes");
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // Rules:
 //  1. A call of the engine's hook becomes an event and waits; ReleaseHook answers all that wait.
-//     One whose caller is gone is answered all the same: nothing is undone.
+//     The end of a caller undoes nothing.
 //  2. The supervisor's hook is answered when its event has been stepped.
 //  3. Off unless `lifecycle.enabled`; no listener and no thread unless `lifecycle.http`, too.
 //
@@ -33,14 +33,14 @@ namespace lastcall::runtime {
 
 class HookCalls {
  public:
-  /// Answers a call: why it returns, and how long it was held.
+  /// Answers a call with the reason of its return and how long it was held.
   using Return = std::function<void(std::string_view why, lifecycle::Duration held)>;
 
   HookCalls(boost::asio::any_io_executor executor, config::Config const& config, EventSink& events,
             probes::Metrics& metrics, Log& log);
   ~HookCalls();
 
-  /// Empty: it answers, or is off. Otherwise why it cannot listen.
+  /// Empty if it answers or is off; else the reason why it cannot listen.
   std::string start();
   void stop();
   /// Empty while it is off.
@@ -63,12 +63,12 @@ class HookCalls {
   Log& log_;
   RefusedCalls refused_;
   bool const takes_calls_;
-  std::string first_caller_;  // since nothing was known of an end
+  std::string first_caller_;  // since no end was known
   std::unique_ptr<probes::HttpListener> listener_;
   std::unique_ptr<probes::ReplacementWatch> watch_;  // empty: the engine's address is not known
   std::vector<Return> waiting_;
   bool engine_is_condemned_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may come too late
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // as posted calls may come too late
 };
 
 }  // namespace lastcall::runtime

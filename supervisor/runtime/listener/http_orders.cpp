@@ -124,7 +124,7 @@ std::optional<probes::Reply> HttpOrders::refuse_stranger(probes::Request const& 
     }
     if (token.empty()) {
       call.detail = "no token can be read from " + discovery::why_no_secret(*token_file_);
-      reply = order_error(503, "no_token", "no token can be read here; the log says why");
+      reply = order_error(503, "no_token", "no token can be read here; see the log");
     } else {
       reply = order_error(403, "not_allowed", header + " holds another token");
     }

@@ -1,5 +1,5 @@
-// Drain and resume over HTTP, for operators of a cluster that scale down: which callers may, what
-// they are answered, and whether the pod can be deleted now.
+// Drain and resume over HTTP, for operators of a cluster that scale down: which callers are
+// allowed, their answers, and whether the pod can be deleted now.
 //
 //   GET  /lifecycle/status   where it is
 //   POST /lifecycle/drain    takes this instance out of service; returns at once
@@ -11,8 +11,8 @@
 //     carries one, since a mounted secret is rotated; while it cannot be read, is empty, or is not
 //     a regular file, that is a 503. Each of these is counted, and the log has the file's name.
 //  2. `safe_to_delete` fails closed: true only in `drained`, when all reports agree that nothing is
-//     in flight. Where it is not known what is in flight it stays false.
-//  3. What cannot be done is a 409 with the reason. An order twice changes nothing the second time.
+//     in flight. If it is unknown what is in flight, it stays false.
+//  3. An impossible order is a 409 with the reason. A repeated order changes nothing.
 //  4. Each order leaves the record that one on the admin socket leaves, with the caller's address.
 //
 // Thread rule: answer() on the listener's thread, the handler on the loop's. Source:
@@ -38,7 +38,7 @@ namespace lastcall::runtime {
 
 enum class HttpOrder : std::uint8_t { status, drain, resume };
 
-/// `outcome`: of an order; a question has none.
+/// `outcome`: that of an order; a question has none.
 probes::Reply order_reply(std::optional<OperatorSessions::Outcome> const& outcome,
                           lifecycle::Snapshot const& snapshot);
 
@@ -55,7 +55,7 @@ class HttpOrders {
   HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler,
              Refused refused);
 
-  /// False: it is not one of these calls.
+  /// Returns false if it is not one of these calls.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:

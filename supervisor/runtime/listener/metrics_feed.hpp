@@ -1,4 +1,4 @@
-// Counts what the core reports: its notes as metrics.
+// Turns the core's notes into metrics.
 //
 // Thread rule: the loop's thread.
 #pragma once

@@ -17,7 +17,7 @@ namespace {
 using lifecycle::name;
 
 /// Anyone may ask the probe port: no address and no answer of a registry is shown there.
-constexpr char const* kWhereReported = "it failed; the log and `lastcall status` say why";
+constexpr char const* kWhereReported = "it failed; see the log and `lastcall status`";
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {
   for (HealthDriver::Row const& row : sources.health.rows()) {

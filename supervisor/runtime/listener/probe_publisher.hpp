@@ -1,7 +1,9 @@
-// The loop's side of the probe listener: publishes what probes may know, and proves that it moves.
+// The loop's side of the probe listener: publishes the state for probes, and proves that the loop
+// moves.
 //
 // Rules:
-//  1. Published on change and with each round of checks, never on the path of a request.
+//  1. The state is published on change and with each round of checks, never on the path of a
+//     request.
 //  2. One heartbeat, from whatever timer runs anyway: the rounds of the checks, or, while none
 //     runs, a slow timer of its own.
 //  3. The listener closes last: a scrape during the stop still sees it.
@@ -35,7 +37,7 @@ namespace lastcall::runtime {
 
 class ProbePublisher {
  public:
-  /// The questions that are asked over HTTP and that only the loop can answer.
+  /// Calls over HTTP that only the loop can answer.
   struct Handlers {
     ThresholdCalls::Handler thresholds;
     HttpOrders::Handler orders;
@@ -47,7 +49,7 @@ class ProbePublisher {
 
   /// Serves the status page, too; `sources` is called on the loop. Before start().
   void serve_status(std::function<StatusSources()> sources);
-  /// Empty: it answers. Otherwise why it cannot listen.
+  /// Empty if it answers; else the reason why it cannot listen.
   std::string start();
   void stop();
   std::string address() const { return listener_.address(); }
@@ -58,9 +60,9 @@ class ProbePublisher {
   void reported(std::string const& report, lifecycle::Instant now) {
     public_status_.reported(report, now);
   }
-  /// The loop lives; what grows with time alone is counted again.
+  /// The loop lives; figures that grow with time are updated.
   void beat();
-  /// While no checks run.
+  /// The slow timer, while no checks run.
   void beat_by_itself(bool wanted);
 
  private:

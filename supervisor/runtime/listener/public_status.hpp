@@ -1,10 +1,10 @@
 // The part of the state that any client of the probe port may see: the document of `GET /status`.
 //
 // Rules:
-//  1. Figures, states and names alone: no URL, no path, no answer of a registry, no text of a
+//  1. It has only figures, states and names: no URL, no path, no answer of a registry, no text of a
 //     cause. `lastcall status` on the admin socket has those.
-//  2. Only what is known: a key is absent where nothing is known. Durations and ages are
-//     milliseconds from now; a plan counts from its cause.
+//  2. A key is absent if its value is unknown. Durations and ages are milliseconds from now; a plan
+//     counts from its cause.
 //  3. Keys are added, and never change their meaning.
 //
 // Thread rule: the loop's thread. Source: docs/status-page.md, which describes each key.

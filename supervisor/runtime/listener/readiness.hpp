@@ -1,13 +1,14 @@
-// Whether requests should come, and why not: what `/readyz` reports.
+// What `/readyz` reports: whether requests should come, and if not, why.
 //
 // Rules:
 //  1. Ready means serving and, where there are registries, to have been registered in each of them
-//     once. One that is lost later does not count: where all replicas lose the same etcd, turning
-//     them off would make an outage of it.
+//     once. A registration that is lost later does not count: if all replicas lose the same etcd,
+//     turning them off would cause an outage.
 //  2. A pod that is being deleted leaves the endpoint list anyway, and late clients still need it:
 //     with deletion evidence `auto` stays ready through phase 1, otherwise it is off at once.
-//  3. Being busy never turns it off: all replicas busy would be an outage. An engine that is
-//     unresponsive does, until it answers again; a registry that is slow to take it back does not.
+//  3. A busy engine never turns it off, because busy replicas would cause an outage. An
+//     unresponsive engine does, until it answers again; a registry that is slow to register it
+//     again does not.
 //
 // Pure, no thread rule. Source: specification, 'Probes'; Kubernetes, pod termination.
 #pragma once

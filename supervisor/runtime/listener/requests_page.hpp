@@ -13,9 +13,9 @@
 
 namespace lastcall::runtime {
 
-/// Asks what the clients of relayed requests have.
+/// Finds what the clients of relayed requests have.
 using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::ReportDeliveries)>;
-/// Nothing: `after` is not a cursor.
+/// Absent if `after` is not a cursor.
 using ReportPage = std::function<void(std::optional<std::string>)>;
 
 /// A page of the requests in flight, in the order of peer and id, given in this call or soon.

@@ -1,7 +1,7 @@
-// The status that operators get: the state of everything, as JSON text.
+// The status for operators: the whole state, as JSON text.
 //
 // Rules:
-//  1. Only what is known: a key is absent where nothing is known.
+//  1. A key is absent if its value is unknown.
 //  2. Durations and ages are milliseconds from now; nothing needs the reader's clock.
 //
 // Thread rule: the loop's thread.
@@ -38,7 +38,7 @@ struct ServeFacts {
   std::string ingress_address;  // empty: none
 };
 
-/// The sources of the answers; all outlive the object that asks.
+/// The sources of the answers; all outlive the caller.
 struct StatusSources {
   lifecycle::Lifecycle const& core;
   ipc::Server const& server;
@@ -53,7 +53,7 @@ struct StatusSources {
 
 std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 
-/// As operators know it.
+/// The operators' name of it.
 std::string peer_name(StatusSources const& sources, ipc::PeerId peer);
 
 /// The public facts about the engine's shim, and about how the engine ended.

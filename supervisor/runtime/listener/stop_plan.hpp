@@ -1,4 +1,4 @@
-// The plan of a stop as a document: what ends when at the latest, and where it stands.
+// The plan of a stop as a document: the latest end of each step, and the current one.
 //
 // Pure, no thread rule. Source: docs/status-page.md, 'plan'.
 #pragma once

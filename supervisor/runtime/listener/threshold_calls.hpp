@@ -28,9 +28,9 @@ class ThresholdCalls {
   ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler,
                  Refused refused);
 
-  /// Bytes of a body that have to be read for it.
+  /// The bytes of a body that it needs.
   std::size_t longest_body() const { return is_on_ ? probes::kMostBusyThresholdBody : 0; }
-  /// False: it is not one of these calls.
+  /// Returns false if it is not one of these calls.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:

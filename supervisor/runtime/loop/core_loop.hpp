@@ -1,11 +1,12 @@
-// Feeds the core and obeys it: the only place where time, events and orders meet.
+// Feeds the core and carries out its orders: the only place where time, events and orders meet.
 //
 // Invariants:
 //  1. An event is stepped with the time of its step; its actions are obeyed in their order before
-//     the next event is stepped. Nothing re-enters: events that arise meanwhile wait in a queue.
+//     the next event is stepped. There is no re-entry: events that arise meanwhile wait in a queue.
 //  2. Exactly one timer serves every deadline of the core. It is moved only when a deadline comes
 //     nearer; one that moved away costs a spurious wake-up, not a system call an event.
-//  3. A timer that is noticed much too late is reported before anything else: we were not running.
+//  3. A timer that fires much too late is reported before anything else, because the supervisor was
+//     not running.
 //  4. After halt() nothing is stepped any more.
 //
 // Thread rule: the loop's thread.
@@ -31,11 +32,11 @@ namespace lastcall::runtime {
 class CoreLoop final : public EventSink {
  public:
   using Obey = std::function<void(lifecycle::Instant now, lifecycle::Action const&)>;
-  /// Sees each step before it is obeyed.
+  /// Receives each step before it is carried out.
   using Observe = std::function<void(lifecycle::Instant now, lifecycle::Event const&,
                                      std::span<lifecycle::Action const>)>;
 
-  /// How long each step took, with all that it ordered.
+  /// Receives the duration of each step, with everything that it ordered.
   using Watch = std::function<void(lifecycle::Event const&, std::chrono::steady_clock::time_point,
                                    std::chrono::steady_clock::time_point)>;
 
@@ -45,8 +46,8 @@ class CoreLoop final : public EventSink {
   void set_observer(Observe observe) { observe_ = std::move(observe); }
   void set_watch(Watch watch) { watch_ = std::move(watch); }
   StepReply const& feed(lifecycle::Event const& event) override;
-  /// The decision that is being obeyed is in the reply to the event of this step: the caller that
-  /// asked finds it there. False for an event that had waited in the queue: its asker got no reply.
+  /// Whether the current decision is in the reply to the event of this step, where the caller finds
+  /// it. False for an event that had waited in the queue, whose caller got no reply.
   bool is_in_reply(lifecycle::PeerId peer, std::string_view id) const;
   void halt();
 

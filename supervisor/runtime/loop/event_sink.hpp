@@ -1,8 +1,8 @@
-// Where the shell's parts put what they see: the one door to the core.
+// The only entry to the core, to which the shell's parts report events.
 //
 // Rules:
-//  1. feed() runs the core and obeys what it orders, in order, before it returns; what the obeying
-//     causes is fed after that, never inside.
+//  1. feed() runs the core and carries out its orders, in sequence, before it returns; events that
+//     this causes are fed after that, never inside.
 //  2. The reply has what the core answered to this event, when it was not queued behind another.
 //
 // Thread rule: the loop's thread.
@@ -18,11 +18,11 @@ namespace lastcall::runtime {
 struct StepReply {
   std::optional<lifecycle::Refuse> refusal;
   std::optional<lifecycle::Answer> answer;
-  /// To a request that asked for admission; neither: it waits.
+  /// The answer to a request for admission; with neither, it waits.
   bool is_admitted = false;
   std::optional<lifecycle::Reject> rejected;
 
-  /// Most replies are empty: nothing is built to replace what is not there.
+  /// Most replies are empty, so nothing is built for them.
   void clear() {
     refusal.reset();
     answer.reset();

@@ -1,9 +1,10 @@
 // Signals at the supervisor itself.
 //
 // Rules:
-//  1. TERM, INT and QUIT are facts for the core, which knows what they mean here. HUP asks for a
-//     reload. PIPE is ignored: a peer that goes away is not a reason to end.
-//  2. Handlers are installed before the first thread; what we start gets default signals again.
+//  1. TERM, INT and QUIT are facts for the core, which knows their meaning. HUP requests a reload.
+//     PIPE is ignored, because a disconnected peer is not a reason to end.
+//  2. Handlers are installed before the first thread; programs that are started get default signals
+//     again.
 //
 // Thread rule: the loop's thread. Source: signal(7).
 #pragma once

@@ -1,4 +1,4 @@
-// Waits on the loop for what announces nothing: the buffers of others, a reader that is away.
+// Waits on the loop for conditions without an event: buffers elsewhere, a reader that is away.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace lastcall::runtime {
 
-/// Calls `then` as soon as `is_so`, and at `limit` at the latest; looks once per `pause`.
+/// Calls `then` as soon as `is_so`, and at `limit` at the latest; checks once per `pause`.
 inline void poll_until(boost::asio::io_context& io, lifecycle::Instant limit,
                        lifecycle::Duration pause, std::function<bool()> is_so,
                        std::function<void()> then) {

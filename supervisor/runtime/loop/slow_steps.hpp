@@ -1,8 +1,8 @@
-// Notices steps of the loop that take long: while one runs, no other peer is served.
+// Detects steps of the loop that take long, because no other peer is served meanwhile.
 //
 // Rules:
-//  1. Each step above kBearable is counted by its event. One line at most each kPause is logged,
-//     with how many were passed over since the last.
+//  1. Each step above kBearable is counted by its event. At most one line is logged per kPause,
+//     with the number of steps that were left out.
 //  2. Time is the wall clock's: a step may also be slow because the process had no processor, which
 //     many different events in a row show.
 //

@@ -2,7 +2,7 @@
 // level and what `replay` reads. Their keys are those of core/shapes.hpp.
 //
 // Rules:
-//  1. Events and settings are lossless: decode_event(encode(e)) is e. Actions are for people and
+//  1. Events and settings are lossless: decode_event(encode(e)) is e. Actions are for reading and
 //     comparison.
 //  2. An event's `type` is its struct's name in snake case; unknown keys are ignored, missing ones
 //     keep their default.
@@ -29,7 +29,7 @@ std::string encode(lifecycle::Action const& action);
 
 struct Decoded {
   std::optional<lifecycle::Event> event;
-  std::string problem;  // why there is none
+  std::string problem;  // the reason if there is none
 };
 
 Decoded decode_event(std::string_view json);

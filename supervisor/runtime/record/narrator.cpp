@@ -61,7 +61,7 @@ void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) 
           },
           [&](act::AwaitReplacement const& await) { engine_awaited(await); },
           [&](act::ReplacementEnded const& replaced) {
-            log_.info("no longer waits for another engine", {{"why", replaced.how}});
+            log_.info("stopped waiting for another engine", {{"why", replaced.how}});
           },
           [&](act::BusyChanged const& busy) { load_changed(busy); },
           [&](act::Rearm const&) { log_.info("ready for the next engine"); },
@@ -73,7 +73,8 @@ void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) 
 void Narrator::engine_awaited(lifecycle::AwaitReplacement const& await) {
   log_.write(await.condemned ? LogLevel::critical : LogLevel::info,
              await.condemned
-                 ? "this engine does not serve again: its liveness probe fails until it is another"
+                 ? "this engine does not serve again: its liveness probe fails until another "
+                   "engine runs"
                  : "waits for another engine");
 }
 
@@ -108,7 +109,7 @@ void Narrator::report(std::string const& json) {
 void Narrator::report_corrected(int code) {
   log_.warning("drain report corrected",
                {{"exit_code", code},
-                {"detail", "the engine had ended before its KILL, and its shim tells so now"}});
+                {"detail", "the engine had ended before its KILL, as its shim now reports"}});
 }
 
 void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop) {

@@ -1,5 +1,4 @@
-// Writes to the log what the core reports: the notes among its actions, in the words of
-// docs/specification.md.
+// Writes the core's notes to the log, in the words of docs/specification.md.
 //
 // Rules:
 //  1. `Active graceful endpoints: N`, `Last endpoint completed, notifying all waiters` and

@@ -36,7 +36,7 @@ std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& eve
     return settled->registry < core.registries().size() ? "" : "registry: there is no such one";
   }
   if (auto const* hello = std::get_if<lifecycle::ShimHello>(&event)) {
-    return core.accepts_shim(hello->boot) ? "" : "boot: another shim is not finished";
+    return core.accepts_shim(hello->boot) ? "" : "boot: another shim has not finished";
   }
   return {};
 }

@@ -1,8 +1,8 @@
-// Runs the core again from what a log of level debug holds, and compares what it orders.
+// Runs the core again with the events of a debug log, and compares its orders.
 //
 // Rules:
-//  1. The first thing that is not as recorded ends the replay, with the number of its line: a step
-//     whose actions differ, a gap in the records, an event that cannot be read or cannot be.
+//  1. The first difference ends the replay, with the number of its line: a step whose actions
+//     differ, a gap in the records, an event that is unreadable or impossible.
 //  2. Lines that are not records of the step log are skipped: the engine writes to the same place.
 //  3. What is read is not trusted: nothing in a log can break an invariant of the core's callers.
 //
@@ -19,13 +19,13 @@
 
 namespace lastcall::runtime {
 
-/// Why a caller that keeps the core's rules would not feed it that event now; empty: it may.
+/// Why a caller that respects the core's rules would not feed it that event now; empty if it may.
 std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& event);
 
 struct ReplayMismatch {
   std::uint64_t line = 0;  // from 1
   std::string problem;
-  std::string recorded;  // one action as JSON; empty where it is not about actions
+  std::string recorded;  // one action as JSON; empty if it is not about actions
   std::string replayed;
 };
 
@@ -34,14 +34,15 @@ class Replay {
   Replay();
   ~Replay();
 
-  /// Takes the next line. False: it does not agree, see mismatch(); give no more.
+  /// Reads the next line. Returns false if it differs (see mismatch()); then no more lines are
+  /// accepted.
   bool take(std::string_view line);
 
   std::optional<ReplayMismatch> const& mismatch() const { return mismatch_; }
   std::uint64_t steps() const { return steps_; }
-  /// How many supervisors began in the log.
+  /// The number of supervisors that started in the log.
   std::uint64_t lives() const { return lives_; }
-  /// Another version recorded this; its decisions may differ from ours by design.
+  /// Another version recorded this; its decisions may differ by design.
   std::string const& other_version() const { return other_version_; }
 
  private:

@@ -1,6 +1,6 @@
-// A drain report as a person reads it: JSON in, rows of text out. Pure, no thread rule.
+// Formats a drain report for people: it converts JSON to rows of text. Pure, no thread rule.
 //
-// Parts that went as they should are left out or in one row; each one that did not has its own.
+// Parts without a problem are left out or share a row; each part with a problem has its own.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lastcall::runtime {
 
-/// `columns`: of the terminal; 0: unknown. Text that is not a report is returned as it is.
+/// `columns`: the terminal's width; 0 if unknown. Text that is not a report is returned as it is.
 std::string report_text(std::string_view report_json, std::size_t columns);
 
 }  // namespace lastcall::runtime

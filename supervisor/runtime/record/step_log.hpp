@@ -1,10 +1,10 @@
-// Writes down every input of the core at level debug, so that `lastcall replay` can run it again.
+// Logs every input of the core at level debug, so that `lastcall replay` can run it again.
 //
 // Rules:
 //  1. Three kinds of records, numbered together by `n` from 0, so that a gap shows: `core starts`
-//     with the settings, `step` with an event and its actions, `cancels taken` for what a peer was
-//     handed between two steps, which is an input too.
-//  2. Nothing is computed unless the level is debug. Numbers go on counting all the same: a level
+//     with the settings, `step` with an event and its actions, `cancels taken` for cancels that a
+//     peer got between two steps, which are an input, too.
+//  2. Nothing is computed unless the level is debug. Numbers are counted nevertheless, so a level
 //     that changed meanwhile leaves a gap and not a false history.
 //
 // Thread rule: the loop's thread. The reader is replay.hpp.

@@ -75,10 +75,10 @@ std::string text_at(Json const& json, char const* key) {
 /// Why a record is not about now; empty: it is.
 std::string stale(Json const& json, StopRecord::Identity const& identity, lifecycle::Instant now) {
   if (!json.is_object() || json.value("version", Json()) != Json(kVersion)) {
-    return "it is no record of this version";
+    return "it is not a record of this version";
   }
   if (text_at(json, "boot_id") != identity.boot_id) {
-    return "the machine was started again since";
+    return "the machine has been restarted since";
   }
   if (text_at(json, "pod_uid") != identity.pod_uid) {
     return "it belongs to another pod";

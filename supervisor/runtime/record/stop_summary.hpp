@@ -8,9 +8,8 @@
 
 namespace lastcall::runtime {
 
-/// Sums up what came before phase 3 of a stop. It is a warning if anything was not as it should be.
-/// The exit code is named where nothing can change it any more: an engine that runs may have to be
-/// killed.
+/// Summarizes a stop up to phase 3. It is a warning if there was a problem. The exit code is named
+/// if nothing can change it any more; an engine that still runs may have to be killed.
 discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool engine_has_ended);
 
 }  // namespace lastcall::runtime

@@ -164,7 +164,7 @@ void EventPublisher::disconnect(lifecycle::Instant deadline, CleanupHooks::Done 
     if (!error && state.done) {
       std::exchange(state.done, nullptr)(
           {lifecycle::ItemOutcome::timed_out,
-           state.last_error.empty() ? "the server takes nothing" : state.last_error});
+           state.last_error.empty() ? "the server accepts nothing" : state.last_error});
     }
   });
   state.nats.disconnect(to_steady(deadline), [&state](discovery::RegistryResult result) {

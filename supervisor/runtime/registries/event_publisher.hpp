@@ -1,5 +1,5 @@
-// Publishes what happens to this instance, as JSON messages for any listener: phases, how a drain
-// progresses, the verdict about the engine. Off without `events.nats.url`.
+// Publishes events of this instance as JSON messages for any subscriber: phases, the progress of a
+// drain, the verdict about the engine. Off without `events.nats.url`.
 //
 // Rules:
 //  1. Every message names the instance and its time; docs/discovery.md is the reference.
@@ -42,12 +42,12 @@ class EventPublisher {
 
   void report(lifecycle::Instant now, lifecycle::Action const& action);
   void migrated(ingress::HandedOff const& handed);
-  /// Leaves the registries' server: `done` comes when all is sent, or by the deadline.
+  /// Disconnects from the server; `done` is called when everything was sent, or by the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
  private:
   struct State;
-  std::unique_ptr<State> state_;  // none: events are off
+  std::unique_ptr<State> state_;  // absent if events are off
 };
 
 }  // namespace lastcall::runtime

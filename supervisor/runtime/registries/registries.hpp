@@ -1,10 +1,10 @@
-// The configured registries, as one thing that the core can order about.
+// The configured registries as one object for the core's orders.
 //
 // Rules:
-//  1. The index of a registry is its place in `discovery:`, as in the core's settings. Where no
-//     `ipc` is among them there is one more, the last, for SDKs that report `registered`.
-//  2. Each one that has deregistered, or was given up, is reported to the core at once: the phase
-//     ends with the last one.
+//  1. The index of a registry is its place in `discovery:`, as in the core's settings. If none of
+//     them is `ipc`, there is one more at the end, for SDKs that report `registered`.
+//  2. Each one that has deregistered or failed is reported to the core at once, and the phase ends
+//     with the last one.
 //
 // Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
@@ -43,22 +43,21 @@ class Registries {
              std::optional<std::string> const& advertise, EventSink& events, Log& log,
              Callbacks const& callbacks);
 
-  /// Empty: all could be made. Otherwise which one could not, and why.
+  /// Empty, or the registry that could not be made and the reason.
   std::string const& problem() const { return problem_; }
 
   void register_all();
-  /// `returns`: for a while, so those are left out that could not enter again.
+  /// `returns`: this is temporary, so registries that could not register again are left out.
   void deregister(lifecycle::Instant deadline, bool returns);
-  /// Waits for removals under way first, inside the deadline.
+  /// Waits for pending removals first, within the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
-  /// Goes to each place where people look for this instance.
+  /// Sends the text to each place where people look for this instance.
   void warn(std::string const& reason, std::string const& text);
 
-  /// Every SDK's process is asked to deregister, as the configuration says.
+  /// Every SDK's process is ordered to deregister, by the configuration.
   bool asks_every_sdk() const { return !unnamed_; }
-  /// An SDK's process joins registries by its own means: it is asked to leave them.
-  /// This is an operator's order, shown where people look such things up.
+  /// An SDK's process has registered by its own means, and is ordered to deregister.
   void note(std::string const& text) { set_.note(text); }
   void note_self_registering();
   void peer_joined(ipc::PeerId peer);
@@ -66,13 +65,13 @@ class Registries {
   void peer_gone(ipc::PeerId peer);
   void peer_replaced(ipc::PeerId peer);
   void peers_may_be_back();
-  /// SDKs have been asked to deregister, and not all have answered yet.
+  /// Whether SDKs have an order to deregister that not all have answered yet.
   bool is_asking_sdks() const;
 
-  // Without the one that no SDK uses.
+  // Without the one for SDKs if no SDK uses it.
   std::vector<discovery::RegistryStatus> status() const;
   std::vector<std::string> names() const;
-  /// Every registry has had this instance since `begin_life`.
+  /// Whether every registry has had this instance since `begin_life`.
   bool were_all_registered() const;
   /// Another engine begins.
   void begin_life() { awaited_ = names_; }
@@ -97,7 +96,8 @@ class Registries {
   std::vector<std::string> awaited_;          // not registered yet in this life
   std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
   std::vector<discovery::Registry*> named_;   // as well
-  /// The one of SDKs where the configuration names none: the last, reported once it is used.
+  /// The one for SDKs if the configuration names none; it is the last, and reported once it is
+  /// used.
   std::optional<std::string> unnamed_;
   bool unnamed_is_used_ = false;
   std::string problem_;

@@ -123,7 +123,7 @@ MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
     return make_kubernetes(executor, *kubernetes, hooks);
   }
   if (instance.advertise.empty()) {
-    return {nullptr, "nothing to tell routers: set identity.advertise, or POD_IP"};
+    return {nullptr, "no address to publish: set identity.advertise, or POD_IP"};
   }
   if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
     return {discovery::make_file_registry(executor, file->directory, {instance}), ""};

@@ -1,4 +1,4 @@
-// From the configuration of a registry to the registry.
+// Makes a registry from its configuration.
 //
 // Rule: secrets come from files, read when they are needed, or from the environment; never from the
 // configuration, which is printed.
@@ -23,28 +23,28 @@
 
 namespace lastcall::runtime {
 
-/// No registry of kind `ipc` is configured: SDKs that register themselves are asked all the same.
+/// For SDKs that register themselves although no registry of kind `ipc` is configured.
 bool asks_sdks_unnamed(config::Config const& config);
 
 /// This pod's instance of `identity.endpoint`.
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 
-/// The facts that a registry wants from the rest, and its reports to it.
+/// The facts that a registry needs from the supervisor, and its reports.
 struct RegistryHooks {
   std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
   /// The pod is being deleted and has this long.
   std::function<void(std::chrono::seconds)> on_deletion;
-  std::function<std::optional<std::uint64_t>()> in_flight;  // nothing: it is not known
+  std::function<std::optional<std::uint64_t>()> in_flight;  // absent if unknown
   /// The pod's deletion cost could not be written.
   std::function<void(std::string const&)> on_cost_failed;
 };
 
 struct MadeRegistry {
   std::unique_ptr<discovery::Registry> registry;
-  std::string problem;  // why there is none
+  std::string problem;  // the reason if there is none
 };
-/// Makes every kind but `ipc`, which is the loop's own.
+/// Makes every kind except `ipc`, which the loop has itself.
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
                            config::Registry const& registry, discovery::Instance const& instance,
                            RegistryHooks const& hooks);

@@ -1,10 +1,9 @@
-// Limits and thresholds as they are set while requests run: by operators and over HTTP; and as they
-// are shown.
+// Sets limits and thresholds while requests run, by operators and over HTTP, and shows them.
 //
 // Rules:
 //  1. A change names only what it changes; null clears. It takes effect with the next event.
 //  2. What was set lasts until the next change, a reload of a file in which the same key has
-//     changed, or our end: the configuration file is not written.
+//     changed, or the supervisor's end: the configuration file is not written.
 //
 // Pure, no thread rule. Source: docs/ipc.md 'admission.set' and 'thresholds.set'.
 #pragma once
@@ -21,7 +20,7 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
 
-/// Computes what holds after a reload: for each value, the file's where it has changed there.
+/// Computes the values after a reload: for each, that of the file if it has changed there.
 lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
                                     lifecycle::AdmissionLimits const& before,
                                     lifecycle::AdmissionLimits const& after);
@@ -29,9 +28,9 @@ lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
                                    lifecycle::LoadThresholds const& before,
                                    lifecycle::LoadThresholds const& after);
 
-/// A share as the core compares it.
+/// A share in the core's unit.
 std::uint32_t millionths(double share);
-/// null where it is unset.
+/// null if it is unset.
 nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
 
 /// The part of the status about admission.

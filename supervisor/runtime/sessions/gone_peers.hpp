@@ -1,11 +1,11 @@
-// Peers whose process has ended, held back for a moment.
+// Holds reports of peers whose process has ended back for a moment.
 //
 // An engine that dies takes its SDK's process with it, and the pidfd of that is often faster than
 // the shim's report of the engine's end. Reported in that order, requests would first be lost and
 // the engine would then die idle: a stop that lost work would look clean, and a fatal one would
-// begin without the requests that it cost. So the cause goes first: a peer with requests waits for
-// the engine's end, or for kHold at most (a shim that is starved for longer counts as gone), and
-// one whose end is a cause of its own for kHoldCritical.
+// begin without the requests that it cost. So the cause is reported first: a peer with requests
+// waits for the engine's end, or for kHold at most (a shim that is starved for longer counts as
+// gone), and a peer whose end is itself a cause waits for kHoldCritical.
 //
 // Thread rule: the loop's thread.
 #pragma once

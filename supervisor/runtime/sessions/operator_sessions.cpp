@@ -95,7 +95,9 @@ void OperatorSessions::drain(ipc::PeerId peer, ipc::Drain const& drain, ipc::Seq
 
 void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq) {
   if (!seq) {
-    server_.error(peer, seq, ipc::ErrorCode::bad_field, "seq: expected, the answer needs it");
+    server_.error(peer, seq, ipc::ErrorCode::bad_field,
+                  "seq: expected, because the answer needs "
+                  "it");
     return;
   }
   answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage),

@@ -1,14 +1,14 @@
-// People and their tools on the admin socket: questions, drains, watches.
+// Operators on the admin socket: questions, drains, watches.
 //
 // Rules:
-//  1. A question without a `seq` is answered too, with a `status` line, so that a bare terminal on
-//     the socket can ask.
-//  2. A watch gets a line at each change, at most one each kWatchPause, and also one each interval
-//     that it asked for. While there is no watch it costs nothing: no timer runs.
-//  3. What cannot be done is refused with a code and a reason, never ignored.
-//  4. Each order leaves one record: who gave it (uid and pid as the kernel reports them, or the
-//     address that an HTTP call came from), which, and what came of it, refusals too. Questions
-//     leave none.
+//  1. A question without a `seq` gets a `status` line as its answer, so that it can be typed on a
+//     terminal.
+//  2. A watch gets a line at each change, at most one each kWatchPause, and one per requested
+//     interval. Without a watch no timer runs.
+//  3. An impossible order is refused with a code and a reason, never ignored.
+//  4. Each order leaves one record: its sender (uid and pid as the kernel reports them, or the
+//     address of an HTTP call), the order, and its outcome, including refusals. Questions leave
+//     none.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -35,7 +35,7 @@ inline constexpr lifecycle::Duration kWatchPause{500};
 
 class OperatorSessions {
  public:
-  /// Why not, or the result as JSON text.
+  /// The reason of a refusal, or the result as JSON text.
   struct ReloadAnswer {
     std::optional<std::string> refusal;
     std::string result;
@@ -43,15 +43,15 @@ class OperatorSessions {
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
-    /// Given in this call or soon; nothing: `after` is not a cursor.
+    /// Given in this call or soon; absent if `after` is not a cursor.
     std::function<void(std::string const& after, std::size_t limit,
                        std::function<void(std::optional<std::string>)> report)>
         requests;
     std::function<ReloadAnswer()> reload;
-    /// Each answers with what holds now.
+    /// Each answers with the current state.
     std::function<std::string(ipc::AdmissionSet const&)> set_admission;
     std::function<std::string(ipc::ThresholdsSet const&)> set_thresholds;
-    /// Each order with who gave it and what came of it, in a sentence.
+    /// Receives each order with its sender and outcome, as a sentence.
     std::function<void(std::string text)> noted;
   };
 
@@ -68,19 +68,19 @@ class OperatorSessions {
     std::optional<std::string> refusal;
     bool has_changed = false;
   };
-  /// Leaves a record as every order does; `caller` is an address.
+  /// Leaves the record of an order; `caller` is an address.
   Outcome order_from_afar(std::string const& caller, std::string const& command,
                           lifecycle::Event const& event);
 
-  /// Something changed that a watcher wants to see.
+  /// The watched state has changed.
   void changed();
-  /// The last word to each watch, without a pause: connections are about to be closed.
+  /// Sends the last line to each watch without a pause, because connections are about to be closed.
   void end();
   std::size_t count() const { return watches_.size(); }
 
  private:
   struct Timer;
-  /// A peer that watches: when the last line to it went out, and how often it wants one anyway.
+  /// A watching peer: the time of its last line, and its interval.
   struct Watch {
     bool is_on = false;
     bool is_stale = false;

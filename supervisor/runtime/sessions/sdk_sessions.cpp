@@ -142,15 +142,19 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
     // one.
     if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
       if (!std::exchange(is_crowded_, true)) {
-        log_.warning("engine peers have as many live requests as all may have, more are refused",
-                     {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
+        log_.warning(
+            "engine peers have reached the limit of all live requests, further ones are "
+            "refused",
+            {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
       }
     } else if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
-      log_.warning("an engine peer has as many live requests as it may have, more are refused",
-                   {{"peer", peer},
-                    {"name", row.name},
-                    {"requests", core_.requests().of_peer(peer)},
-                    {"key", "ipc.max_requests_per_peer"}});
+      log_.warning(
+          "an engine peer has reached its limit of live requests, further ones are "
+          "refused",
+          {{"peer", peer},
+           {"name", row.name},
+           {"requests", core_.requests().of_peer(peer)},
+           {"key", "ipc.max_requests_per_peer"}});
     }
   }
   answer(peer, seq, reply);

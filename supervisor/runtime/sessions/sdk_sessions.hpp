@@ -2,9 +2,9 @@
 //
 // Invariants:
 //  1. Every line is one event; its `seq` is answered with the core's reply to that event.
-//  2. Cancels are not queued here: the server asks next_cancels() as a peer's socket takes them.
-//  3. A peer that joins late receives what was asked of the others: the phase with its deadline,
-//     the deregistering, the cleaning up.
+//  2. Cancels are not queued here: the server calls next_cancels() as a peer's socket accepts them.
+//  3. A peer that joins late receives the orders of the others: the phase with its deadline, the
+//     deregistration, the cleanup.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -32,16 +32,16 @@ class SdkSessions {
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
-    /// It holds back what may be the engine's death.
+    /// It holds back an error that may mean the engine's death.
     std::function<void(ipc::PeerId)> doubt;
-    /// It joins registries by its own means.
+    /// It registers by its own means.
     std::function<void(ipc::PeerId)> registered;
     std::function<void(ipc::PeerId)> deregistered;
-    /// Gone for good, or disconnected: it will not answer any more.
+    /// It is gone for good or disconnected, and will not answer any more.
     std::function<void(ipc::PeerId)> left;
     /// A request began and counts as a user's.
     std::function<void(std::string_view endpoint)> request_began;
-    /// The mark by which it knows our own requests to its engine.
+    /// The mark of the supervisor's own requests to its engine.
     std::function<std::string()> own_mark;
   };
 
@@ -78,10 +78,10 @@ class SdkSessions {
   bool is_critical(ipc::PeerId peer) const;
   std::vector<ipc::PeerId> connected() const;
   std::vector<ipc::PeerId> self_registering() const;
-  /// Connections that ended and whose process is there on a later one: of the same name, and of the
-  /// same process where the kernel reports it.
+  /// Connections that ended and whose process has connected again: with the same name, and from the
+  /// same process if the kernel reports it.
   std::vector<ipc::PeerId> replaced() const;
-  /// Also those that went away and may be back.
+  /// Includes those that disconnected and may come back.
   std::vector<Row> rows() const;
 
  private:

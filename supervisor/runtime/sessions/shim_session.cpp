@@ -67,7 +67,7 @@ void ShimSession::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   ipc::ShimFacts const& shim = *hello.shim;
   if (!core_.accepts_shim(shim.boot) || (peer_ != 0 && shim.boot != boot_)) {
     server_.refuse(peer, ipc::ErrorCode::busy,
-                   "another shim is connected, or its stop is not finished: try again");
+                   "another shim is connected, or its stop has not finished: try again");
     return;
   }
   for (ipc::PeerId const old : {peer_, watched_}) {
@@ -118,7 +118,9 @@ void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
   } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message)) {
     engine_exited(*exited);
   } else if (auto const* tree = std::get_if<ipc::EngineTree>(&message)) {
-    log_.info(tree->alive > 0 ? "left of the engine's processes" : "nothing is left of the engine",
+    log_.info(tree->alive > 0 ? "processes of the engine are left"
+                              : "no process of the engine is "
+                                "left",
               {{"alive", tree->alive}, {"names", joined(tree->names)}});
     events_.feed(lifecycle::EngineTreeSeen{.alive = *alive_of(tree->alive), .names = tree->names});
   } else if (auto const* died = std::get_if<ipc::EngineDied>(&message)) {

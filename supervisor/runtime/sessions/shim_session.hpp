@@ -1,13 +1,13 @@
-// The session of the shim: its identity, what it reports, what it is sent.
+// The session of the shim: its identity, its reports, and the orders to it.
 //
 // Invariants:
 //  1. At most one boot takes part at a time; another is answered `busy`, is closed, and changes
 //     nothing.
-//  2. The `welcome` is written before the first of what the core orders while it takes in a
-//     `hello`: it names the phase that the hello has brought back, not the one before it.
-//  3. A `signal` is acked only after the core has taken it in and what it ordered was written: a
-//     supervisor that dies in between is noticed by the shim.
-//  4. A new connection of the same boot replaces the old one, whose end then means nothing.
+//  2. The `welcome` is written before the first order of the core's step for a `hello`: it names
+//     the phase that the hello has restored, not the one before it.
+//  3. A `signal` is acked only after the core has handled it and its orders were written, so the
+//     shim notices a supervisor that dies in between.
+//  4. A new connection of the same boot replaces the old one, whose end is then ignored.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md, 'Shims'.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace lastcall::runtime {
 
-/// The `welcome` of this moment.
+/// The current `welcome`.
 ipc::Welcome welcome_of(lifecycle::Lifecycle const& core);
 
 class ShimSession {
@@ -40,10 +40,10 @@ class ShimSession {
 
   bool is_connected() const { return peer_ != 0; }
   bool is(ipc::PeerId peer) const { return peer_ != 0 && peer_ == peer; }
-  /// Nothing happens while no shim is connected.
+  /// Does nothing while no shim is connected.
   void send(ipc::FromSupervisor const& message);
 
-  /// Its last report about its engine, for people.
+  /// Its last report about its engine, for display.
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }

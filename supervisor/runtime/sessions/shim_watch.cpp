@@ -25,7 +25,7 @@ ShimWatch::ShimWatch(boost::asio::io_context& io, bool is_expected, std::string 
       callbacks_(std::move(callbacks)),
       timer_(std::make_unique<Timer>(io)),
       text_("no shim is connected to " + socket +
-            ": nobody holds the engine's stop signal, and a stop cuts what runs"),
+            ": nothing holds back the engine's stop signal, and a stop cuts running requests"),
       is_expected_(is_expected) {}
 
 ShimWatch::~ShimWatch() = default;

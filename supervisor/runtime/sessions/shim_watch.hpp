@@ -1,12 +1,13 @@
-// Whether the engine that serves has a shim, and whether the shim can find us.
+// Watches whether a serving engine has a shim, and whether the shim can find the supervisor.
 //
 // Rules:
-//  1. Outside of preStop mode an engine that passes its checks has a shim. Where none is connected
-//     for kGraceForShim, no process holds the stop signal and a stop cuts what runs: that is
-//     reported once, and again when it is over. Readiness is not touched by it: the engine does
-//     serve.
-//  2. Until a shim has connected, the socket's path is looked at every second. A directory that was
-//     replaced after we listened (a volume that is mounted late) would lead the shim to no process.
+//  1. Outside of preStop mode an engine that passes its checks has a shim. If none is connected for
+//     kGraceForShim, no process holds the stop signal, and a stop cuts running requests; this is
+//     reported once, and again when it is over. It does not affect readiness, because the engine
+//     does serve.
+//  2. Until a shim has connected, the socket's path is checked every second. A directory that was
+//     replaced after the start of listening (a volume that is mounted late) would lead the shim to
+//     no process.
 //
 // Thread rule: the loop's thread. Source: specification, 'Failing safe'.
 #pragma once
@@ -31,7 +32,7 @@ inline constexpr std::chrono::seconds kGraceForShim{5};
 class ShimWatch {
  public:
   struct Callbacks {
-    /// Reports what was done about a path that leads elsewhere; empty: nothing.
+    /// Reports what was done about a path that leads elsewhere; empty if nothing was.
     std::function<std::string()> follow_socket;
     /// The warning has begun, or is over.
     std::function<void(bool is_missing)> changed;
@@ -45,7 +46,7 @@ class ShimWatch {
   void start();
   void update(lifecycle::Snapshot const& snapshot);
   bool is_missing() const { return is_missing_; }
-  /// For people; empty unless it is missing.
+  /// A text for display; empty unless the shim is missing.
   std::string warning() const { return is_missing_ ? text_ : std::string(); }
 
  private:

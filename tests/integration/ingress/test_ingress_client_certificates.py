@@ -122,7 +122,7 @@ def test_an_authority_that_was_taken_away_lets_nobody_in(
             return True
 
     wait_until(is_closed, "the new authority holds")
-    assert "the ingress has read its certificate anew" in one.log()
+    assert "the ingress has read its certificate again" in one.log()
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_an_engine_that_serves_without_a_shim_is_an_event_of_its_pod(world, clus
     [event] = cluster.api.events
     assert event["involvedObject"]["name"] == POD and event["involvedObject"]["uid"] == UID
     assert (event["type"], event["reason"]) == ("Warning", "ShimMissing")
-    assert "nobody holds the engine's stop signal" in event["message"]
+    assert "nothing holds back the engine's stop signal" in event["message"]
 
 
 @pytest.mark.parametrize("deleted", [True, False])

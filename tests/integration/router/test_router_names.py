@@ -100,7 +100,7 @@ def test_a_name_that_cannot_be_looked_up_at_first_is_asked_for_again(named, host
     assert "a worker's name cannot be looked up" in one.log()
     hosts.names("127.0.0.2")
     wait_until(lambda: status(one) == 200, "it is found", patience=20)
-    assert "a worker's name is known again" in one.log()
+    assert "a worker's name can be looked up again" in one.log()
 
 
 def test_a_worker_that_is_reached_no_more_is_looked_up_again_at_once(named, hosts, engines):

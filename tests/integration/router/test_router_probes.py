@@ -181,12 +181,12 @@ def test_a_key_that_comes_later_is_read(router, engine, tmp_path, before):
         (tmp_path / "key").unlink()
     one = router(worker.address, **config)
     known(one, worker, "unknown", "unknown, it answers 401")
-    assert "a worker wants a key before it says what it can" in one.log()
-    is_told = "workers are asked what they can without a key" in one.log()
+    assert "a worker requires a key for probes" in one.log()
+    is_told = "workers are probed without a key" in one.log()
     assert is_told == (before != "sk-old\n")
     key_file(tmp_path, KEY + "\r\n")
     known(one, worker, "sglang_ids", "sglang_ids")
-    assert ("the key for workers is there again" in one.log()) == is_told
+    assert ("the key for workers can be read again" in one.log()) == is_told
     assert KEY not in one.log() and "sk-old" not in one.log() and "two words" not in one.log()
 
 

@@ -10,9 +10,9 @@ from test_router_workers import asks
 def reload(one, **changes):
     one.config.update(changes)
     one.write_config()
-    before = one.log().count("reload asked for")
+    before = one.log().count("reload requested")
     one.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: one.log().count("reload asked for") > before, "it was heard")
+    wait_until(lambda: one.log().count("reload requested") > before, "it was heard")
 
 
 def test_workers_change_while_it_runs(router, engines):

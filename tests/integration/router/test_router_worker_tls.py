@@ -98,7 +98,7 @@ def test_a_worker_of_another_authority_gets_nothing_and_the_cause_is_logged(
     assert one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x"})[0] == 503
     assert worker.bodies == []
     log = one.log()
-    assert "TLS cannot be spoken to a worker" in log and "issuer certificate" in log
+    assert "a TLS connection to a worker failed" in log and "issuer certificate" in log
 
 
 @pytest.mark.parametrize(("name", "status"), [("workers.test", 200), ("others.test", 503)])

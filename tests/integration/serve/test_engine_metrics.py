@@ -115,7 +115,7 @@ def test_openmetrics_has_one_end(scraped, exporter):
     [
         (503, TEXT, "", "status 503"),
         (200, "application/json", "{}", "application/json"),
-        (200, TEXT, "<html>", "no Prometheus text"),
+        (200, TEXT, "<html>", "not Prometheus' text format"),
     ],
 )
 def test_metrics_that_cannot_be_merged_leave_ours(scraped, exporter, status, kind, body, said):

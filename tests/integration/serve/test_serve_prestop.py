@@ -132,7 +132,7 @@ def test_a_restarted_container_serves_again_when_another_engine_is_there(prestop
     assert call.result()["held_ms"] <= 5000
     world.wait_for_phase("starting")
     world.end_engine()
-    world.wait_for_log('"no longer waits for another engine","why":"its port refused a connection"')
+    world.wait_for_log('"stopped waiting for another engine","why":"its port refused a connection"')
     assert world.status()["phase"] == "starting"
     world.engine()
     world.wait_for_phase("serving")
@@ -309,7 +309,7 @@ def test_a_condemned_engine_fails_its_liveness_probe_until_it_is_another(prestop
     connection.close()
     world.wait_for_livez(503)
     world.wait_for_log("this engine does not serve again")
-    assert world.call().result()["why"] == "the engine is given up"
+    assert world.call().result()["why"] == "the engine is considered lost"
     assert world.get("/engine/livez")[0] == 503
     world.end_engine()
     world.wait_for_livez(200)

@@ -335,7 +335,7 @@ def test_a_stop_record_of_another_boot_is_ignored_and_removed(world):
     serve = one.serve()
     one.wait_for_log("lastcall serves")
     wait_until(lambda: not os.path.exists(record), "the record is removed")
-    one.wait_for_log("the machine was started again")
+    one.wait_for_log("the machine has been restarted")
     serve.send_signal(signal.SIGTERM)
     ends_with(serve, 0)
 

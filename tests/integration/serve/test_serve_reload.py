@@ -228,5 +228,5 @@ def test_HUP_at_the_shim_is_the_engines(world):
     set_level(one, "debug")
     run.send_signal(signal.SIGHUP)
     wait_until(lambda: os.path.exists(one.path("hup")), "the engine received HUP")
-    assert "reload asked for" not in one.log()
+    assert "reload requested" not in one.log()
     assert reload(one).returncode == 0

@@ -288,6 +288,6 @@ def test_after_a_rearm_without_a_shim_only_another_engine_serves(world):
         one.operator().ask("drain", exit=True)
         one.wait_for_log("ready for the next engine")
         holds_for(lambda: one.status()["phase"] == "starting", 0.5)
-    one.wait_for_log("no longer waits for another engine")
+    one.wait_for_log("stopped waiting for another engine")
     with engine():
         one.wait_for_log('"phase begun","phase":"serving"', 2)

@@ -185,7 +185,7 @@ TEST(ClientAbsence, Is_reported_once_with_its_cause_when_it_lasts) {
   ClientOptions options = options_for(supervisor);
   options.log = [&](std::string const& line) {
     EXPECT_EQ(line, "cannot connect to the supervisor at " + supervisor.path() +
-                        ": No such file or directory; trying on");
+                        ": No such file or directory; trying again");
     ++reported;
   };
   Client client(std::move(options));

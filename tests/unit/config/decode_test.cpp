@@ -78,7 +78,7 @@ std::vector<BadInput> const kBadInputs{
     {"key_that_is_no_text", "? [a]\n: b\n", {"c.yaml:1:3: ?: not a text, expected a key"}},
     {"two_documents",
      "log: {}\n---\nlog: {}\n",
-     {"c.yaml:2:1: a second document, expected one a file"}},
+     {"c.yaml:2:1: a second document, expected one per file"}},
     {"syntax", "log: {level: info\n", {"c.yaml:2:1: not valid YAML: end of map flow not found"}},
     {"tab",
      "log:\n\tlevel: info\n",
@@ -210,7 +210,7 @@ std::vector<BadInput> const kBadInputs{
      {"c.yaml:1:1: invalid UTF-8 (byte 0xff), expected UTF-8 text"}},
     {"same_name_twice",
      "endpoints: [{name: a}, {name: b}, {name: a}]\n",
-     {"c.yaml:1:42: endpoints[2].name: 'a' is there already, expected a name of its own"}},
+     {"c.yaml:1:42: endpoints[2].name: 'a' is used already, expected another name"}},
     {"lease_of_half_a_second",
      "discovery: [{etcd: {lease_ttl: 2500ms}}]\n",
      {"c.yaml:1:32: discovery[0].etcd.lease_ttl: 2500ms, expected whole seconds, as etcd "
@@ -255,8 +255,8 @@ std::vector<BadInput> const kBadInputs{
     {"ciphers_of_the_wrong_version",
      "ingress: {tls: {cert_file: /c, key_file: /k, min_version: TLSv1.3, ciphers: "
      "[ECDHE-RSA-AES128-GCM-SHA256]}}\n",
-     {"c.yaml:1:77: ingress.tls.ciphers: none of TLS 1.3, which ingress.tls.min_version asks for, "
-      "expected one that begins with TLS_"}},
+     {"c.yaml:1:77: ingress.tls.ciphers: no cipher of TLS 1.3, which ingress.tls.min_version "
+      "requires, expected one that begins with TLS_"}},
     {"no_ciphers",
      "ingress: {tls: {cert_file: /c, key_file: /k, ciphers: []}}\n",
      {"c.yaml:1:55: ingress.tls.ciphers: an empty list, expected at least one cipher"}},
@@ -270,8 +270,8 @@ std::vector<BadInput> const kBadInputs{
      "ingress:\n"
      "  tls: {cert_file: /c, key_file: /k}\n"
      "  control_paths: {certificates: [ops]}\n",
-     {"c.yaml:3:33: ingress.control_paths.certificates: set without ingress.tls.client_ca_file: no "
-      "client shows a certificate"}},
+     {"c.yaml:3:33: ingress.control_paths.certificates: set without ingress.tls.client_ca_file: "
+      "no certificate is requested from clients"}},
     {"ingress_in_front_of_itself",
      "ingress: {listen: \"[::]:8000\"}\n",
      {"c.yaml:1:10: ingress.upstream: 127.0.0.1:8000 is the ingress itself, expected the "

@@ -60,7 +60,7 @@ TEST(Plan, Without_a_shim_the_kubelet_ends_the_engine) {
    6.000s  new requests are refused from here on; the drain begins
   23.000s  the drain ends: what still runs is asked to stop
   24.000s  what still runs is killed; preStop returns, the kubelet sends SIGTERM
-  28.000s  the time of the kubelet's SIGKILL is near: exit
+  28.000s  the kubelet's SIGKILL is near: the supervisor exits
 )");
 }
 

@@ -35,10 +35,11 @@ TEST(Warnings, A_section_that_would_turn_the_ingress_on_and_is_empty) {
 }
 
 TEST(Warnings, Thresholds_that_every_pod_may_set_are_named) {
-  EXPECT_THAT(warnings_of("admission: {http_api: true}\n"),
-              ElementsAre(testing::AllOf(testing::StartsWith("c.yaml:1:"),
-                                         HasSubstr("admission.http_token: without one every pod "
-                                                   "that reaches probes.listen can set"))));
+  EXPECT_THAT(
+      warnings_of("admission: {http_api: true}\n"),
+      ElementsAre(testing::AllOf(testing::StartsWith("c.yaml:1:"),
+                                 HasSubstr("admission.http_token: without a token every pod "
+                                           "that reaches probes.listen can set"))));
   EXPECT_THAT(warnings_of("admission: {http_api: true, http_token: t}\n"), IsEmpty());
   EXPECT_THAT(warnings_of("admission: {http_api: true}\n", {{"LASTCALL_ADMISSION_TOKEN", "t"}}),
               IsEmpty());
@@ -151,8 +152,9 @@ TEST(Warnings, Thresholds_of_load_that_is_reported_never_or_too_rarely_are_named
 TEST(Warnings, Endpoints_that_no_path_is_of_are_named) {
   std::string const ingress = "ingress: {upstream: 127.0.0.1:1}\n";
   std::string const typo = "endpoints: [{name: chat_completion}]\n";
-  EXPECT_THAT(warnings_of(typo + ingress),
-              ElementsAre(HasSubstr("1:20: endpoints[0].name: 'chat_completion' is no endpoint")));
+  EXPECT_THAT(
+      warnings_of(typo + ingress),
+      ElementsAre(HasSubstr("1:20: endpoints[0].name: 'chat_completion' is not an endpoint")));
   EXPECT_THAT(warnings_of(typo), IsEmpty());  // an SDK's
   EXPECT_THAT(warnings_of("endpoints: [{name: chat_completions}, {name: /mine}]\n" + ingress),
               IsEmpty());
@@ -178,9 +180,10 @@ TEST(Warnings, Metrics_that_are_not_there_cannot_be_merged) {
 }
 
 TEST(Warnings, A_guessed_upstream_is_named) {
-  EXPECT_THAT(warnings_of("ingress: {}\n"),
-              ElementsAre("c.yaml:1:10: ingress.upstream: not set: 127.0.0.1:8000 is taken for the "
-                          "engine"));
+  EXPECT_THAT(
+      warnings_of("ingress: {}\n"),
+      ElementsAre("c.yaml:1:10: ingress.upstream: not set: 127.0.0.1:8000 is assumed to be the "
+                  "engine"));
   EXPECT_THAT(warnings_of("ingress: {}\nengine: {kind: vllm}\n"), IsEmpty());
 }
 
@@ -211,7 +214,7 @@ TEST(Notes, Files_outside_this_container_are_noted_on_request) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr(":2:11: cleanup.paths[0]: '/no-such-place/x' does not"),
                                  HasSubstr(":4:26: cleanup.hooks[0].command: '/no/such/hook' is"),
                                  HasSubstr(":7:38: health.checks[0].exec.command: "
-                                           "'no-such-command' is no executable here")));
+                                           "'no-such-command' is not an executable here")));
 }
 
 TEST(Warnings, The_full_example_has_none) {

@@ -79,7 +79,7 @@ TEST(EngineHealth, after_a_shims_engine_a_passing_check_is_no_proof_of_the_next_
   health.check_finished(kHealthStart, passed);
   health.update(kHealthStart);
   EXPECT_FALSE(health.started());
-  EXPECT_EQ(health.reason(), "the next engine's process is awaited");
+  EXPECT_EQ(health.reason(), "waiting for the next engine's process");
   health.startup.process_known(true);
   health.startup.engine_started(kHealthStart + 1s);
   health.update(kHealthStart + 1s);
@@ -283,7 +283,9 @@ TEST(EngineHealth, a_canary_answered_with_nothing_is_silence_that_is_never_fatal
   canary_answered(e.health, kHealthStart + 11s, CanarySilence::Answer::empty);
   EXPECT_EQ(e.pass_time(15'999ms), Verdict::healthy);
   EXPECT_EQ(e.pass_time(16s), Verdict::unresponsive);
-  EXPECT_EQ(e.health.reason(), "a request of one token was answered with status 200 and nothing");
+  EXPECT_EQ(e.health.reason(),
+            "a request of one token was answered with status 200 and an empty "
+            "body");
   e.health.progress.canary_sent(kHealthStart + 40s);
   canary_answered(e.health, kHealthStart + 41s, CanarySilence::Answer::empty);
   EXPECT_EQ(e.pass_time(600s), Verdict::unresponsive);

@@ -47,8 +47,8 @@ TEST_F(RequestCrowd, All_peers_together_have_a_limit_and_what_is_relayed_does_no
   EXPECT_EQ(begin(1, "a"), "");
   EXPECT_EQ(begin(1, "b"), "");
   EXPECT_EQ(begin(2, "c"), "");
-  EXPECT_EQ(begin(2, "d"), "all connections have 3 live requests, as many as they may have");
-  EXPECT_EQ(begin(1, "d"), "this connection has 2 live requests, as many as it may have");
+  EXPECT_EQ(begin(2, "d"), "all connections have 3 live requests, which is their limit");
+  EXPECT_EQ(begin(1, "d"), "this connection has 2 live requests, which is its limit");
   core_.step(now_, RequestEnded{.peer = 1, .id = "a", .outcome = Outcome::completed});
   EXPECT_EQ(begin(2, "d"), "");
 }
@@ -60,7 +60,7 @@ TEST_F(RequestCrowd, Endpoints_that_are_registered_have_a_limit) {
   for (std::size_t i = 0; i < kMostRegistered; ++i) {
     EXPECT_EQ(register_(1, std::to_string(i)), "");
   }
-  EXPECT_EQ(register_(2, "0"), "there are 1024 registered endpoints, as many as there may be");
+  EXPECT_EQ(register_(2, "0"), "there are 1024 registered endpoints, which is the limit");
   EXPECT_EQ(register_(1, "0"), "");
   core_.step(now_, EndpointUnregistered{.peer = 1, .endpoint = "0"});
   EXPECT_EQ(register_(2, "0"), "");

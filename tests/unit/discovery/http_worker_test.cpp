@@ -187,7 +187,7 @@ TEST_F(HttpWorkerTest, takes_no_answer_whose_head_or_chunk_has_no_end_or_is_anot
     ask(server, kLong);
     ASSERT_TRUE(replied(1));
     EXPECT_EQ(replies_[0].status, 0) << text.substr(0, 60);
-    EXPECT_NE(replies_[0].error.find("no answer in HTTP/1.1"), std::string::npos)
+    EXPECT_NE(replies_[0].error.find("is not HTTP/1.1"), std::string::npos)
         << text.substr(0, 60) << replies_[0].error;
   }
 }

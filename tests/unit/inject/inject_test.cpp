@@ -117,7 +117,7 @@ TEST(Inject, A_readiness_gate_that_the_pod_does_not_name_is_noted) {
   Outcome const outcome = inject(one(text), gated);
   ASSERT_EQ(outcome.notes.size(), 1U);
   EXPECT_THAT(outcome.notes[0].text,
-              HasSubstr("readiness_gate is lastcall.dev/serving, and nothing waits for it"));
+              HasSubstr("readiness_gate is lastcall.dev/serving, but nothing waits for it"));
 
   text += "      readinessGates: [{conditionType: lastcall.dev/serving}]\n";
   EXPECT_THAT(inject(one(text), gated).notes, IsEmpty());

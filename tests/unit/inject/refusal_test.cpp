@@ -39,10 +39,10 @@ RefusalCase const kRefusalCases[] = {
     {"key_twice", "          args:", "          image: x\n          args:",
      "the engine's container has the key image twice"},
     {"command_that_is_a_text", "command: [vllm, serve]", "command: vllm serve",
-     "a command that is no list"},
+     "the command is not a list"},
     {"grace_that_is_no_number", "      containers",
      "      terminationGracePeriodSeconds: \"30\"\n      containers",
-     "terminationGracePeriodSeconds is no whole number"},
+     "terminationGracePeriodSeconds is not a whole number"},
     {"port_of_the_sidecar", "containerPort: 8000", "containerPort: 7090",
      "m.yaml:13:30: Deployment/vllm: port 7090 is the sidecar's"},
     {"volume_of_ours", "      containers", "      volumes: [{name: lastcall-x}]\n      containers",
@@ -60,7 +60,7 @@ RefusalCase const kRefusalCases[] = {
      "      initContainers: [{name: lastcall-install}]\n      containers:\n",
      "a container lastcall-install"},
     {"env_that_is_a_map",
-     "          ports:", "          env: {HOME: x}\n          ports:", "env is no list"},
+     "          ports:", "          env: {HOME: x}\n          ports:", "env is not a list"},
     {"windows", "      containers", "      os: {name: windows}\n      containers",
      "a pod for Windows"},
 };
@@ -92,7 +92,7 @@ TEST(Refusals, A_hook_of_its_own_keeps_the_hook_form_away) {
   std::string text = kDeployment;
   text.replace(text.find("command: [vllm, serve]"), 22,
                "lifecycle: {preStop: {exec: {command: [sleep, \"9\"]}}}");
-  EXPECT_THAT(injected(text), HasSubstr("a preStop hook of its own"));
+  EXPECT_THAT(injected(text), HasSubstr("it has a preStop hook"));
 }
 
 TEST(Refusals, A_container_that_nobody_has_is_named_with_those_that_are_there) {
@@ -109,7 +109,8 @@ TEST(Refusals, A_container_that_nobody_has_is_named_with_those_that_are_there) {
 TEST(Refusals, Keys_that_hold_the_pod_together_are_not_given) {
   Options with = options();
   with.overrides = {"probes.listen=[::]:9000"};
-  EXPECT_THAT(injected(kDeployment, with), HasSubstr("probes.listen is given, expected no word"));
+  EXPECT_THAT(injected(kDeployment, with),
+              HasSubstr("probes.listen is given, expected it to be left out"));
 }
 
 TEST(Refusals, A_problem_that_the_check_of_the_configuration_finds_is_a_refusal) {

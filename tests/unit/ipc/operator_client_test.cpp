@@ -56,7 +56,7 @@ TEST_F(OperatorClientTest, Reports_why_it_cannot_connect) {
 TEST_F(OperatorClientTest, Does_not_wait_longer_than_it_may_for_a_welcome) {
   listen();  // but nothing runs the loop
   EXPECT_EQ(failure_of(options_.admin_socket),
-            "cannot get an answer from " + options_.admin_socket + ": the time for it is over");
+            "cannot get an answer from " + options_.admin_socket + ": no answer came in time");
 }
 
 TEST_F(OperatorClientTest, Reports_why_the_supervisor_refuses_it) {

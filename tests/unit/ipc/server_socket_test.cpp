@@ -76,7 +76,7 @@ TEST_F(ServerTest, A_file_that_is_no_socket_is_not_removed) {
   std::ofstream(options_.engine_socket) << "precious";
   auto const problem = try_listen();
   ASSERT_TRUE(problem);
-  EXPECT_NE(problem->find("no socket"), std::string::npos) << *problem;
+  EXPECT_NE(problem->find("not a socket"), std::string::npos) << *problem;
   EXPECT_TRUE(std::filesystem::exists(options_.engine_socket));
 }
 
@@ -175,7 +175,7 @@ TEST_F(SquatterTest, At_the_admin_sockets_name_nothing_is_cleared) {
   std::ofstream(options_.admin_socket) << "precious";
   auto const problem = try_listen();
   ASSERT_TRUE(problem);
-  EXPECT_NE(problem->find("no socket"), std::string::npos) << *problem;
+  EXPECT_NE(problem->find("not a socket"), std::string::npos) << *problem;
 }
 
 /// Puts a link in the place of each socket that it sees at `path`, as an engine may.

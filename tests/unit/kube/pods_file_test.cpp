@@ -39,12 +39,13 @@ install: {resources: {requests: null, limits: {cpu: 1}}}
 }
 
 TEST(PodsFile, Every_problem_is_reported_with_its_place) {
-  EXPECT_EQ(problems_in("uid: 0\nimage: {repository: r, pullPolicy: Sometimes}\nx: 1\n"),
-            "pods:1:6: uid: '0' is no user, expected a whole number from 1 on\n"
-            "pods:2:8: image.pullPolicy: Sometimes is none, expected Always, IfNotPresent or "
-            "Never\n"
-            "pods:3:1: x: unknown key, expected image, shimImage, uid, gracePeriod, install, "
-            "sidecar\n");
+  EXPECT_EQ(
+      problems_in("uid: 0\nimage: {repository: r, pullPolicy: Sometimes}\nx: 1\n"),
+      "pods:1:6: uid: '0' is not a user, expected a whole number from 1 on\n"
+      "pods:2:8: image.pullPolicy: Sometimes is not a policy, expected Always, IfNotPresent or "
+      "Never\n"
+      "pods:3:1: x: unknown key, expected image, shimImage, uid, gracePeriod, install, "
+      "sidecar\n");
   EXPECT_NE(problems_in("sidecar: {env: {A: b}}"), "");
   EXPECT_NE(problems_in("sidecar: {env: [{value: b}]}"), "");
   EXPECT_NE(problems_in("- a"), "");

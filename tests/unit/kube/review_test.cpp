@@ -84,13 +84,13 @@ TEST(Review, A_pod_that_cannot_be_injected_ends_as_configured) {
   bad["spec"]["containers"][0]["command"] = "vllm serve";
   Json const denied = response_of(review(bad));
   EXPECT_FALSE(denied.at("allowed").get<bool>());
-  EXPECT_THAT(denied.at("status").at("message").get<std::string>(), HasSubstr("no list"));
+  EXPECT_THAT(denied.at("status").at("message").get<std::string>(), HasSubstr("not a list"));
   Json const warned = response_of(review(bad, OnFailure::warn));
   EXPECT_TRUE(warned.at("allowed").get<bool>());
-  EXPECT_THAT(warned.at("warnings").at(0).get<std::string>(), HasSubstr("no list"));
+  EXPECT_THAT(warned.at("warnings").at(0).get<std::string>(), HasSubstr("not a list"));
   Json const audited = response_of(review(bad, OnFailure::audit));
   EXPECT_THAT(audited.at("auditAnnotations").at("refused").get<std::string>(),
-              HasSubstr("no list"));
+              HasSubstr("not a list"));
 }
 
 TEST(Review, Parts_of_another_kind_are_refused_and_never_admitted) {

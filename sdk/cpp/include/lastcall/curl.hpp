@@ -10,7 +10,7 @@
 //
 // Without a channel a stop closes the connection, which is a kill on the other side.
 //
-// This header alone: the program links libcurl, 7.68 or newer. A program that drives a
+// This header is enough; the program links libcurl, 7.68 or newer. A program that drives a
 // curl_multi of its own takes AbortOnStop with curl_multi_wakeup() as these lines do.
 //
 // Thread rule: a CurlCalls is one thread's; the cancel may come from any. C++17. Source:
@@ -61,8 +61,8 @@ inline curl_slist* add_ids(curl_slist* list, RequestContext const& context,
 
 class CurlCalls {
  public:
-  /// `prepare` gives each stop the settings that it needs to reach the server of its call, such as
-  /// a proxy, credentials, an authority. std::bad_alloc: libcurl has no memory.
+  /// `prepare` adds the settings that a stop needs to reach the server of its call, such as a
+  /// proxy, credentials, an authority. std::bad_alloc: libcurl has no memory.
   explicit CurlCalls(std::function<void(CURL*)> prepare = nullptr)
       : prepare_(std::move(prepare)), multi_(curl_multi_init()) {
     if (multi_ == nullptr) {
@@ -73,9 +73,9 @@ class CurlCalls {
   CurlCalls(CurlCalls const&) = delete;
   CurlCalls& operator=(CurlCalls const&) = delete;
 
-  /// As curl_easy_perform(), until the context stops: then the connection is closed at once and
-  /// the result is CURLE_ABORTED_BY_CALLBACK. With a channel that the other side takes the stop by,
-  /// that is so at a kill, and after a stop what still comes is delivered before that result. A
+  /// Like curl_easy_perform() until the context stops: then the connection is closed at once and
+  /// the result is CURLE_ABORTED_BY_CALLBACK. If the other side accepts stops by the channel, this
+  /// happens at a kill, and after a stop the remaining answer is delivered before that result. A
   /// context that is stopped already makes no call.
   CURLcode perform(CURL* easy, RequestContext const& context,
                    StopChannel const* channel = nullptr) {
@@ -105,13 +105,13 @@ class CurlCalls {
       curl_multi_remove_handle(multi_, call.stop.get());
     }
     curl_multi_remove_handle(multi_, easy);  // closes the connection of a call that is not done
-    bool const was_stopped = channel != nullptr && context.is_stopped();  // it must not look whole
+    bool const was_stopped = channel != nullptr && context.is_stopped();  // it must look cut
     return was_stopped ? CURLE_ABORTED_BY_CALLBACK : call.result;
   }
 
  private:
   static constexpr int kPollMs = 1000;         // at most; libcurl's own timers come first
-  static constexpr long kStopWithinMs = 1000;  // for the other side to take a stop
+  static constexpr long kStopWithinMs = 1000;  // for the other side to accept a stop
 
   struct Cleanup {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -126,7 +126,7 @@ class CurlCalls {
     bool stop_was_refused = false;
   };
 
-  /// Begins to send a stop where it is time to.
+  /// Begins to send a stop if that is due.
   bool is_cut(Call& call) {
     if (!call.context.is_stopped()) {
       return false;
@@ -164,7 +164,7 @@ class CurlCalls {
     return size * count;
   }
 
-  /// At the server of the call.
+  /// The URL at the server of the call.
   bool aim(CURL* stop, CURL* easy, StopChannel const& channel) const {
     char const* url = nullptr;
     curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);

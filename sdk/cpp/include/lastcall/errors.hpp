@@ -1,5 +1,5 @@
-// The error that a client of the engine gets for a request that was refused or cut: an object, as
-// the body of an answer or as the last server-sent event of a stream.
+// The error object for a client whose request was refused or cut: it is the body of an answer, or
+// the last server-sent event of a stream.
 //
 // Rules:
 //  1. A cut stream never looks finished: write sse_error() at an event boundary, then close without
@@ -21,10 +21,10 @@ namespace lastcall {
 /// The `type` of the error object.
 enum class ErrorKind : int { migrated, engine_dead, draining, overloaded, cancelled };
 
-/// Why a request was cancelled: give it RequestContext::cause().
+/// Makes the error of a cancelled request, from RequestContext::cause().
 ErrorKind kind_of(Reason cause);
 ErrorKind kind_of(Refusal refusal);
-/// The same request is worth another try elsewhere: all kinds but `cancelled`.
+/// Whether the same request should be tried again elsewhere: true for all kinds except `cancelled`.
 bool is_retryable(ErrorKind kind);
 std::string_view name(ErrorKind kind);
 

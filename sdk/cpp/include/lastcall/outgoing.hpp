@@ -2,12 +2,13 @@
 //
 // A worker that calls another one sends outgoing_headers() along and makes the call while an
 // AbortOnStop lives. When the request is cancelled here, the call is cut and its connection closes;
-// that is how the other side is notified, on whatever pod it runs: it is a kill there. A stop
-// stays one where it goes by a StopChannel (<lastcall/stop_channel.hpp>), and AbortOnKill cuts.
-// <lastcall/curl.hpp> does all of it for libcurl.
+// that notifies the other side, on whatever pod it runs, and is a kill there. To send a stop as a
+// stop, use a StopChannel (<lastcall/stop_channel.hpp>), and AbortOnKill, which cuts.
+// <lastcall/curl.hpp> does this for libcurl.
 //
 // Rules:
-//  1. A call has an id of its own, CALLER/N: the caller's may be live on the other side too.
+//  1. A call has an id of its own, CALLER/N, because the caller's may be live on the other side,
+//     too.
 //  2. `abort` is called at most once, and never after ~AbortOnStop() has returned.
 //
 // Thread rule: functions from any thread; an AbortOnStop belongs to the thread that made it, and
@@ -29,8 +30,8 @@ namespace lastcall {
 /// call's own id, X-Lastcall-Root and X-Lastcall-Parent are the user's request and the caller.
 std::vector<std::pair<std::string, std::string>> outgoing_headers(RequestContext const& context);
 
-/// For the side that is called: the id in a value of X-Lastcall-Root or X-Lastcall-Parent. What is
-/// not percent-encoded is taken as it is.
+/// For the called side: returns the id in a value of X-Lastcall-Root or X-Lastcall-Parent. A value
+/// without percent-encoding is unchanged.
 std::string id_from_header(std::string_view value);
 
 class AbortOnStop {
@@ -39,7 +40,7 @@ class AbortOnStop {
   /// the call from outside: it posts to an event loop, wakes a poll, shuts a socket down. It must
   /// not block, not throw, and not destroy this.
   AbortOnStop(RequestContext context, std::function<void()> abort);
-  /// Waits for an `abort` that runs on another thread.
+  /// The destructor waits for an `abort` that runs on another thread.
   ~AbortOnStop();
   AbortOnStop(AbortOnStop const&) = delete;
   AbortOnStop& operator=(AbortOnStop const&) = delete;
@@ -56,7 +57,7 @@ class AbortOnStop {
   RequestContext::CallbackId const callback_;
 };
 
-/// The same, and a stop alone does not call `abort`.
+/// The same, but a stop does not call `abort`.
 class AbortOnKill : public AbortOnStop {
  public:
   AbortOnKill(RequestContext context, std::function<void()> abort)

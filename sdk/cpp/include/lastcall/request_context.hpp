@@ -36,11 +36,11 @@ struct Handles;
 class RequestContext {
  public:
   using Callback = std::function<void(RequestContext const&)>;
-  /// on_stop() and on_kill() return it, to take a callback back with; never 0.
+  /// on_stop() and on_kill() return it, for removing the callback; never 0.
   using CallbackId = std::uint64_t;
 
   /// A free-standing context with a random id, which no supervisor knows. Client::begin() makes
-  /// those of requests.
+  /// contexts of requests.
   RequestContext();
   /// `root` is the user's request that sub-requests share; by default the id itself. Both have 1
   /// to 256 bytes of UTF-8: std::invalid_argument otherwise.
@@ -50,51 +50,51 @@ class RequestContext {
   std::string const& id() const;
   std::string const& root() const;
 
-  /// Cost a load each: ask them for every token.
+  /// Each costs one load, so they can be called for every token.
   bool is_stopped() const;
   bool is_killed() const;
   /// Why it was cancelled first; `parent` when that came down the tree. Absent while live.
   std::optional<Reason> reason() const;
-  /// As reason(), but for `parent` the reason of the ancestor where it began.
+  /// Like reason(), but in place of `parent` the reason of the ancestor where it began.
   std::optional<Reason> cause() const;
   /// Absent while in flight.
   std::optional<Outcome> outcome() const;
 
-  /// Ask for an orderly early end: what was produced so far stays valid. True: the first to.
+  /// Requests an orderly early end; output so far stays valid. Returns true for the first call.
   bool stop_generating(Reason reason = Reason::control) const;
   bool stop(Reason reason = Reason::control) const;
-  /// Asks for an end at once, without draining what is left. True: the first to.
+  /// Requests an immediate end, without draining the rest. Returns true for the first call.
   bool kill(Reason reason = Reason::control) const;
 
-  /// Cancels `child` whenever this is cancelled. False: it is linked already, or finished.
+  /// Cancels `child` whenever this is cancelled. Returns false if it is linked already or finished.
   /// std::invalid_argument: that would make a cycle, and nothing changed.
   bool link_child(RequestContext const& child) const;
 
   /// Calls back once, when stopped or killed (only when killed); at once if it already is.
   CallbackId on_stop(Callback callback) const;
   CallbackId on_kill(Callback callback) const;
-  /// Takes a callback back. False: it has been called, or is being called by another thread.
+  /// Removes a callback. Returns false if it was called, or is being called by another thread.
   bool forget(CallbackId id) const;
 
   /// Ready once stopped or killed, once killed, once either; the same ones at each call, so that a
-  /// loop may ask for them. When the last handle of a context that was never cancelled goes, they
-  /// get std::future_error (broken_promise).
+  /// loop may call this. When the last handle of a context that was never cancelled goes, they get
+  /// std::future_error (broken_promise).
   std::shared_future<void> stopped() const;
   std::shared_future<void> killed() const;
   std::shared_future<bool> async_killed_or_stopped() const;
-  /// Block until stopped (killed); false: the time ran out first.
+  /// Block until stopped (killed); return false if the time ran out first.
   bool wait_stopped(std::chrono::milliseconds at_most) const;
   bool wait_killed(std::chrono::milliseconds at_most) const;
 
-  /// Reports that the request moved (a token came out). Cheap; the supervisor is notified twice a
-  /// second at most.
+  /// Reports that the request moved (a token came out). This is cheap; the supervisor is notified
+  /// at most twice a second.
   void progress() const;
-  /// Reports that the engine let go of this cancelled request before the request itself ends.
-  /// False: it is live, or finished, or that was reported already.
+  /// Reports that the engine released this cancelled request before the request itself ends.
+  /// Returns false if it is live or finished, or if that was reported already.
   bool confirm() const;
   /// The request is over, with the outcome that its state gives: completed, or once stopped
-  /// migrated (causes migrate and grace_timeout), engine_dead (that cause) or cancelled. False: it
-  /// was over already.
+  /// migrated (causes migrate and grace_timeout), engine_dead (that cause) or cancelled. Returns
+  /// false if it was over already.
   bool end() const;
   bool end(Outcome outcome) const;
 

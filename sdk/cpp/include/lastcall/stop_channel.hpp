@@ -1,9 +1,9 @@
-// How a stop reaches another tier, beside the connection of the call that it stops.
+// How a stop reaches another tier, apart from the connection of the call that it stops.
 //
 // A closed connection is a kill on the other side. A caller that wants an orderly early end there
 // sends the header of a StopChannel with its call; to stop it, it sends DELETE of the channel's
-// path to the server of the call and reads on. A side that takes part answers 204; where it does
-// not within a second, the caller closes the call. <lastcall/curl.hpp> does so for libcurl.
+// path to the server of the call and reads on. A side that takes part answers 204; without that
+// answer within a second, the caller closes the call. <lastcall/curl.hpp> does so for libcurl.
 //
 //   lastcall::StoppableCalls calls;                                   // once a server
 //   // with a request:
@@ -23,17 +23,17 @@
 
 namespace lastcall {
 
-/// The status by which the other side reports that it has taken a stop.
+/// The status with which the other side reports that it has accepted a stop.
 inline constexpr int kStopTaken = 204;
 
-/// A call's own, for its caller.
+/// The caller's channel of a call.
 class StopChannel {
  public:
   StopChannel();
 
-  /// Goes along with the call.
+  /// The header that is sent with the call.
   std::pair<std::string, std::string> header() const { return {"X-Lastcall-Channel", secret_}; }
-  /// A DELETE of it, at the server of the call, stops the call there.
+  /// The path whose DELETE, at the server of the call, stops the call there.
   std::string path() const;
 
  private:
@@ -43,11 +43,11 @@ class StopChannel {
 /// The calls that their callers may stop, for the side that is called.
 class StoppableCalls {
  public:
-  /// One of them, as long as it lives.
+  /// One of them, for the lifetime of this object.
   class Call {
    public:
-    /// `channel` is the value of its X-Lastcall-Channel. Without one, and with one that could be
-    /// guessed, nothing stops it.
+    /// `channel` is the value of its X-Lastcall-Channel. Without one, or with one that could be
+    /// guessed, the call cannot be stopped.
     Call(StoppableCalls& calls, std::string_view channel, RequestContext context);
     ~Call();
     Call(Call const&) = delete;
@@ -58,8 +58,8 @@ class StoppableCalls {
     std::string channel_;  // empty: it is not among the calls
   };
 
-  /// A DELETE of this path has come. True: it has stopped one of these calls, with the reason
-  /// `parent`. False: it is none of them, and a request like any other.
+  /// A DELETE of this path has come. Returns true if it has stopped one of these calls, with the
+  /// reason `parent`, and false if it belongs to none of them and is an ordinary request.
   bool stop(std::string_view path);
 
  private:

@@ -1,10 +1,10 @@
-// The closed sets of words that an engine meets: phases, reasons, outcomes, health.
+// The closed sets of words for an engine: phases, reasons, outcomes, health.
 //
 // Invariants:
 //  1. An enumerator's name is its word on the wire and in logs, and name() gives it.
 //  2. A set grows only together with the protocol's reference, docs/ipc.md.
-//  3. Each has the size of an int: of a smaller one that is passed by value g++ leaves the rest of
-//     the register as it is, and clang, which builds the library, takes it for a part of it.
+//  3. Each has the size of an int: if a smaller one is passed by value, g++ leaves the rest of the
+//     register unchanged, and clang, which builds the library, reads it as a part of the value.
 //
 // Pure values, no thread rule; C++17. Source: docs/ipc.md, 'Closed sets'.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace lastcall {
 
-/// Where the instance is in its life; phases only rise within one stop.
+/// The phase of the instance; phases only rise within one stop.
 enum class Phase : int {
   starting,
   serving,
@@ -53,7 +53,7 @@ enum class Refusal : int { draining, overloaded, queue_timeout };
 /// An engine's report about itself.
 enum class Health : int { healthy, busy, dead };
 
-/// The word of each; it lives as long as the program.
+/// The word of each, a static text.
 std::string_view name(Phase phase);
 std::string_view name(Reason reason);
 std::string_view name(Outcome outcome);
