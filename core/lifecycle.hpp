@@ -59,8 +59,6 @@ class Lifecycle {
   StopClock const& clock() const { return m_.coordinator.clock; }
   /// The shortest that phase 1 can be.
   Duration late_accept() const { return m_.coordinator.clock.budgets().late_accept; }
-  /// Absent: phase 1 is not under way.
-  std::optional<Instant> deregister_limit() const;
   /// SDK peers of an earlier life have until then to come back; absent: none is missing.
   std::optional<Instant> peers_expected_until() const { return m_.recovery.peers_until(); }
   /// A hash of all that decides what comes next, with instants relative to `now`: two cores of the

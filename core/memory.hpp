@@ -29,7 +29,6 @@ class Memory {
 
   // --- stop.json ---
   void record_may_exist() { has_record_ = true; }
-  bool has_record() const { return has_record_; }
   /// True: there may be one, which is to be removed.
   bool take_record() { return std::exchange(has_record_, false); }
 

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "core/instant.hpp"
 
@@ -35,8 +34,6 @@ class RetrySlots {
   /// replica from being hammered, and eight slots of the next one keep those that were refused
   /// together from arriving together.
   Duration take_elsewhere();
-  /// Absent: nothing was measured yet.
-  std::optional<Duration> mean() const;
 
  private:
   std::int64_t mean_sixteenths_ = -1;  // of a millisecond; below zero: nothing measured

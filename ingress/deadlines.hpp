@@ -59,9 +59,6 @@ class Deadline {
   Deadline& operator=(Deadline const&) = delete;
   ~Deadline() { disarm(); }
   void disarm();
-  /// The receiver of its expiry; what it was armed for stays.
-  void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
-  bool is_armed() const { return previous_ != nullptr; }
   /// When it comes, or came last.
   std::chrono::milliseconds at() const { return at_; }
 
