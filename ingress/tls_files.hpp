@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,21 +57,12 @@ class Files {
   /// The other side refuses it; the operator who has to replace it should not have to learn of it
   /// from there.
   std::string validity(std::string const& path) const;
+  /// When the certificate expires, in seconds since 1970; 0: unknown.
+  std::int64_t end() const;
 
  private:
   ssl_ctx_st* const context_;
   bool asked_for_passphrase_ = false;
-};
-
-/// Files as they were when they were looked at. Symbolic links are followed: what a volume of
-/// Kubernetes switches is seen as another file.
-class Stamp {
- public:
-  Stamp(std::initializer_list<std::string> paths);
-  friend bool operator==(Stamp const&, Stamp const&) = default;
-
- private:
-  std::vector<std::array<std::uint64_t, 5>> files_;
 };
 
 }  // namespace tls
