@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "base/json_member.hpp"
 #include "discovery/etcd_wire.hpp"
 
