@@ -75,7 +75,7 @@ nlohmann::ordered_json row_of(StatusSources const& sources, View const& view,
 }
 
 std::string text_of_page(nlohmann::ordered_json const& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json::dump(json);
 }
 
 /// Those of the ingress are the last rows: its number as a peer is the highest.

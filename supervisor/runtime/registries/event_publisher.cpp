@@ -8,6 +8,7 @@
 
 #include "base/calendar.hpp"
 #include "base/clock.hpp"
+#include "base/json_member.hpp"
 #include "discovery/instance.hpp"
 #include "discovery/nats_events.hpp"
 #include "ingress/tracker.hpp"
@@ -49,7 +50,7 @@ struct EventPublisher::State {
     Json message{{"event", event}, {"time", utc_now(Fraction::milliseconds)}};
     message.update(fields);
     message.update(instance);
-    nats.publish(message.dump(-1, ' ', false, Json::error_handler_t::replace));
+    nats.publish(json::dump(message));
   }
 
   void progress(lifecycle::Instant now) {
