@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/base64.hpp"
 #include "base/json_member.hpp"
+#include "base/parse_number.hpp"
 
 namespace lastcall::discovery::etcd {
 
@@ -24,16 +24,8 @@ std::optional<std::int64_t> number(Json const& json) {
   if (json.is_null()) {
     return 0;
   }
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  std::string const digits = text(json);
-  std::int64_t value = 0;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) {
-    return std::nullopt;
-  }
-  return value;
+  return json.is_number_integer() ? json.get<std::int64_t>()
+                                  : parse_number<std::int64_t>(text(json));
 }
 
 std::optional<KeyState> state_of(Json const& range) {
