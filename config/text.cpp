@@ -228,6 +228,13 @@ std::optional<Url> parse_url(std::string_view text) {
   return Url{std::string(scheme), std::move(*address), std::move(path)};
 }
 
+std::pair<std::string, std::string> header_of(std::string_view text) {
+  std::size_t const colon = text.find(':');
+  std::string_view value = text.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  return {std::string(text.substr(0, colon)), std::string(value)};
+}
+
 PlainType plain_type(std::string_view text) {
   if (text.empty() || text == "~") {
     return PlainType::null;
