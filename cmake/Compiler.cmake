@@ -53,18 +53,30 @@ function(lastcall_optimise target)
 endfunction()
 
 # What runs once a start, a registration or a phase: small is worth more than fast where it ships.
+function(lastcall_keep_small target)
+  lastcall_optimise_release(${target} -Oz ${ARGN})
+endfunction()
+
+# What each request passes, but between system calls.
+function(lastcall_keep_compact target)
+  lastcall_optimise_release(${target} -Os ${ARGN})
+endfunction()
+
 # It takes the whole target, or the sources of it that are named; outside a release such options
 # would only keep them out of a unity build.
-function(lastcall_keep_small target)
+function(lastcall_optimise_release target level)
   if(NOT ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${level})
   endif()
 endfunction()
 
 # Use of an empty optional, an index beyond an end: the library aborts, in every build.
 add_compile_definitions(_GLIBCXX_ASSERTIONS)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_options("SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/short_assertions.hpp")
+endif()
 
 # What ships is hardened; sanitizer builds bring their own checks.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
