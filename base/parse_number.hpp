@@ -12,7 +12,7 @@
 
 namespace lastcall {
 
-/// Nothing where the whole text is not a number, or one that T does not hold. `base`: of an integer.
+/// Nothing where the whole text is no number, or one that T does not hold. `base`: of an integer.
 template <typename T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
   T number{};
