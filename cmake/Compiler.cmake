@@ -52,14 +52,14 @@ function(lastcall_optimise target)
   endif()
 endfunction()
 
-# What runs once a start, a registration or a phase: small is worth more than fast where it ships.
+# What requests pass between system calls: small is worth more than fast where it ships.
 function(lastcall_keep_small target)
-  lastcall_optimise_release(${target} -Oz ${ARGN})
+  lastcall_optimise_release(${target} -Os ${ARGN})
 endfunction()
 
-# What each request passes, but between system calls.
-function(lastcall_keep_compact target)
-  lastcall_optimise_release(${target} -Os ${ARGN})
+# What no request passes: it runs once a command, a start, a registration or a second.
+function(lastcall_keep_smallest target)
+  lastcall_optimise_release(${target} -Oz ${ARGN})
 endfunction()
 
 # It takes the whole target, or the sources of it that are named; outside a release such options
