@@ -1,10 +1,8 @@
 #include "base/json_reader.hpp"
 
-#include <charconv>
-#include <system_error>
-
 #include "base/json_escape.hpp"
 #include "base/json_scanner.hpp"
+#include "base/parse_number.hpp"
 #include "base/utf8.hpp"
 
 namespace lastcall::json {
@@ -87,17 +85,11 @@ bool is_true(Value const& boolean) {
 }
 
 std::optional<std::uint64_t> to_unsigned(Value const& number) {
-  std::uint64_t value = 0;
-  char const* const end = number.text.data() + number.text.size();
-  auto const [stop, problem] = std::from_chars(number.text.data(), end, value);
-  return problem == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+  return parse_number<std::uint64_t>(number.text);
 }
 
 std::optional<double> to_double(Value const& number) {
-  double value = 0;
-  char const* const end = number.text.data() + number.text.size();
-  auto const [stop, problem] = std::from_chars(number.text.data(), end, value);
-  return problem == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+  return parse_number<double>(number.text);
 }
 
 std::string_view describe(Kind kind) {

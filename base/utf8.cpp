@@ -33,6 +33,17 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
+bool is_valid(std::string_view text) {
+  while (!text.empty()) {
+    std::size_t const length = byte_of(text[0]) < 0x80 ? 1 : sequence_length(text);
+    if (length == 0) {
+      return false;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 void append(std::string& out, unsigned code) {
   auto const put = [&out](unsigned byte) { out.push_back(static_cast<char>(byte)); };
   if (code < 0x80) {

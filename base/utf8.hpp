@@ -17,6 +17,7 @@ constexpr unsigned char byte_of(char c) {
 /// Length of the well-formed sequence at the start of `text`, which begins with a byte of 0x80 or
 /// above; 0: there is none.
 std::size_t sequence_length(std::string_view text);
+bool is_valid(std::string_view text);
 /// Appends a code point that is no surrogate.
 void append(std::string& out, unsigned code);
 /// The longest prefix of at most `size` bytes that splits no sequence.

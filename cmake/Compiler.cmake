@@ -52,14 +52,24 @@ function(lastcall_optimise target)
   endif()
 endfunction()
 
-# What runs once a start, a registration or a phase: small is worth more than fast where it ships.
+# For code that requests pass between system calls, where a small program is worth more than a fast
+# one.
+function(lastcall_keep_small target)
+  lastcall_optimise_release(${target} -Os ${ARGN})
+endfunction()
+
+# For code that no request passes: it runs once a command, a start, a registration or a second.
+function(lastcall_keep_smallest target)
+  lastcall_optimise_release(${target} -Oz ${ARGN})
+endfunction()
+
 # It takes the whole target, or the sources of it that are named; outside a release such options
 # would only keep them out of a unity build.
-function(lastcall_keep_small target)
+function(lastcall_optimise_release target level)
   if(NOT ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${level})
   endif()
 endfunction()
 

@@ -7,7 +7,7 @@ check_linker_flag(CXX "-fuse-ld=lld" LASTCALL_HAS_LLD)
 if(LASTCALL_HAS_LLD)
   add_link_options(-fuse-ld=lld)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LASTCALL_SANITIZE)
-    add_link_options(-Wl,--icf=safe)
+    add_link_options(-Wl,--icf=safe -Wl,-O2)  # merges a text with the tail of another
     if(LASTCALL_PACK_RELOCATIONS)
       add_link_options(-Wl,-z,pack-relative-relocs)
     endif()

@@ -6,6 +6,8 @@
 #include <limits>
 #include <system_error>
 
+#include "base/parse_number.hpp"
+
 namespace lastcall::config {
 namespace {
 
@@ -199,17 +201,15 @@ Complaint read(Node const& node, Key const& key, double& out) {
   std::string_view const text = node.text;
   bool const starts_well = !text.empty() && ((text.front() >= '0' && text.front() <= '9') ||
                                              text.front() == '-' || text.front() == '.');
-  double number = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (!starts_well || error != std::errc{} || end != text.data() + text.size() ||
-      !std::isfinite(number)) {
+  auto const number = parse_number<double>(text);
+  if (!starts_well || !number || !std::isfinite(*number)) {
     return quote(text) + " is not a number";
   }
-  if (key.range && (number < static_cast<double>(key.range->minimum) ||
-                    number > static_cast<double>(key.range->maximum))) {
+  if (key.range && (*number < static_cast<double>(key.range->minimum) ||
+                    *number > static_cast<double>(key.range->maximum))) {
     return quote(text) + " is out of range";
   }
-  out = number;
+  out = *number;
   return std::nullopt;
 }
 
@@ -239,16 +239,11 @@ Complaint read(Node const& node, Key const& /*key*/, FileMode const& out) {
   if (node.style == Node::Style::plain) {
     return quote(text) + " is a number unless quoted";
   }
-  std::uint32_t mode = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-  bool const is_octal =
-      error == std::errc{} && end == text.data() + text.size() && text.size() >= 3 &&
-      text.size() <= 4 &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '7'; });
-  if (!is_octal || mode > 0777) {
+  auto const mode = parse_number<std::uint32_t>(text, 8);
+  if (!mode || *mode > 0777 || text.size() < 3 || text.size() > 4) {
     return quote(text);
   }
-  *out.at = mode;
+  *out.at = *mode;
   return std::nullopt;
 }
 

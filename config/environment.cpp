@@ -1,10 +1,9 @@
 #include "config/environment.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
 
+#include "base/parse_number.hpp"
 #include "config/decode_values.hpp"
 
 namespace lastcall::config {
@@ -15,13 +14,8 @@ constexpr Duration kKubernetesDefault{30'000};
 constexpr std::int64_t kLongestGraceSeconds = 7 * 24 * 3600;
 
 std::optional<std::int64_t> whole_seconds(std::string_view text) {
-  std::int64_t seconds = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size() || seconds < 0 ||
-      seconds > kLongestGraceSeconds) {
-    return std::nullopt;
-  }
-  return seconds;
+  auto const seconds = parse_number<std::int64_t>(text);
+  return seconds && *seconds >= 0 && *seconds <= kLongestGraceSeconds ? seconds : std::nullopt;
 }
 
 }  // namespace

@@ -13,14 +13,13 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include "base/parse_number.hpp"
+
 namespace lastcall::config {
 namespace {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 struct Unit {
@@ -30,13 +29,7 @@ struct Unit {
 constexpr std::array<Unit, 4> kUnits{{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  char const* end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, port);
-  if (!all_digits(text) || error != std::errc{} || stop != end) {
-    return std::nullopt;
-  }
-  return port;
+  return parse_number<std::uint16_t>(text);
 }
 
 bool is_host_name(std::string_view host) {
@@ -199,13 +192,11 @@ std::optional<Network> parse_network(std::string_view text) {
   network.bits = longest;
   if (slash != std::string_view::npos) {
     std::string_view const digits = text.substr(slash + 1);
-    char const* const end = digits.data() + digits.size();
-    auto const [stop, error] = std::from_chars(digits.data(), end, network.bits);
-    bool const is_length = all_digits(digits) && (digits.size() == 1 || digits.front() != '0') &&
-                           error == std::errc{} && stop == end && network.bits <= longest;
-    if (!is_length) {
+    auto const bits = parse_number<unsigned>(digits);
+    if (!bits || *bits > longest || (digits.size() > 1 && digits.front() == '0')) {
       return std::nullopt;
     }
+    network.bits = *bits;
   }
   return is_zero_behind(network) && !IN6_IS_ADDR_V4MAPPED(&v6) ? std::optional(network)
                                                                : std::nullopt;
@@ -235,6 +226,13 @@ std::optional<Url> parse_url(std::string_view text) {
     path.insert(path.begin(), '/');
   }
   return Url{std::string(scheme), std::move(*address), std::move(path)};
+}
+
+std::pair<std::string, std::string> header_of(std::string_view text) {
+  std::size_t const colon = text.find(':');
+  std::string_view value = text.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  return {std::string(text.substr(0, colon)), std::string(value)};
 }
 
 PlainType plain_type(std::string_view text) {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "config/schema.hpp"
 
@@ -66,6 +67,9 @@ struct Url {
 
 /// http, https, nats and tls URLs, without user information or fragment.
 std::optional<Url> parse_url(std::string_view text);
+
+/// The name and the value of a header, which kHttpHeader accepts.
+std::pair<std::string, std::string> header_of(std::string_view text);
 
 /// The meaning of plain (unquoted) YAML text to a YAML reader.
 enum class PlainType { text, null, boolean, number };

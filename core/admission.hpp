@@ -82,8 +82,6 @@ class Admission {
   std::size_t without_first_byte() const { return places_.without_first_byte(); }
   /// N + Q; absent if nothing is bounded.
   std::optional<std::uint64_t> capacity() const;
-  /// How long a place is held; absent: nothing was measured yet.
-  std::optional<Duration> mean_service() const { return retry_.mean(); }
   /// Waiters in the order in which they will be granted: visit(owner, since).
   template <typename Visit>
   void for_each_waiting(Visit const& visit) const {

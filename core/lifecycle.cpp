@@ -77,13 +77,6 @@ CancelBatch Lifecycle::take_cancels(PeerId peer, std::size_t max_ids) {
   return m_.ledger.take_cancels(peer, max_ids);
 }
 
-std::optional<Instant> Lifecycle::deregister_limit() const {
-  return m_.coordinator.phase() == Phase::deregistering
-             ? std::optional(m_.coordinator.phases().began() +
-                             m_.coordinator.clock.budgets().deregister_timeout)
-             : std::nullopt;
-}
-
 bool Lifecycle::accepts_shim(std::string_view boot) const {
   return rules::accepts_shim(m_, boot);
 }

@@ -60,8 +60,6 @@ class Lifecycle {
   StopClock const& clock() const { return m_.coordinator.clock; }
   /// The shortest length of phase 1.
   Duration late_accept() const { return m_.coordinator.clock.budgets().late_accept; }
-  /// Absent if phase 1 is not under way.
-  std::optional<Instant> deregister_limit() const;
   /// The time until which SDK peers of an earlier life may come back; absent if none is missing.
   std::optional<Instant> peers_expected_until() const { return m_.recovery.peers_until(); }
   /// A hash of everything that decides what comes next, with instants relative to `now`. Two cores

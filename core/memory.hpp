@@ -28,7 +28,6 @@ class Memory {
 
   // --- stop.json ---
   void record_may_exist() { has_record_ = true; }
-  bool has_record() const { return has_record_; }
   /// Returns true if there may be a record, which must be removed.
   bool take_record() { return std::exchange(has_record_, false); }
 

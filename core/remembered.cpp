@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/parse_number.hpp"
+
 namespace lastcall::lifecycle {
 namespace {
 
@@ -58,13 +60,7 @@ Words split(std::string_view blob) {
 
 std::optional<std::int64_t> number(Words const& words, std::string_view key) {
   auto const found = words.find(key);
-  if (found == words.end()) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  char const* const end = found->second.data() + found->second.size();
-  auto const result = std::from_chars(found->second.data(), end, value);
-  return result.ec == std::errc{} && result.ptr == end ? std::optional(value) : std::nullopt;
+  return found == words.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
 }
 
 PhaseRecord decode_record(Words const& words, std::string_view key) {

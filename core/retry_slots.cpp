@@ -48,9 +48,4 @@ Duration RetrySlots::take_elsewhere() {
   return kFirst + kSlot * (slot_elsewhere_++ % kSlots);
 }
 
-std::optional<Duration> RetrySlots::mean() const {
-  return mean_sixteenths_ < 0 ? std::nullopt
-                              : std::optional(Duration{mean_sixteenths_ / kFraction});
-}
-
 }  // namespace lastcall::lifecycle

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "core/instant.hpp"
 
@@ -36,8 +35,6 @@ class RetrySlots {
   /// protects a lone replica, and eight slots within the next second keep requests that were
   /// refused together from arriving together.
   Duration take_elsewhere();
-  /// Absent if nothing was measured yet.
-  std::optional<Duration> mean() const;
 
  private:
   std::int64_t mean_sixteenths_ = -1;  // of a millisecond; below zero: nothing measured

@@ -74,7 +74,6 @@ class TokenProbe {
   Out out() const { return out_; }
   Proof proof() const { return proof_; }
   bool has_passed() const { return proof_ == Proof::passed; }
-  std::optional<Instant> quiet_since() const { return quiet_since_; }
   std::optional<Instant> canary_at() const;
 
  private:

@@ -1,12 +1,13 @@
 #include "discovery/etcd_instances.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "base/json_member.hpp"
+#include "base/parse_number.hpp"
 #include "discovery/etcd_wire.hpp"
 
 namespace lastcall::discovery {
@@ -27,13 +28,8 @@ std::string end_of(std::string prefix) {
 
 /// 64-bit numbers are written as texts; left out means 0.
 std::int64_t whole_number(Json const& json) {
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  std::string const digits = text(json);
-  std::int64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
+  return json.is_number_integer() ? json.get<std::int64_t>()
+                                  : parse_number<std::int64_t>(text(json)).value_or(0);
 }
 
 std::string decoded(Json const& json) {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "base/json_member.hpp"
+#include "base/parse_number.hpp"
 
 namespace lastcall::discovery::etcd {
 
@@ -18,24 +19,13 @@ using json::member;
 using json::text;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// Left out means 0; what is no number is nothing.
 std::optional<std::int64_t> number(Json const& json) {
   if (json.is_null()) {
     return 0;
   }
-  if (json.is_number_integer()) {
-    return json.get<std::int64_t>();
-  }
-  std::string const digits = text(json);
-  std::int64_t value = 0;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) {
-    return std::nullopt;
-  }
-  return value;
+  return json.is_number_integer() ? json.get<std::int64_t>()
+                                  : parse_number<std::int64_t>(text(json));
 }
 
 std::optional<KeyState> state_of(Json const& range) {
@@ -74,46 +64,6 @@ std::string if_unchanged(std::string_view key, std::int64_t revision, Json then)
 }
 
 }  // namespace
-
-std::string base64_encode(std::string_view bytes) {
-  std::string encoded;
-  encoded.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      bool const is_padding = at + i > bytes.size();
-      encoded += is_padding ? '=' : kAlphabet[group >> (18 - 6 * i) & 63U];
-    }
-  }
-  return encoded;
-}
-
-std::optional<std::string> base64_decode(std::string_view text) {
-  std::string bytes;
-  std::uint32_t group = 0;
-  unsigned bits = 0;
-  std::size_t const end = std::min(text.find('='), text.size());
-  if (text.size() % 4 != 0 || text.size() - end > 2 ||
-      text.find_first_not_of('=', end) != std::string_view::npos) {
-    return std::nullopt;
-  }
-  for (char const c : text.substr(0, end)) {
-    auto const digit = kAlphabet.find(c);
-    if (digit == std::string_view::npos) {
-      return std::nullopt;
-    }
-    group = group << 6 | static_cast<std::uint32_t>(digit);
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes += static_cast<char>(group >> bits & 0xffU);
-    }
-  }
-  return bytes;
-}
 
 std::string instance_key(Instance const& instance) {
   return "v1/instances/" + instance.dynamo_namespace + "/" + instance.component + "/" +

@@ -18,9 +18,6 @@
 
 namespace lastcall::discovery::etcd {
 
-std::string base64_encode(std::string_view bytes);
-std::optional<std::string> base64_decode(std::string_view text);
-
 /// v1/instances/NAMESPACE/COMPONENT/ENDPOINT/HEX.
 std::string instance_key(Instance const& instance);
 std::string instance_value(Instance const& instance);

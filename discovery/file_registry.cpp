@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "discovery/calendar.hpp"
+#include "base/calendar.hpp"
 #include "discovery/instance_file.hpp"
 #include "discovery/worker.hpp"
 
@@ -15,7 +15,7 @@ class FileRegistry final : public Registry {
   FileRegistry(boost::asio::any_io_executor executor, std::string directory,
                std::vector<Instance> instances)
       : files_(std::make_shared<Files const>(
-            Files{std::move(directory), std::move(instances), now_as_text()})),
+            Files{std::move(directory), std::move(instances), utc_now(Fraction::none)})),
         worker_(std::move(executor), "file-registry") {}
 
   std::string const& kind() const override {

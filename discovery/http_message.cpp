@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
+
 namespace lastcall::discovery {
 
 namespace {
@@ -18,17 +20,13 @@ nlohmann::ordered_json everything(std::string_view action, Instance const& insta
           {"pod_uid", instance.pod_uid}};
 }
 
-std::string dump(nlohmann::ordered_json const& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string http_message(std::string_view pattern, std::string_view action,
                          Instance const& instance) {
   auto const values = everything(action, instance);
   if (pattern.empty()) {
-    return dump(values);
+    return json::dump(values);
   }
   std::string message;
   while (true) {
@@ -42,7 +40,7 @@ std::string http_message(std::string_view pattern, std::string_view action,
     if (found == values.end()) {
       message += pattern.substr(at, end + 1 - at);
     } else {
-      auto const text = dump(*found);
+      auto const text = json::dump(*found);
       message += found->is_string() ? text.substr(1, text.size() - 2) : text;
     }
     pattern.remove_prefix(end + 1);

@@ -1,6 +1,5 @@
 #include "discovery/kubernetes_instances.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -8,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parse_number.hpp"
 #include "discovery/kubernetes_wire.hpp"
 
 namespace lastcall::discovery {
@@ -16,10 +16,7 @@ namespace kubernetes {
 namespace {
 
 std::optional<std::uint16_t> port_of(Slice const& slice, std::string_view wanted) {
-  std::uint16_t number = 0;
-  auto const [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  bool const is_number = error == std::errc{} && end == wanted.data() + wanted.size();
-  if (is_number) {
+  if (auto const number = parse_number<std::uint16_t>(wanted)) {
     return number;
   }
   for (SlicePort const& port : slice.ports) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "discovery/calendar.hpp"
+#include "base/calendar.hpp"
 
 namespace lastcall::discovery {
 
@@ -27,7 +27,7 @@ std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, boo
                      .path = kubernetes::pod_path(pod, "/status"),
                      .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
                      .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
-                                                         now_as_text())});
+                                                         utc_now(Fraction::none))});
   }
   if (!settings_.serving_label.empty()) {
     auto other = change(client, deadline,
@@ -79,7 +79,7 @@ std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline
                 {.path = kubernetes::events_path(settings_.pod),
                  .headers = {},
                  .body = kubernetes::event_body(settings_.pod, summary.is_warning, summary.text,
-                                                now_as_text(), summary.reason)});
+                                                utc_now(Fraction::none), summary.reason)});
 }
 
 }  // namespace lastcall::discovery

@@ -60,9 +60,6 @@ class Deadline {
   Deadline& operator=(Deadline const&) = delete;
   ~Deadline() { disarm(); }
   void disarm();
-  /// The receiver of its expiry; its purpose stays readable.
-  void pass_to(DeadlineOwner& owner) { owner_ = &owner; }
-  bool is_armed() const { return previous_ != nullptr; }
   /// The time at which it passes, or last passed.
   std::chrono::milliseconds at() const { return at_; }
 

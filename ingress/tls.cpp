@@ -8,13 +8,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "ingress/poller.hpp"
 #include "ingress/tls_files.hpp"
 
 namespace lastcall::ingress {
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenLooks{1'000};
 
 int choose_protocol(SSL*, unsigned char const** out, unsigned char* out_size,
                     unsigned char const* offered, unsigned int offered_size, void*) {
@@ -214,6 +211,7 @@ struct TlsContext::Library {
     }
     if (result.problem.empty()) {
       result.warning = files_.validity(settings.certificate);
+      result.ends_at = files_.end();
     }
     return result;
   }
@@ -268,21 +266,15 @@ struct TlsContext::Library {
   tls::Files files_{context.get()};
 };
 
-struct TlsContext::Stamp {
-  explicit Stamp(TlsSettings const& settings)
-      : files{settings.certificate, settings.key, settings.client_authorities} {}
-  friend bool operator==(Stamp const&, Stamp const&) = default;
-  tls::Stamp files;
-};
-
 TlsContext::TlsContext(TlsSettings settings, OnReload on_reload)
-    : settings_(std::move(settings)), on_reload_(std::move(on_reload)) {}
+    : settings_(std::move(settings)),
+      on_reload_(std::move(on_reload)),
+      files_({settings_.certificate, settings_.key, settings_.client_authorities}) {}
 
 TlsContext::~TlsContext() = default;
 
 TlsReading TlsContext::load() {
-  stamp_ = std::make_unique<Stamp>(settings_);  // first: what changes from now on is seen
-  looked_at_ = monotonic_now();
+  files_.read_now();
   auto read = std::make_unique<Library>();
   TlsReading result = read->read(settings_);
   if (result.problem.empty()) {
@@ -292,12 +284,7 @@ TlsReading TlsContext::load() {
 }
 
 void TlsContext::follow_files() {
-  std::chrono::milliseconds const now = monotonic_now();
-  if (now - looked_at_ < kBetweenLooks) {
-    return;
-  }
-  looked_at_ = now;
-  if (!(Stamp(settings_) == *stamp_)) {
+  if (files_.have_changed()) {
     on_reload_(load());
   }
 }

@@ -17,7 +17,7 @@
 // RFC 6125, 6.4.4, for the common name.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingress/followed_files.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls_failure.hpp"
 
@@ -82,6 +83,8 @@ struct TlsSettings {
 struct TlsReading {
   std::string problem;  // empty if they are in use; else the file and the reason
   std::string warning;  // about files in use, such as an expired certificate
+  /// The end of the certificate that was read, in seconds since 1970; 0 if unknown.
+  std::int64_t ends_at = 0;
 };
 
 class TlsContext {
@@ -94,20 +97,18 @@ class TlsContext {
   TlsContext& operator=(TlsContext const&) = delete;
 
   TlsReading load();
+  /// Reads files that have changed; accept() does so, too.
+  void follow_files();
   /// Absent if there is no memory for it.
   std::unique_ptr<TlsSession> accept(Socket const& socket);
 
  private:
   struct Library;
-  struct Stamp;
-
-  void follow_files();
 
   TlsSettings const settings_;
   OnReload const on_reload_;
+  FollowedFiles files_;
   std::unique_ptr<Library> library_;
-  std::unique_ptr<Stamp> stamp_;  // of what was read last
-  std::chrono::milliseconds looked_at_{};
 };
 
 }  // namespace lastcall::ingress

@@ -9,17 +9,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "ingress/poller.hpp"
 #include "ingress/tls_files.hpp"
 
 namespace lastcall::ingress {
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenClientLooks{1'000};
-
-tls::Stamp stamp_of(TlsClientSettings const& settings) {
-  return {settings.authorities, settings.certificate, settings.key};
-}
 
 bool is_address(std::string const& name) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
@@ -40,10 +33,7 @@ bool expect(SSL* session, std::string const& name) {
 }  // namespace
 
 struct TlsClientContext::Library {
-  explicit Library(TlsClientSettings const& settings) : stamp(stamp_of(settings)) {}
-
   std::unique_ptr<SSL_CTX, tls::Free> context{SSL_CTX_new(TLS_client_method())};
-  tls::Stamp stamp;  // first of all: what changes from now on is seen
 
   TlsReading read(TlsClientSettings const& settings) {
     TlsReading result;
@@ -77,36 +67,27 @@ struct TlsClientContext::Library {
 };
 
 TlsClientContext::TlsClientContext(TlsClientSettings settings, TlsContext::OnReload on_reload)
-    : settings_(std::move(settings)), on_reload_(std::move(on_reload)) {}
+    : settings_(std::move(settings)),
+      on_reload_(std::move(on_reload)),
+      files_({settings_.authorities, settings_.certificate, settings_.key}) {}
 
 TlsClientContext::~TlsClientContext() = default;
 
 TlsReading TlsClientContext::load() {
-  looked_at_ = monotonic_now();
-  auto read = std::make_unique<Library>(settings_);
+  files_.read_now();
+  auto read = std::make_unique<Library>();
   TlsReading result = read->read(settings_);
   if (result.problem.empty()) {
     library_ = std::move(read);
-  } else if (library_) {
-    library_->stamp = read->stamp;  // reported once
   }
   return result;
 }
 
-void TlsClientContext::follow_files() {
-  std::chrono::milliseconds const now = monotonic_now();
-  if (now - looked_at_ < kBetweenClientLooks) {
-    return;
-  }
-  looked_at_ = now;
-  if (!(stamp_of(settings_) == library_->stamp)) {
-    on_reload_(load());
-  }
-}
-
 std::unique_ptr<TlsSession> TlsClientContext::connect(Socket const& socket,
                                                       std::string const& name) {
-  follow_files();
+  if (files_.have_changed()) {
+    on_reload_(load());
+  }
   auto session = std::make_unique<TlsSession::Library>();
   session->session.reset(SSL_new(library_->context.get()));
   if (!session->session || SSL_set_fd(session->session.get(), socket.get()) != 1 ||

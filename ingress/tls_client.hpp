@@ -10,7 +10,6 @@
 // X509_VERIFY_PARAM_set1_ip_asc(3).
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -39,12 +38,10 @@ class TlsClientContext {
  private:
   struct Library;
 
-  void follow_files();
-
   TlsClientSettings const settings_;
   TlsContext::OnReload const on_reload_;
+  FollowedFiles files_;
   std::unique_ptr<Library> library_;
-  std::chrono::milliseconds looked_at_{};
 };
 
 }  // namespace lastcall::ingress

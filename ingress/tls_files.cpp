@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -129,17 +130,10 @@ std::string Files::validity(std::string const& path) const {
              : "";
 }
 
-Stamp::Stamp(std::initializer_list<std::string> paths) {
-  for (std::string const& path : paths) {
-    struct stat found {};
-    if (path.empty() || ::stat(path.c_str(), &found) != 0) {
-      files_.push_back({});
-    } else {
-      files_.push_back({found.st_dev, found.st_ino, static_cast<std::uint64_t>(found.st_size),
-                        static_cast<std::uint64_t>(found.st_mtim.tv_sec),
-                        static_cast<std::uint64_t>(found.st_mtim.tv_nsec)});
-    }
-  }
+std::int64_t Files::end() const {
+  std::tm parts{};
+  ASN1_TIME const* const end = X509_get0_notAfter(SSL_CTX_get0_certificate(context_));
+  return ASN1_TIME_to_tm(end, &parts) == 1 ? std::int64_t{::timegm(&parts)} : 0;
 }
 
 }  // namespace lastcall::ingress::tls

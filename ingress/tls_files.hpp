@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,21 +57,12 @@ class Files {
   /// Whether the other side will refuse the certificate; the operator who has to replace it should
   /// be notified here.
   std::string validity(std::string const& path) const;
+  /// When the certificate expires, in seconds since 1970; 0: unknown.
+  std::int64_t end() const;
 
  private:
   ssl_ctx_st* const context_;
   bool asked_for_passphrase_ = false;
-};
-
-/// The state of files at the last check. Symbolic links are followed, so a switched Kubernetes
-/// volume shows as another file.
-class Stamp {
- public:
-  Stamp(std::initializer_list<std::string> paths);
-  friend bool operator==(Stamp const&, Stamp const&) = default;
-
- private:
-  std::vector<std::array<std::uint64_t, 5>> files_;
 };
 
 }  // namespace tls

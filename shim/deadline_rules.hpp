@@ -62,7 +62,6 @@ class StopClock {
   void forget() { begun_at_ = given_ = std::nullopt; }
 
   bool running() const { return begun_at_.has_value(); }
-  std::optional<Instant> begun_at() const { return begun_at_; }
   /// Both are valid only while running().
   Instant deadline() const;
   Margins current_margins() const;

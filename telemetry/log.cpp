@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <ctime>
 #include <deque>
 #include <iterator>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "base/calendar.hpp"
 #include "base/clock.hpp"
 #include "base/json_writer.hpp"
 #include "base/visible_text.hpp"
@@ -49,49 +49,40 @@ std::string_view word_of(spdlog::level::level_enum level) {
   return kWords[static_cast<std::size_t>(level)];
 }
 
-/// 2026-01-31T12:00:00.123456Z
-void append_time(spdlog::memory_buf_t& out, spdlog::log_clock::time_point at) {
-  auto const since = at.time_since_epoch();
-  std::time_t const seconds = std::chrono::floor<std::chrono::seconds>(since).count();
-  auto const micros = std::chrono::duration_cast<std::chrono::microseconds>(
-      since - std::chrono::floor<std::chrono::seconds>(since));
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  fmt::format_to(fmt::appender(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-                 utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-                 utc.tm_sec, micros.count());
-}
-
 /// Puts time and level before a payload that was rendered already.
 class Formatter final : public spdlog::formatter {
  public:
   explicit Formatter(LogFormat format) : format_(format) {}
 
   void format(spdlog::details::log_msg const& record, spdlog::memory_buf_t& out) override {
-    std::string_view const payload{record.payload.data(), record.payload.size()};
-    std::string_view const level = word_of(record.level);
-    switch (format_) {
-      case LogFormat::automatic:
-      case LogFormat::json:
-        fmt::format_to(fmt::appender(out), R"({{"ts":")");
-        append_time(out, record.time);
-        fmt::format_to(fmt::appender(out), R"(","level":"{}",)", level);
-        out.append(payload.data(), payload.data() + payload.size());
-        fmt::format_to(fmt::appender(out), "}}\n");
-        return;
-      case LogFormat::text:
-        append_time(out, record.time);
-        fmt::format_to(fmt::appender(out), " {:<8} ", level);
-        out.append(payload.data(), payload.data() + payload.size());
-        out.push_back('\n');
-        return;
-    }
+    std::string const line = text_of(record);
+    out.append(line.data(), line.data() + line.size());
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<Formatter>(format_);
   }
 
  private:
+  std::string text_of(spdlog::details::log_msg const& record) const {
+    constexpr std::size_t kLevelWidth = 8;
+    std::string const time = utc_text(record.time, Fraction::microseconds);
+    std::string_view const level = word_of(record.level);
+    std::string_view const payload{record.payload.data(), record.payload.size()};
+    std::string line;
+    switch (format_) {
+      case LogFormat::automatic:
+      case LogFormat::json:
+        line.append(R"({"ts":")").append(time).append(R"(","level":")").append(level);
+        line.append(R"(",)").append(payload).append("}\n");
+        break;
+      case LogFormat::text:
+        line.append(time).append(" ").append(level).append(kLevelWidth - level.size() + 1, ' ');
+        line.append(payload).append("\n");
+        break;
+    }
+    return line;
+  }
+
   LogFormat format_;
 };
 

@@ -35,7 +35,7 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
     timer.async_wait([self = shared_from_this(), at, era = era](boost::system::error_code error) {
       if (!error && self->era == era) {
         self->round();
-        if (self->era == era) {  // a callback may have stopped us, or changed the interval
+        if (self->era == era) {  // a callback may have stopped us, or begun a round
           self->arm(self->following(at));
         }
       }
@@ -91,14 +91,14 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
   }
 
   boost::asio::steady_timer timer;
-  Duration interval;
+  Duration const interval;
   OnOutcome on_outcome;
   std::function<void()> on_round;
   std::function<bool()> is_starting;
   std::optional<std::chrono::steady_clock::time_point> starting_since;
   std::vector<Entry> entries;
   bool started = false;
-  std::uint64_t era = 0;  // rises with each start, stop and change of the interval
+  std::uint64_t era = 0;  // rises with each start and stop, and where a round comes now
 };
 
 CheckRunner::CheckRunner(boost::asio::any_io_executor executor, Duration interval,
@@ -135,11 +135,6 @@ bool CheckRunner::run_now(std::size_t index) {
 
 void CheckRunner::stop() {
   state_->halt();
-}
-
-void CheckRunner::set_interval(Duration interval) {
-  state_->interval = interval;
-  run_now();
 }
 
 void CheckRunner::run_now() {

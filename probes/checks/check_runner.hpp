@@ -46,8 +46,6 @@ class CheckRunner {
   bool run_now(std::size_t index);
   /// If started: the next round comes now, and the others an interval after it.
   void run_now();
-  /// If started: the next round comes now, and the others at the new interval.
-  void set_interval(Duration interval);
 
  private:
   struct State;

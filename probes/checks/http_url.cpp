@@ -1,8 +1,9 @@
 #include "probes/checks/http_url.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::probes {
 
@@ -32,10 +33,8 @@ std::string parse_http_url(std::string const& text, HttpUrl& out) {
                                          : authority.substr(std::min(host_end, authority.size()));
   out.target.port = 80;
   if (!port_part.empty()) {
-    std::string_view const digits = port_part.substr(1);
-    auto const* const end = digits.data() + digits.size();
-    auto const [stop, error] = std::from_chars(digits.data(), end, out.target.port);
-    if (port_part[0] != ':' || error != std::errc{} || stop != end || out.target.port == 0) {
+    out.target.port = parse_number<std::uint16_t>(port_part.substr(1)).value_or(0);
+    if (port_part[0] != ':' || out.target.port == 0) {
       return "cannot check " + text + ": '" + std::string(port_part) + "' is not a port" + expected;
     }
   }

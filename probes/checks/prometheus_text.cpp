@@ -1,9 +1,10 @@
 #include "probes/checks/prometheus_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::probes {
 namespace {
@@ -72,17 +73,15 @@ std::optional<double> read_value(std::string_view rest) {
   if (number.starts_with('+')) {
     number.remove_prefix(1);
   }
-  double value = 0;
-  auto const* const end = number.data() + number.size();
-  auto const [stop, error] = std::from_chars(number.data(), end, value);
-  if (number.empty() || error != std::errc{} || stop != end) {
+  auto const value = parse_number<double>(number);
+  if (!value) {
     return std::nullopt;
   }
   // A timestamp and an exemplar may follow it, and nothing else.
   skip_blanks(rest);
   rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.eE+-"), rest.size()));
   skip_blanks(rest);
-  return rest.empty() || rest.front() == '#' ? std::optional(value) : std::nullopt;
+  return rest.empty() || rest.front() == '#' ? value : std::nullopt;
 }
 
 std::optional<double> read_count(std::string_view rest) {

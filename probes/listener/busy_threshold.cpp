@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostTokens = 1'000'000'000'000;  // as in the configura
 
 Reply reply_of(int status, Json const& json) {
   return {.status = status,
-          .body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+          .body = json::dump(json) + "\n",
           .content_type = "application/json",
           .headers = {}};
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "base/same_secret.hpp"
 
 namespace lastcall::probes {
@@ -13,10 +14,7 @@ constexpr std::string_view kEnginePath = "/lifecycle/prestop/engine";
 constexpr std::string_view kSupervisorPath = "/lifecycle/prestop/supervisor";
 
 Reply json_reply(int status, nlohmann::ordered_json const& body) {
-  return {
-      .status = status,
-      .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
-      .content_type = "application/json"};
+  return {.status = status, .body = json::dump(body) + "\n", .content_type = "application/json"};
 }
 
 Reply refusal(int status, std::string_view code, std::string const& message) {

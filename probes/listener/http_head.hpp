@@ -4,10 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::probes {
 
@@ -71,10 +72,11 @@ inline std::size_t body_length(std::string_view head) {
       line.remove_prefix(kLength.size() + 1);
       line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
       line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
-      auto const read = std::from_chars(line.data(), line.data() + line.size(), length);
-      if (line.empty() || read.ec != std::errc{} || read.ptr != line.data() + line.size()) {
+      auto const announced = parse_number<std::size_t>(line);
+      if (!announced) {
         return SIZE_MAX;
       }
+      length = *announced;
     }
   }
   return length;

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
+
 namespace lastcall::probes {
 
 namespace {
@@ -166,10 +168,9 @@ nlohmann::ordered_json dynamo_json(Facts const& facts, std::string_view status) 
 }
 
 Reply as_json(nlohmann::ordered_json const& body, bool passed) {
-  return Reply{
-      .status = passed ? 200 : 503,
-      .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n",
-      .content_type = "application/json"};
+  return Reply{.status = passed ? 200 : 503,
+               .body = json::dump(body) + "\n",
+               .content_type = "application/json"};
 }
 
 Reply dynamo_health(Facts const& facts) {

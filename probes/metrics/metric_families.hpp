@@ -21,6 +21,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "base/utf8.hpp"
 #include "probes/metrics/metric_series.hpp"
 #include "probes/metrics/metric_table.hpp"
 #include "probes/metrics/metrics.hpp"
@@ -60,7 +61,7 @@ struct Metrics::Families {
           std::pair{"dynamo_component", &identity.component}, std::pair{"model", &identity.model},
           std::pair{"worker_id", &identity.worker_id}, std::pair{"version", &identity.version}}) {
       if (entry.labels.find(name) != std::string_view::npos && is_constant(entry, name)) {
-        labels[name] = value->empty() ? "unknown" : is_valid_utf8(*value) ? *value : "other";
+        labels[name] = value->empty() ? "unknown" : utf8::is_valid(*value) ? *value : "other";
       }
     }
     return labels;

@@ -2,67 +2,17 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace lastcall::probes {
 
 namespace {
 
 constexpr std::size_t kMaxLabelBytes = 256;
 
-/// How many bytes a UTF-8 sequence with this first byte has; 0 if none begins so.
-std::size_t sequence_length(unsigned char first) {
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xC2 && first <= 0xDF) {
-    return 2;
-  }
-  if (first >= 0xE0 && first <= 0xEF) {
-    return 3;
-  }
-  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-}
-
-/// The second byte excludes overlong forms, surrogates and what is above U+10FFFF (RFC 3629).
-bool second_byte_fits(unsigned char first, unsigned char second) {
-  switch (first) {
-    case 0xE0:
-      return second >= 0xA0;
-    case 0xED:
-      return second <= 0x9F;
-    case 0xF0:
-      return second >= 0x90;
-    case 0xF4:
-      return second <= 0x8F;
-    default:
-      return true;
-  }
-}
-
-}  // namespace
-
-bool is_valid_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    auto const first = static_cast<unsigned char>(text[i]);
-    std::size_t const length = sequence_length(first);
-    if (length == 0 || i + length > text.size()) {
-      return false;
-    }
-    for (std::size_t j = 1; j < length; ++j) {
-      auto const byte = static_cast<unsigned char>(text[i + j]);
-      if ((byte & 0xC0) != 0x80 || (j == 1 && !second_byte_fits(first, byte))) {
-        return false;
-      }
-    }
-    i += length;
-  }
-  return true;
-}
-
-namespace {
-
 /// One series that a scraper cannot read would cost it the whole scrape.
 bool is_readable(std::string_view value) {
-  return value.size() <= kMaxLabelBytes && is_valid_utf8(value);
+  return value.size() <= kMaxLabelBytes && utf8::is_valid(value);
 }
 
 }  // namespace

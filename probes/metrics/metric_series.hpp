@@ -46,8 +46,6 @@ class LabelGuard {
   std::map<std::string, Places, std::less<>> seen_;
 };
 
-bool is_valid_utf8(std::string_view text);
-
 /// The names in a table entry's `labels` that are not constant.
 std::vector<std::string> variable_labels(MetricFamily const& family);
 

@@ -1,6 +1,5 @@
 #include "supervisor/cli/admission.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <ostream>
@@ -8,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/parse_number.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 
@@ -73,9 +73,9 @@ class Flags {
 
   template <typename T>
   static bool read(std::string const& text, T& value) {
-    char const* const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stop == end;
+    auto const number = parse_number<T>(text);
+    value = number.value_or(T{});
+    return number.has_value();
   }
 
   void complain(char const* flag, std::string const& text, std::string const& expected) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "config/text.hpp"
 #include "probes/listener/probe_client.hpp"
 #include "supervisor/cli/app.hpp"
@@ -81,7 +82,7 @@ void print_json(ProbeOptions const& options, config::Address const& address,
     json["status"] = answer.status;
     json["body"] = answer.body;
   }
-  out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  out << json::dump(json) << '\n';
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error_text.hpp"
+#include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
 #include "supervisor/runtime/record/replay.hpp"
@@ -48,7 +49,7 @@ void print_json(runtime::Replay const& replay, std::string const& file, std::ost
       json["replayed"] = mismatch->replayed;
     }
   }
-  out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  out << json::dump(json) << '\n';
 }
 
 }  // namespace

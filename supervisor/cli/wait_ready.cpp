@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 
@@ -94,7 +95,7 @@ int run_wait_ready(WaitReadyOptions const& options, config::Environment const& e
   } while (wait.left().count() > 0);
   if (is_json) {
     nlohmann::ordered_json const json{{"ready", false}, {"reason", wait.last}};
-    out << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    out << json::dump(json) << '\n';
     return kExitFailure;
   }
   err << "lastcall wait-ready: not ready after " << options.timeout << ": " << wait.last << '\n';

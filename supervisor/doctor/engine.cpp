@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/json_member.hpp"
 #include "config/presets.hpp"
 #include "supervisor/doctor/findings.hpp"
 #include "supervisor/doctor/reach.hpp"
@@ -13,11 +14,6 @@ namespace lastcall::doctor {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string text_at(Json const& json, char const* outer, char const* inner) {
-  return json.contains(outer) && json[outer].is_object() ? json[outer].value(inner, std::string())
-                                                         : std::string();
-}
 
 /// A running supervisor knows more than an outside check.
 void ask_supervisor(Visit const& visit, Findings& findings) {
@@ -28,11 +24,12 @@ void ask_supervisor(Visit const& visit, Findings& findings) {
                         "held: start it as `lastcall-shim --socket " +
                             visit.loaded.config.ipc.socket + " -- COMMAND`"});
   }
-  std::string const verdict = text_at(status, "health", "verdict");
+  Json const& health = json::member(status, "health");
+  std::string const verdict = json::text(json::member(health, "verdict"));
   if (verdict == "starting" || verdict == "unresponsive" || verdict == "dead" ||
       verdict == "wedged") {
     findings.push_back({"engine", "the engine is " + verdict + ": " +
-                                      text_at(status, "health", "reason") +
+                                      json::text(json::member(health, "reason")) +
                                       "; `lastcall status` shows each check"});
   }
 }

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "base/undumpable.hpp"
 #include "ipc/operator_client.hpp"
 #include "supervisor/doctor/findings.hpp"
@@ -82,7 +83,7 @@ void print(doctor::Findings const& findings, bool as_json) {
       list.push_back({{"area", finding.area}, {"text", finding.text}});
     }
     Json const json{{"ok", findings.empty()}, {"findings", std::move(list)}};
-    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    std::cout << json::dump(json) << '\n';
     return;
   }
   for (doctor::Finding const& finding : findings) {

@@ -1,11 +1,11 @@
 // Where lastcall listens: whether it may, and whether another process does. That no two of its own
 // listeners clash is checked by the configuration.
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/error_text.hpp"
 #include "supervisor/doctor/findings.hpp"
 #include "supervisor/doctor/reach.hpp"
 
@@ -45,7 +45,7 @@ std::string port_problem(Listener const& listener) {
     case EADDRNOTAVAIL:
       return at + " is not an address of this machine: set " + listener.key + " to one, or to [::]";
     default:
-      return at + ": " + std::generic_category().message(error) + ": " + other;
+      return at + ": " + error_text(error) + ": " + other;
   }
 }
 

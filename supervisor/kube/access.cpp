@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include "base/base64.hpp"
 #include "base/child_output.hpp"
 #include "base/error_text.hpp"
 #include "config/text.hpp"
-#include "supervisor/kube/base64.hpp"
 #include "supervisor/kube/json.hpp"
 #include "supervisor/kube/memory_file.hpp"
 
@@ -40,9 +40,11 @@ std::string anonymous_file(std::string_view data) {
   return path;
 }
 
-std::string decoded(std::string const& base64, std::string const& key) {
-  auto bytes = bytes_of_base64(base64);
-  if (!bytes) {
+/// Blanks and ends of lines are passed over, as YAML may have them.
+std::string decoded(std::string base64, std::string const& key) {
+  std::erase_if(base64, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
+  auto bytes = base64_decode(base64);
+  if (!bytes || bytes->empty()) {
     throw Refused{key + ": not base64"};
   }
   return *std::move(bytes);

@@ -53,6 +53,7 @@ AdmissionServer::~AdmissionServer() = default;
 void AdmissionServer::run(int stop) {
   while (!is_ending_ || !connections_.empty()) {
     bool const is_asked_to_end = wait(stop);
+    tls_->follow_files();
     listeners_.tick();
     if (listening_) {
       accept();

@@ -8,7 +8,7 @@
 //  3. One request a connection: API servers keep connections to a webhook for minutes, and one
 //     that is closed while it is idle may cost them the next pod.
 //  4. When it ends, clients that have connected are answered, and no others.
-//  5. The certificate follows its files (ingress/tls.hpp).
+//  5. The certificate follows its files (ingress/tls.hpp), also while no client comes.
 //
 // Thread rule: the owner's thread, which run() keeps until `stop` is readable and all clients have
 // been answered. Source: RFC 9112; Kubernetes' admission webhooks, which send a Content-Length.

@@ -25,6 +25,14 @@ void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, ch
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_mode(CLI::App& app, inject::Options& to) {
+  app.add_option_function<std::string>(
+         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
+         "The sidecar: native (the default) or plain")
+      ->check(CLI::IsMember({"native", "plain"}).description(""))
+      ->type_name("native|plain");
+}
+
 /// As paths of the API and names of certificates take them.
 std::string is_no_name(std::string const& text) {
   constexpr std::size_t kLongest = 253;
@@ -54,11 +62,7 @@ cli::Run setup_inject(CLI::App& app) {
       ->type_name("FILE");
   add_words(app, "--set", to.overrides, "One key of the configuration; may be repeated",
             "KEY=VALUE");
-  app.add_option_function<std::string>(
-         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
-         "The sidecar: native (the default) or plain")
-      ->check(CLI::IsMember({"native", "plain"}).description(""))
-      ->type_name("native|plain");
+  add_mode(app, to);
   app.add_option("--image", to.pod.image, "The sidecar's image")->type_name("IMAGE");
   app.add_option("--shim-image", to.pod.shim_image, "The image that installs the shim")
       ->type_name("IMAGE");
@@ -155,11 +159,7 @@ cli::Run setup_webhook(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--pods", options->pods, "Settings of what is put into pods; else the defaults")
       ->type_name("FILE");
-  app.add_option_function<std::string>(
-         "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
-         "The sidecar: native (the default) or plain")
-      ->check(CLI::IsMember({"native", "plain"}).description(""))
-      ->type_name("native|plain");
+  add_mode(app, to);
   app.add_option_function<std::string>(
          "--on-failure",
          [options](std::string const& word) {

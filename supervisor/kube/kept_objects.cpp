@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "supervisor/kube/base64.hpp"
+#include "base/base64.hpp"
 
 namespace lastcall::kube {
 namespace {
@@ -17,13 +17,13 @@ constexpr char const* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr char const* kOurs = "lastcall-webhook";
 
 Json data_of(KeyPair const& pair) {
-  return {{"ca.crt", base64(pair.authorities)},
-          {"tls.crt", base64(pair.certificate)},
-          {"tls.key", base64(pair.key)}};
+  return {{"ca.crt", base64_encode(pair.authorities)},
+          {"tls.crt", base64_encode(pair.certificate)},
+          {"tls.key", base64_encode(pair.key)}};
 }
 
 std::string decoded(Json const& data, char const* key) {
-  return bytes_of_base64(text(member(data, key))).value_or("");
+  return base64_decode(text(member(data, key))).value_or("");
 }
 
 /// Begins a patch of the object as it is.
@@ -100,7 +100,7 @@ int webhooks_of(Json const& registration, KeptNames const& names) {
 }
 
 Json trust_patch(Json const& registration, KeptNames const& names, std::string const& authorities) {
-  std::string const bundle = base64(authorities);
+  std::string const bundle = base64_encode(authorities);
   Json patch = same_version(registration);
   for_each_webhook(registration, names, [&](std::size_t i, Json const& client) {
     if (text(member(client, "caBundle")) != bundle) {

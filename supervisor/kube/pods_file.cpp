@@ -1,12 +1,12 @@
 #include "supervisor/kube/pods_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
+#include "base/parse_number.hpp"
 #include "config/document.hpp"
 #include "config/text.hpp"
 
@@ -117,14 +117,12 @@ class PodsReader {
     if (!scalar(node, key, word)) {
       return;
     }
-    std::int64_t number = 0;
-    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    bool const is_whole = error == std::errc() && end == word.data() + word.size();
-    if (!is_whole || node.style == Node::Style::quoted || number < 1 || number > kLargestUser) {
+    auto const number = parse_number<std::int64_t>(word);
+    if (!number || node.style == Node::Style::quoted || *number < 1 || *number > kLargestUser) {
       return complain(node.place, key,
                       "'" + word + "' is not a user, expected a whole number from 1 on");
     }
-    to = number;
+    to = *number;
   }
 
   void grace(Node const& node, std::string const& key, std::string& to) {

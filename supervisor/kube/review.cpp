@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.hpp"
 #include "inject/pod_parts.hpp"
 #include "inject/record.hpp"
-#include "supervisor/kube/base64.hpp"
 #include "supervisor/kube/json.hpp"
 #include "supervisor/kube/json_patch.hpp"
 
@@ -214,7 +214,7 @@ class Answering {
     }
     answer_.end = ReviewEnd::injected;
     response_["patchType"] = "JSONPatch";
-    response_["patch"] = base64(dump(patch_between(original, *made)));
+    response_["patch"] = base64_encode(dump(patch_between(original, *made)));
     for (config::Problem const& note : outcome.notes) {
       response_["warnings"].push_back(shortened("lastcall: " + note.text));
     }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -24,7 +25,6 @@
 #include "probes/listener/listening_socket.hpp"
 #include "supervisor/cli/command_line.hpp"
 #include "supervisor/kube/admission_server.hpp"
-#include "supervisor/kube/certificate.hpp"
 #include "supervisor/kube/certificate_upkeep.hpp"
 #include "supervisor/kube/json.hpp"
 #include "supervisor/kube/pods_file.hpp"
@@ -56,11 +56,7 @@ Descriptor blocked_stop_signals() {
 class Webhook {
  public:
   Webhook(WebhookOptions const& options, config::Environment const& environment, std::ostream& err)
-      : options_(options),
-        environment_(environment),
-        review_(options.review),
-        err_(err),
-        end_(options.certificate) {
+      : options_(options), environment_(environment), review_(options.review), err_(err) {
     review_.inject.check = [](inject::SidecarConfig const& sidecar) {
       return problems_of(sidecar, "lastcall.dev/config");
     };
@@ -87,7 +83,6 @@ class Webhook {
         if (!has_certificate_before(stop.get())) {
           return cli::kExitSuccess;
         }
-        end_ = CertificateEnd(upkeep_->path());
         tls = read_certificate(upkeep_->path(), upkeep_->path());
       }
       serve(ingress::Socket(listening.descriptor.release()), std::move(tls), stop,
@@ -196,6 +191,7 @@ class Webhook {
   void report(ingress::TlsReading const& reading) {
     bool const is_usable = reading.problem.empty();
     counts_.read_certificate(is_usable);
+    certificate_ends_at_ = is_usable ? reading.ends_at : certificate_ends_at_;
     std::string const what = is_usable ? reading.warning : reading.problem + "; the old one stays";
     if (what.empty()) {
       log("info", {{"msg", "certificate read"}});
@@ -257,7 +253,7 @@ class Webhook {
 
   void serve(ingress::Socket listening, std::unique_ptr<ingress::TlsContext> tls,
              Descriptor const& stop, std::string const& where, std::string const& probes) {
-    counts_.beat(end_.look());
+    counts_.beat(certificate_ends_at_);
     log("info", {{"msg", "listening"}, {"address", where}, {"probes", probes}});
     AdmissionServer server(
         std::move(listening), std::move(tls),
@@ -275,7 +271,7 @@ class Webhook {
                counts_.end();
                log("info", {{"msg", "ending"}});
              },
-         .tick = [this] { counts_.beat(end_.look()); }});
+         .tick = [this] { counts_.beat(certificate_ends_at_); }});
     server.run(stop.get());
   }
 
@@ -303,7 +299,7 @@ class Webhook {
   ReviewSettings review_;
   std::mutex log_;
   std::ostream& err_;
-  CertificateEnd end_;
+  std::int64_t certificate_ends_at_ = 0;  // of the one in use
   Counts counts_;
   std::string problem_;  // of the last look
   std::unique_ptr<CertificateUpkeep> upkeep_;

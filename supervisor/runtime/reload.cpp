@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -33,7 +35,7 @@ void put_list(Json& json, char const* key, std::vector<Element> const& elements)
   std::size_t bytes = 0;
   for (Element const& element : elements) {
     Json entry = entry_of(element);
-    bytes += entry.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    bytes += json::dump(entry).size();
     if (bytes > kMostBytes) {
       json["left_out"] = json.value("left_out", std::size_t{0}) + elements.size() - list.size();
       break;
@@ -63,7 +65,7 @@ std::string reload_json(Reload const& reload) {
   put_list(json, "refused", reload.refused);
   put_list(json, "errors", reload.errors);
   put_list(json, "warnings", reload.warnings);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json::dump(json);
 }
 
 }  // namespace lastcall::runtime

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/base64.hpp"
 #include "discovery/answer_filter.hpp"
 #include "discovery/etcd_wire.hpp"
 #include "discovery/http_message.hpp"
@@ -42,8 +43,8 @@ void as_etcd(std::string_view bytes) {
   static_cast<void>(etcd::parse_token(bytes));
   static_cast<void>(etcd::owner_of(bytes));
   require(!etcd::parse_failure(500, bytes).message.empty());
-  if (auto const decoded = etcd::base64_decode(bytes)) {
-    require(etcd::base64_decode(etcd::base64_encode(*decoded)) == decoded);
+  if (auto const decoded = lastcall::base64_decode(bytes)) {
+    require(lastcall::base64_decode(lastcall::base64_encode(*decoded)) == decoded);
   }
 }
 

@@ -285,6 +285,8 @@ def test_silent_clients_keep_nobody_out(webhook):
 
 # --- certificates, probes, its own end ------------------------------------------------------------
 
+REFUSED_READS = 'lastcall_webhook_certificate_reads_total{outcome="refused"}'
+
 
 def test_an_older_version_of_tls_is_refused(webhook):
     import ssl
@@ -316,13 +318,9 @@ def test_another_certificate_is_taken_when_its_files_change(start, tmp_path):
     wait_until(is_taken, "the second certificate", patience=PATIENCE)
     webhook.authority = other
     assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
+    refused = webhook.metric(REFUSED_READS)  # between the two files, if a look came there
     (webhook.folder / "tls.key").write_text("no key")
-
-    def is_told():
-        webhook.connect().close()
-        return webhook.metric('lastcall_webhook_certificate_reads_total{outcome="refused"}') == 1
-
-    wait_until(is_told, "the refusal", patience=PATIENCE)
+    wait_until(lambda: webhook.metric(REFUSED_READS) > refused, "the refusal", patience=PATIENCE)
     assert webhook.review(pod_of(GOLDEN / "pods/bare.yaml"))[0]["allowed"]
     assert webhook.probe("/readyz")[0] == 200
 
@@ -336,6 +334,16 @@ def test_an_expired_certificate_is_not_ready(start, authority):
     shutil.copy(old, webhook.folder / "tls.crt")
     wait_until(lambda: webhook.probe("/readyz") == (503, "the certificate has expired\n"), "it",
                patience=PATIENCE)  # fmt: skip
+
+
+def test_a_certificate_that_is_refused_changes_nothing(start, authority):
+    webhook = start()
+    expiry = webhook.metric("lastcall_webhook_certificate_expiry_timestamp_seconds")
+    old, _ = authority.sign("old", f"DNS:{NAME}", days=-1)
+    shutil.copy(old, webhook.folder / "tls.crt")  # its key is not the one that is there
+    wait_until(lambda: webhook.metric(REFUSED_READS) == 1, "the refusal", patience=PATIENCE)
+    assert webhook.probe("/readyz")[0] == 200
+    assert webhook.metric("lastcall_webhook_certificate_expiry_timestamp_seconds") == expiry
 
 
 def test_reviews_are_counted_by_outcome(start):

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/presets.hpp"
+#include "config/text.hpp"
 #include "core/report.hpp"
 #include "supervisor/runtime/engine/gauge_driver.hpp"
 
@@ -27,10 +28,7 @@ probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
     settings.at_rest.push_back({each.url, each.member});
   }
   for (std::string const& header : headers) {
-    std::size_t const colon = header.find(':');
-    std::size_t const value = header.find_first_not_of(' ', colon + 1);
-    settings.headers.emplace_back(header.substr(0, colon),
-                                  value == std::string::npos ? "" : header.substr(value));
+    settings.headers.push_back(config::header_of(header));
   }
   return settings;
 }

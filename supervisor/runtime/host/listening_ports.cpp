@@ -1,11 +1,11 @@
 #include "supervisor/runtime/host/listening_ports.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <system_error>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -40,11 +40,8 @@ std::set<std::uint16_t> listening_ports_in(std::string_view text) {
       continue;
     }
     std::string_view const digits = local.substr(local.size() - kPortDigits);
-    std::uint16_t port = 0;
-    auto const [last, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), port, 16);
-    if (error == std::errc{} && last == digits.data() + digits.size()) {
-      ports.insert(port);
+    if (auto const port = parse_number<std::uint16_t>(digits, 16)) {
+      ports.insert(*port);
     }
   }
   return ports;

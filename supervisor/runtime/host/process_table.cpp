@@ -1,6 +1,5 @@
 #include "supervisor/runtime/host/process_table.hpp"
 
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,8 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::runtime {
 
@@ -65,12 +66,11 @@ std::vector<Relatives> all_processes() {
   for (auto it = std::filesystem::directory_iterator("/proc", error);
        !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     std::string const name = it->path().filename().string();
-    pid_t pid = 0;
-    auto const [stop, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad != std::errc{} || stop != name.data() + name.size()) {
+    auto const pid = parse_number<pid_t>(name);
+    if (!pid) {
       continue;
     }
-    if (auto const found = relatives_of(pid)) {
+    if (auto const found = relatives_of(*pid)) {
       all.push_back(*found);
     }
   }

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "base/same_secret.hpp"
 #include "discovery/secret_file.hpp"
 
@@ -30,7 +31,7 @@ constexpr std::array kOrderPaths{
 
 probes::Reply order_json(int status, OrderJson const& json) {
   return {.status = status,
-          .body = json.dump(-1, ' ', false, OrderJson::error_handler_t::replace) + "\n",
+          .body = json::dump(json) + "\n",
           .content_type = "application/json",
           .headers = {}};
 }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "supervisor/runtime/listener/stop_plan.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
@@ -183,7 +184,7 @@ std::string PublicStatus::json(StatusSources const& sources, Instant now) const 
     json["report"] = Document::parse(report_->document);
     json["report"]["ago_ms"] = to_ms(now - report_->at);
   }
-  return json.dump(-1, ' ', false, Document::error_handler_t::replace) + "\n";
+  return json::dump(json) + "\n";
 }
 
 }  // namespace lastcall::runtime

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "base/json_member.hpp"
+#include "base/parse_number.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -26,15 +28,11 @@ using Cursor = std::pair<ipc::PeerId, std::string>;
 
 std::optional<Cursor> parse_cursor(std::string const& text) {
   std::size_t const colon = text.find(':');
-  ipc::PeerId peer = 0;
   if (colon == std::string::npos || colon + 1 == text.size()) {
     return std::nullopt;
   }
-  char const* const end = text.data() + colon;
-  auto const parsed = std::from_chars(text.data(), end, peer);
-  return parsed.ec == std::errc{} && parsed.ptr == end
-             ? std::optional(Cursor{peer, text.substr(colon + 1)})
-             : std::nullopt;
+  auto const peer = parse_number<ipc::PeerId>(std::string_view(text).substr(0, colon));
+  return peer ? std::optional(Cursor{*peer, text.substr(colon + 1)}) : std::nullopt;
 }
 
 std::vector<View> views_after(StatusSources const& sources, std::optional<Cursor> const& first) {
@@ -75,7 +73,7 @@ nlohmann::ordered_json row_of(StatusSources const& sources, View const& view,
 }
 
 std::string text_of_page(nlohmann::ordered_json const& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json::dump(json);
 }
 
 /// Those of the ingress are the last rows: its number as a peer is the highest.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "core/shapes.hpp"
 #include "supervisor/runtime/listener/stop_plan.hpp"
 #include "supervisor/runtime/sessions/admission_control.hpp"
@@ -23,10 +24,6 @@ constexpr std::size_t kMostText = 512;
 
 std::string brief(std::string_view text) {
   return std::string(text.substr(text.size() - std::min(text.size(), kMostText)));
-}
-
-std::string dump(Json const& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void put_stop(Json& json, lifecycle::Snapshot const& snapshot, Instant now) {
@@ -221,7 +218,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
   if (!sources.facts.ingress_address.empty()) {
     json["ingress"] = sources.facts.ingress_address;
   }
-  return dump(json);
+  return json::dump(json);
 }
 
 }  // namespace lastcall::runtime

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -28,8 +30,7 @@ std::optional<FinalReport::Correction> FinalReport::engine_exited(ipc::EngineExi
   }
   int const code = exited.ordered ? 0 : 1;
   json["exit_code"] = code;
-  return Correction{code,
-                    json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
+  return Correction{code, json::dump(json)};
 }
 
 }  // namespace lastcall::runtime

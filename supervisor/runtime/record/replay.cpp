@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 
 namespace lastcall::runtime {
@@ -16,10 +17,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, 3> kKinds{R"(core starts")", R"(step")",
                                                  R"(cancels taken")"};
 constexpr std::int64_t kLatestMs = 1'000'000'000'000'000;
-
-std::string text_of(Json const& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 }  // namespace
 
@@ -123,7 +120,8 @@ bool Replay::take(std::string_view line) {
 }
 
 bool Replay::start(Record const& record) {
-  event_log::DecodedSettings decoded = event_log::decode_settings(text_of(record.at("settings")));
+  event_log::DecodedSettings decoded =
+      event_log::decode_settings(json::dump(record.at("settings")));
   if (!decoded.settings) {
     return disagree("settings: " + decoded.problem);
   }
@@ -144,7 +142,7 @@ bool Replay::step(Record const& record) {
   if (!at_ms || lifecycle::instant_from_ms(*at_ms) < life_->last_at) {
     return disagree("at_ms: expected an instant that is not before the last");
   }
-  event_log::Decoded const decoded = event_log::decode_event(text_of(record.at("event")));
+  event_log::Decoded const decoded = event_log::decode_event(json::dump(record.at("event")));
   if (!decoded.event) {
     return disagree("event: " + decoded.problem);
   }
@@ -187,7 +185,7 @@ bool Replay::compare(Record const& record, std::string const& replayed_text) {
     ++index;
   }
   auto const action = [index](Json const& actions) {
-    return index < actions.size() ? text_of(actions[index]) : std::string("nothing");
+    return index < actions.size() ? json::dump(actions[index]) : std::string("nothing");
   };
   disagree("step " + std::to_string(record.number) + " (" +
            record.at("event").value("type", std::string()) + "): action " +

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_member.hpp"
 #include "ipc/limits.hpp"
 
 namespace lastcall::runtime {
@@ -161,7 +162,7 @@ std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std:
     json["engine"] = engine_of(report, facts.engine_end_is_unknown);
   }
   json["signals_ignored"] = report.ignored_signals;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json::dump(json);
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
     if (report.source != lifecycle::InFlightSource::unknown) {
       json["in_flight_at_phase"] = in_flight;
     }
-    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text = json::dump(json);
     if (text.size() <= ipc::kMaxWillReport || most == 0) {
       return text;
     }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_member.hpp"
 #include "telemetry/rows.hpp"
 
 namespace lastcall::runtime {
@@ -16,19 +17,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kIndent = 4;
 
 std::string word(Json const& object, char const* key) {
-  auto const found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return json::text(json::member(object, key));
 }
 
 std::int64_t figure(Json const& object, char const* key) {
-  auto const found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : 0;
-}
-
-Json const& part(Json const& object, char const* key) {
-  static Json const kNone = Json::object();
-  auto const found = object.find(key);
-  return found != object.end() ? *found : kNone;
+  Json const& found = json::member(object, key);
+  return found.is_number() ? found.get<std::int64_t>() : 0;
 }
 
 void append_item(std::string& list, std::string const& item) {
@@ -58,7 +52,7 @@ void put_outcome(std::ostream& out, Json const& report) {
 
 void put_steps(std::ostream& out, Json const& report) {
   std::string steps;
-  for (auto const& [name, step] : part(report, "phases").items()) {
+  for (auto const& [name, step] : json::member(report, "phases").items()) {
     append_item(steps, step_text(name, step));
   }
   put_row(out, "phases", steps);
@@ -68,7 +62,7 @@ void put_steps(std::ostream& out, Json const& report) {
 
 void put_ended(std::ostream& out, Json const& report) {
   std::string ended;
-  for (auto const& [outcome, count] : part(report, "requests").items()) {
+  for (auto const& [outcome, count] : json::member(report, "requests").items()) {
     if (count.is_number() && count.get<std::int64_t>() > 0) {
       append_item(ended, std::to_string(count.get<std::int64_t>()) + ' ' + outcome);
     }
@@ -89,7 +83,7 @@ void put_ended(std::ostream& out, Json const& report) {
 
 void put_cleanup(std::ostream& out, Json const& report) {
   std::string done;
-  for (auto const& [name, item] : part(report, "cleanup").items()) {
+  for (auto const& [name, item] : json::member(report, "cleanup").items()) {
     std::string const outcome = word(item, "outcome");
     if (outcome == "skipped") {
       continue;
@@ -100,7 +94,7 @@ void put_cleanup(std::ostream& out, Json const& report) {
   if (!done.empty()) {
     put_row(out, "cleanup", done);
   }
-  for (Json const& registry : part(report, "registries")) {
+  for (Json const& registry : json::member(report, "registries")) {
     std::string const detail = word(registry, "detail");
     put_row(out, "registry",
             word(registry, "name") + ": " + word(registry, "state") +
@@ -109,7 +103,7 @@ void put_cleanup(std::ostream& out, Json const& report) {
 }
 
 void put_end_of_engine(std::ostream& out, Json const& report) {
-  Json const& engine = part(report, "engine");
+  Json const& engine = json::member(report, "engine");
   if (engine.empty()) {
     return;
   }
@@ -125,9 +119,9 @@ void put_end_of_engine(std::ostream& out, Json const& report) {
   if (engine.value("oom", false)) {
     text += ", out of memory";
   }
-  if (Json const& left = part(engine, "left_behind"); !left.empty()) {
+  if (Json const& left = json::member(engine, "left_behind"); !left.empty()) {
     std::string names;
-    for (Json const& name : part(left, "names")) {
+    for (Json const& name : json::member(left, "names")) {
       append_item(names, name.is_string() ? name.get<std::string>() : name.dump());
     }
     text += ", left behind " + names;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error_text.hpp"
+#include "base/json_member.hpp"
 #include "core/remembered.hpp"
 
 namespace lastcall::runtime {
@@ -67,23 +68,18 @@ bool sync_directory(std::string const& path) {
   return is_synced;
 }
 
-std::string text_at(Json const& json, char const* key) {
-  auto const found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 /// Why a record is not about now; empty: it is.
 std::string stale(Json const& json, StopRecord::Identity const& identity, lifecycle::Instant now) {
   if (!json.is_object() || json.value("version", Json()) != Json(kVersion)) {
     return "it is not a record of this version";
   }
-  if (text_at(json, "boot_id") != identity.boot_id) {
+  if (json::text(json::member(json, "boot_id")) != identity.boot_id) {
     return "the machine has been restarted since";
   }
-  if (text_at(json, "pod_uid") != identity.pod_uid) {
+  if (json::text(json::member(json, "pod_uid")) != identity.pod_uid) {
     return "it belongs to another pod";
   }
-  auto const remembered = lifecycle::decode_remembered(text_at(json, "blob"));
+  auto const remembered = lifecycle::decode_remembered(json::text(json::member(json, "blob")));
   if (!remembered) {
     return "its content is not readable";
   }
@@ -120,7 +116,7 @@ std::optional<std::string> StopRecord::read(lifecycle::Instant now, std::string&
     remove();
     return std::nullopt;
   }
-  return text_at(json, "blob");
+  return json::text(json::member(json, "blob"));
 }
 
 std::string StopRecord::write(std::string const& blob) const {
@@ -128,7 +124,7 @@ std::string StopRecord::write(std::string const& blob) const {
                   {"boot_id", identity_.boot_id},
                   {"pod_uid", identity_.pod_uid},
                   {"blob", blob}};
-  std::string const text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string const text = json::dump(json) + "\n";
   std::string const temporary = path_ + ".new";
   ::unlink(temporary.c_str());  // of a write that did not end, or anything else that was put there
   int const fd =

@@ -1,15 +1,14 @@
 #include "supervisor/runtime/registries/event_publisher.hpp"
 
-#include <array>
-#include <cstdio>
-#include <ctime>
 #include <optional>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/calendar.hpp"
 #include "base/clock.hpp"
+#include "base/json_member.hpp"
 #include "discovery/instance.hpp"
 #include "discovery/nats_events.hpp"
 #include "ingress/tracker.hpp"
@@ -21,18 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using lifecycle::name;
 using lifecycle::to_ms;
-
-/// With milliseconds: readers put events of several pods in order.
-std::string now_as_text() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  std::tm parts{};
-  gmtime_r(&now.tv_sec, &parts);
-  std::array<char, 64> text{};
-  std::size_t const end = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text.data() + end, text.size() - end, ".%03ldZ", now.tv_nsec / 1'000'000);
-  return text.data();
-}
 
 }  // namespace
 
@@ -59,10 +46,11 @@ struct EventPublisher::State {
     if (has_ended) {
       return;
     }
-    Json message{{"event", event}, {"time", now_as_text()}};
+    // With milliseconds: readers put events of several pods in order.
+    Json message{{"event", event}, {"time", utc_now(Fraction::milliseconds)}};
     message.update(fields);
     message.update(instance);
-    nats.publish(message.dump(-1, ' ', false, Json::error_handler_t::replace));
+    nats.publish(json::dump(message));
   }
 
   void progress(lifecycle::Instant now) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/environment.hpp"
+#include "config/text.hpp"
 #include "discovery/etcd_registry.hpp"
 #include "discovery/file_registry.hpp"
 #include "discovery/http_registry.hpp"
@@ -48,10 +49,7 @@ discovery::HttpRegistrySettings settings_of(config::HttpRegistry const& http) {
       .timeout = http.timeout,
       .tls = tls_of(http)};
   for (std::string const& header : http.headers) {
-    std::size_t const colon = header.find(':');
-    std::size_t const value = header.find_first_not_of(' ', colon + 1);
-    settings.headers.emplace_back(header.substr(0, colon),
-                                  value == std::string::npos ? "" : header.substr(value));
+    settings.headers.push_back(config::header_of(header));
   }
   return settings;
 }

@@ -88,6 +88,13 @@ TEST(Text, A_URL_is_split_and_gets_its_default_port) {
   }
 }
 
+TEST(Text, A_header_is_a_name_and_a_value) {
+  using Header = std::pair<std::string, std::string>;
+  EXPECT_EQ(header_of("X-Team: inference"), (Header{"X-Team", "inference"}));
+  EXPECT_EQ(header_of("X-Where:here:there "), (Header{"X-Where", "here:there "}));
+  EXPECT_EQ(header_of("X-Empty: "), (Header{"X-Empty", ""}));
+}
+
 TEST(Text, Plain_text_has_the_type_that_YAML_readers_see) {
   for (char const* const text : {"true", "No", "ON", "y"}) {
     EXPECT_EQ(plain_type(text), PlainType::boolean) << text;

@@ -149,7 +149,6 @@ TEST(Admission, ALimitOnFirstBytesHoldsThoughPlacesAreFree) {
 TEST(AdmissionRetry, WithoutSamplesItIsTheDefault) {
   Admission admission(limits_of(1, 0));
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
-  EXPECT_FALSE(admission.mean_service());
   auto const resumed = admission.take(kAdmissionStart, 0, false);
   admission.leave(kAdmissionStart + Duration{9'000}, resumed);  // it is not known since when it ran
   EXPECT_EQ(admission.retry_after(), kRetryDefault);

@@ -6,27 +6,6 @@
 namespace lastcall::discovery::etcd {
 namespace {
 
-TEST(Base64, has_the_vectors_of_rfc_4648) {
-  std::pair<char const*, char const*> const vectors[] = {{"", ""},
-                                                         {"f", "Zg=="},
-                                                         {"fo", "Zm8="},
-                                                         {"foo", "Zm9v"},
-                                                         {"foob", "Zm9vYg=="},
-                                                         {"fooba", "Zm9vYmE="},
-                                                         {"foobar", "Zm9vYmFy"}};
-  for (auto const& [plain, encoded] : vectors) {
-    EXPECT_EQ(base64_encode(plain), encoded);
-    EXPECT_EQ(base64_decode(encoded), plain);
-  }
-  EXPECT_EQ(base64_decode(base64_encode("\xff\x00\x80")), "\xff");
-}
-
-TEST(Base64, refuses_what_is_none) {
-  for (char const* text : {"Z", "Zg", "Zg=", "Z===", "====", "Zm9v!mFy", "Zg==Zg==", "Zm 9v"}) {
-    EXPECT_FALSE(base64_decode(text)) << text;
-  }
-}
-
 TEST(EtcdValue, names_its_owner) {
   Instance const instance{.dynamo_namespace = "n",
                           .component = "c",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "discovery/etcd_instances.hpp"
 #include "discovery/etcd_wire.hpp"
 #include "discovery/kubernetes_instances.hpp"
@@ -37,7 +38,7 @@ TEST(EtcdInstances, are_those_that_the_registry_writes) {
 }
 
 TEST(EtcdInstances, read_pages) {
-  Json const kv{{"key", etcd::base64_encode("k")}, {"value", etcd::base64_encode("v")}};
+  Json const kv{{"key", base64_encode("k")}, {"value", base64_encode("v")}};
   auto const page = etcd::parse_page(
       Json{{"header", {{"revision", "7"}}}, {"kvs", Json::array({kv})}, {"more", true}}.dump());
   ASSERT_TRUE(page);
@@ -52,12 +53,9 @@ TEST(EtcdInstances, read_pages) {
 }
 
 TEST(EtcdInstances, read_changes_and_the_ends_of_watches) {
-  Json const put{{"kv",
-                  {{"key", etcd::base64_encode("k")},
-                   {"value", etcd::base64_encode("v")},
-                   {"mod_revision", "8"}}}};
-  Json const gone{{"type", "DELETE"},
-                  {"kv", {{"key", etcd::base64_encode("l")}, {"mod_revision", "9"}}}};
+  Json const put{
+      {"kv", {{"key", base64_encode("k")}, {"value", base64_encode("v")}, {"mod_revision", "8"}}}};
+  Json const gone{{"type", "DELETE"}, {"kv", {{"key", base64_encode("l")}, {"mod_revision", "9"}}}};
   auto const watched = etcd::parse_watched(
       Json{{"result", {{"header", {{"revision", "12"}}}, {"events", Json::array({put, gone})}}}}
           .dump());

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.hpp"
 #include "probes/metrics/metric_series.hpp"
 
 namespace lastcall::probes::test {
@@ -360,7 +361,7 @@ TEST(Metrics, unusable_names_do_not_break_the_scrape) {
   auto const text = metrics.serialize();
   EXPECT_TRUE(has_line(text, "lastcall_requests_in_flight{endpoint=\"other\"} 2"));
   EXPECT_TRUE(has_line(text, "lastcall_requests_in_flight{endpoint=\"unknown\"} 1"));
-  EXPECT_TRUE(is_valid_utf8(text));
+  EXPECT_TRUE(utf8::is_valid(text));
 }
 
 TEST(Metrics, no_limit_is_infinity) {
@@ -383,17 +384,6 @@ TEST(Metrics, counting_and_scraping_may_happen_at_once) {
     metrics.set_stop_deadline(i % 2 == 0 ? std::optional<std::int64_t>(i) : std::nullopt);
   }
   scraper.join();
-}
-
-TEST(Utf8, accepts_what_rfc_3629_allows_and_nothing_else) {
-  for (auto const* const good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
-                                 "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(is_valid_utf8(good)) << good;
-  }
-  for (auto const* const bad : {"\xff", "\xc3", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80",
-                                "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\x80", "a\xe2\x82"}) {
-    EXPECT_FALSE(is_valid_utf8(bad)) << testing::PrintToString(bad);
-  }
 }
 
 }  // namespace

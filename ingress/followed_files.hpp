@@ -1,0 +1,37 @@
+// Files that are read again once they have changed, such as a certificate's.
+//
+// Symbolic links are followed: what a volume of Kubernetes switches is seen as another file. An
+// empty path is no file.
+//
+// Thread rule: one owner. Source: stat(2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/instant.hpp"
+
+namespace lastcall::ingress {
+
+class FollowedFiles {
+ public:
+  explicit FollowedFiles(std::vector<std::string> paths);
+
+  /// They are about to be read: what changes from now on is seen.
+  void read_now();
+  /// They are others than those that were read last. Looks at most once a second.
+  bool have_changed();
+
+ private:
+  using Stamps = std::vector<std::array<std::int64_t, 5>>;
+
+  Stamps stamps() const;
+
+  std::vector<std::string> const paths_;
+  Stamps read_;
+  Instant looked_at_{};
+};
+
+}  // namespace lastcall::ingress
