@@ -8,7 +8,8 @@ Cause cause_of(std::string_view reason) {
   if (reason == "migrated" || reason == "hand_off" || reason == "gone") {
     return Cause::planned;
   }
-  for (std::string_view const word : {"other_prompt", "unproven", "leaks_prompt", "reasons"}) {
+  for (std::string_view const word :
+       {"other_prompt", "unproven", "leaks_prompt", "reasons", "empty", "malformed"}) {
     if (reason == word) {
       return Cause::unproven;
     }
