@@ -4,9 +4,12 @@
 // Rules:
 //  1. An engine that dies is counted against each request that it had, once a request: after the
 //     second one the request is given to no worker (`engine_died_twice`, `poison`).
-//  2. A body is suspected by its hash, so that a client that sends it again finds it suspected
-//     still; the hash is made only where a body is suspected or an engine has died.
-//  3. Stalls, and requests that are repeated although a worker may still be at them, take from one
+//  2. An engine is dead where its connection breaks or ends with an answer that has no end, or where
+//     its ingress reports it. One that sends what is no HTTP has spoken, and lives.
+//  3. A request is suspected by a hash of its target, model and body, so that a client that sends it
+//     again finds it suspected still; the hash is made only where one is suspected or an engine has
+//     died.
+//  4. Stalls, and requests that are repeated although a worker may still be at them, take from one
 //     budget.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread';
@@ -39,7 +42,11 @@ class RequestRisk {
   bool begin(Time now);
   /// It goes last, one a worker at a time.
   bool is_suspect() const { return is_suspect_; }
+  /// It is a suspect, and has become poison since, by what another one like it has met.
+  bool is_poison(Time now);
 
+  /// It goes to an engine: deaths that are known from now on may have been that one's.
+  void sent() { known_ = shared_.deaths.last(); }
   /// An engine has died that had it; `has_begun`: and had sent something of its answer. Returns a
   /// word where it may not be given to another one.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
@@ -61,9 +68,9 @@ class RequestRisk {
   SharedRisk& shared_;
   Call const& call_;
   continuation::MoveLimit moves_;
-  bool has_hash_ = false;
   bool is_suspect_ = false;
-  std::uint64_t hash_ = 0;
+  continuation::DeathNumber known_ = 0;  // the last one when it was sent to its worker
+  std::uint64_t hash_ = 0;               // 0: it is not made yet
 };
 
 /// 502, and not to be sent again.
