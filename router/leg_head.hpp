@@ -17,6 +17,8 @@ class LegHead {
   explicit LegHead(std::string id) : text_(std::move(id)) {}
 
   std::string_view id() const { return std::string_view(text_).substr(id_at_); }
+  /// Method, target and version.
+  std::string_view line() const { return std::string_view(text_).substr(0, text_.find("\r\n")); }
   std::size_t capacity() const { return text_.capacity() + (parent_ ? parent_->capacity() : 0); }
 
   /// `lines`: all of it except its length, its id, its parent and its last line. `parent`: that of

@@ -194,6 +194,10 @@ void Legs::go_to_another(relay::Refusal const& last) {
 }
 
 Waiter::Tried Legs::try_again() {
+  if (!seam_.has_begun() && budget_.risk.is_poison(ingress::monotonic_now())) {
+    give_up(request_, seam_, Refused::poison, poisonous());
+    return Tried::gone;
+  }
   if (!budget_.attempts.may_wait(ingress::monotonic_now())) {
     request_.break_off(no_worker(), Outcome::error);
     return Tried::gone;
@@ -218,6 +222,9 @@ Waiter::Tried Legs::try_again() {
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   if (!seam_.prepare(call_.modes.of(*worker))) {
     return false;
+  }
+  if (!budget_.attempts.has_crossed(*worker)) {  // else it was there before
+    budget_.risk.sent();
   }
   unsigned const moves = seam_.moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
@@ -273,9 +280,11 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   Time const now = ingress::monotonic_now();
   Refused limit = Refused::no;
   bool const is_dead = why == Failover::unreachable && budget_.attempts.has_crossed(*worker);
-  if (is_dead || (why == Failover::broken && leg_->sent().is_all_out())) {
+  bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
+  bool const is_broken = why == Failover::broken && !is_malformed;
+  if (is_dead || (is_broken && leg_->sent().is_all_out())) {
     limit = budget_.risk.died(*worker, seam_.has_begun(), now);
-  } else if (why == Failover::timed_out && !budget_.risk.may_repeat()) {
+  } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
   parts_.fleet.failed(*worker, now);
@@ -501,7 +510,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     return;
   }
   if (progress == Progress::failed) {
-    migrate(seam_.reason());
+    migrate(is_broken && seam_.reason() == "eof" ? kMalformed : seam_.reason());
   } else if (leg_ && is_broken) {
     blame(parts_, *leg_);
     request_.break_off(relay::malformed_response(), Outcome::error);

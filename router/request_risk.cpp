@@ -7,9 +7,9 @@ using continuation::Refused;
 using continuation::Suspects;
 
 std::uint64_t RequestRisk::hash() {
-  if (!has_hash_) {
-    has_hash_ = true;
-    hash_ = continuation::hash_of_body(call_.body.text());
+  if (hash_ == 0) {
+    hash_ = continuation::hash_of_request(
+        {.line = call_.head.line(), .model = call_.wanted.model, .body = call_.body.text()});
   }
   return hash_;
 }
@@ -24,16 +24,18 @@ bool RequestRisk::begin(Time now) {
   return verdict != Suspects::Verdict::poison;
 }
 
+bool RequestRisk::is_poison(Time now) {
+  return is_suspect_ && shared_.suspects.verdict(hash(), now) == Suspects::Verdict::poison;
+}
+
 Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
-  std::uint64_t const death = shared_.deaths.note(call_.wanted.model, worker.id(), now);
-  shared_.suspects.note_death(hash(), death, now);
+  auto const number = shared_.deaths.note(call_.wanted.model, worker.id(), now);
+  shared_.suspects.note_death(hash(), {.number = number, .known = known_}, now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
-  // A request that has brought tokens is less likely to be what engines die of than another request
-  // of its body.
-  bool const is_poison =
-      !has_begun && shared_.suspects.verdict(hash(), now) == Suspects::Verdict::poison;
-  return limit == Refused::no && is_poison ? Refused::poison : limit;
+  // A request that has brought tokens is less likely to be what engines die of than another one
+  // like it: it is no suspect.
+  return limit == Refused::no && is_poison(now) ? Refused::poison : limit;
 }
 
 Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool has_begun,

@@ -4,9 +4,12 @@
 // Rules:
 //  1. An engine's death counts against each request that it had, once per request: after the second
 //     death no worker gets the request (`engine_died_twice`, `poison`).
-//  2. A body is suspected by its hash, so that it is still suspect if its client sends it again;
-//     the hash is computed only if a body is suspect or an engine has died.
-//  3. Stalls, and requests that are repeated although a worker may still be at them, take from one
+//  2. An engine is dead if its connection breaks or ends with an answer that has no end, or if its
+//     ingress reports it. One that sends what is not HTTP has answered, and lives.
+//  3. A request is suspected by a hash of its target, model and body, so that it is still suspect if
+//     its client sends it again; the hash is computed only if a request is suspect or an engine has
+//     died.
+//  4. Stalls, and requests that are repeated although a worker may still be at them, take from one
 //     budget.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread';
@@ -39,7 +42,11 @@ class RequestRisk {
   bool begin(Time now);
   /// Whether it goes last, one at a time per worker.
   bool is_suspect() const { return is_suspect_; }
+  /// Whether a suspect has become poison since, because an equal request met another death.
+  bool is_poison(Time now);
 
+  /// It goes to an engine: deaths that become known from now on may be that engine's.
+  void sent() { known_ = shared_.deaths.last(); }
   /// An engine that had it has died; `has_begun`: it had sent a part of the answer. Returns a word
   /// if no other worker may get it.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
@@ -61,9 +68,9 @@ class RequestRisk {
   SharedRisk& shared_;
   Call const& call_;
   continuation::MoveLimit moves_;
-  bool has_hash_ = false;
   bool is_suspect_ = false;
-  std::uint64_t hash_ = 0;
+  continuation::DeathNumber known_ = 0;  // the last one when it was sent to its worker
+  std::uint64_t hash_ = 0;               // 0: it is not made yet
 };
 
 /// The answer to poison: 502, with a hint not to send it again.

@@ -26,6 +26,8 @@ namespace lastcall::router {
 // The leg is silent, and has not ended; its worker has also left.
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kGone = "gone";
+// What comes is no HTTP any more.
+inline constexpr std::string_view kMalformed = "malformed";
 // Its worker has announced that it will cut the answer.
 inline constexpr std::string_view kHandOff = "hand_off";
 

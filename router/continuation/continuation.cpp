@@ -181,11 +181,15 @@ Received Continuation::take_data(Event const& event, std::string& out) {
 
 Received Continuation::take_end(Event const& event, std::string& out) {
   ClientStream& client = voice_.client();
-  bool const is_odd = odd_ != Refused::no && odd_ != Refused::memory;
-  bool const may_end = client.has_finished() || request_.is_plain() || is_odd;
-  if (leg_.state == LegState::verifying || !may_end) {
-    return fail("eof", out);  // an end that ends nothing
+  if (leg_.state == LegState::verifying) {
+    return fail(name(Verdict::unproven), out);
   }
+  bool const is_empty = !client.has_finished() && !request_.is_plain() && odd_ == Refused::no &&
+                        !transcript_.has_text() && leg_.tokens == 0;
+  if (is_empty && !std::exchange(was_empty_, true)) {
+    return fail("empty", out);  // another worker has more, or the same
+  }
+  voice_.release(out);
   if (client.is_later()) {
     return complete(out);
   }

@@ -11,7 +11,10 @@
 //  1. The client's text is always a prefix of one answer: nothing is sent twice, nothing is left
 //     out, and what cannot be proven is not sent.
 //  2. At most one finish_reason and one [DONE], and none after a failure.
-//  3. Memory is bounded by the request and what was sent of its answer; held() returns the amount,
+//  3. An answer that its engine ends with [DONE] is whole, with a finish_reason or without. An end
+//     counts only after neither an error object nor an abort, and not in a leg that has yet to prove
+//     that it continues; an end before any word is believed the second time.
+//  4. Memory is bounded by the request and what was sent of its answer; held() returns the amount,
 //     and forget() releases it permanently.
 //
 // Pure, no thread rule; nothing is thrown. Source: docs/continuation.md.
@@ -136,6 +139,7 @@ class Continuation {
   Received take_odd(Event const& event, std::string& out);
   Received take_error(Event const& event, std::string& out);
   Received take_data(Event const& event, std::string& out);
+  /// [DONE]: the engine's own statement that it has sent everything, with a finish or without.
   Received take_end(Event const& event, std::string& out);
   Received take_proof(Event const& event, Chunk const& chunk, std::string& out);
   Received take_piece(Event const& event, Chunk const& chunk, std::string& out);
@@ -153,6 +157,7 @@ class Continuation {
   Leg leg_;  // the present one
   Promised promised_;
   Refused odd_ = Refused::no;
+  bool was_empty_ = false;  // a leg has ended in order before a word of its own
 };
 
 }  // namespace lastcall::router::continuation

@@ -8,7 +8,8 @@ Cause cause_of(std::string_view reason) {
   if (reason == "migrated" || reason == "hand_off" || reason == "gone") {
     return Cause::planned;
   }
-  for (std::string_view const word : {"other_prompt", "unproven", "leaks_prompt", "reasons"}) {
+  for (std::string_view const word :
+       {"other_prompt", "unproven", "leaks_prompt", "reasons", "empty", "malformed"}) {
     if (reason == word) {
       return Cause::unproven;
     }
@@ -30,54 +31,58 @@ Refused MoveLimit::take(Cause cause) {
   return Refused::no;
 }
 
-std::uint64_t hash_of_body(std::string_view body) {
+std::uint64_t hash_of_request(Asking const& asking) {
+  constexpr std::uint64_t kPrime = 0x100000001b3ULL;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (char const c : body) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  for (std::string_view const part : {asking.line, asking.model, asking.body}) {
+    for (char const c : part) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+    }
+    hash *= kPrime;  // where one part ends
   }
   return hash;
 }
 
 void Suspects::forget_old(Time now) {
   while (!by_age_.empty() && (by_age_.size() > most_ || now - by_age_.front().last >= kSuspected)) {
-    entries_.erase(by_age_.front().body);
+    entries_.erase(by_age_.front().request);
     by_age_.pop_front();
   }
 }
 
-void Suspects::note_death(std::uint64_t body, std::uint64_t death, Time now) {
+void Suspects::note_death(std::uint64_t request, Death death, Time now) {
   forget_old(now);
-  auto const found = entries_.find(body);
+  auto const found = entries_.find(request);
   if (found == entries_.end()) {
-    entries_[body] = by_age_.insert(by_age_.end(), Entry{body, death, 1, now});
+    entries_[request] = by_age_.insert(by_age_.end(), Entry{request, death.number, false, now});
   } else {
     Entry& entry = *found->second;
-    entry.deaths += entry.death == death ? 0 : 1;
-    entry.death = death;
+    bool const follows = death.number != entry.first && death.known >= entry.first;
+    entry.has_second = entry.has_second || follows;
     entry.last = now;
     by_age_.splice(by_age_.end(), by_age_, found->second);
   }
   forget_old(now);
 }
 
-void Suspects::clear(std::uint64_t body) {
-  auto const found = entries_.find(body);
+void Suspects::clear(std::uint64_t request) {
+  auto const found = entries_.find(request);
   if (found != entries_.end()) {
     by_age_.erase(found->second);
     entries_.erase(found);
   }
 }
 
-Suspects::Verdict Suspects::verdict(std::uint64_t body, Time now) {
+Suspects::Verdict Suspects::verdict(std::uint64_t request, Time now) {
   forget_old(now);
-  auto const found = entries_.find(body);
+  auto const found = entries_.find(request);
   if (found == entries_.end()) {
     return Verdict::unknown;
   }
-  return found->second->deaths > 1 ? Verdict::poison : Verdict::suspect;
+  return found->second->has_second ? Verdict::poison : Verdict::suspect;
 }
 
-std::uint64_t RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time now) {
+DeathNumber RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time now) {
   std::erase_if(deaths_, [now](Death const& death) { return now - death.at >= kManyWithin; });
   Death noted{std::string(pool), worker, 0, now};
   for (Death const& death : deaths_) {

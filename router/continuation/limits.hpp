@@ -3,11 +3,12 @@
 // Rules:
 //  1. A request may move kMostPlanned times by plan, and once because an engine died, because a
 //     request that kills its engine must not go through the fleet.
-//  2. A body that was in flight at an engine's death is suspect for kSuspected; a body that was in
-//     flight at two deaths is poison, even if its client sends it again. An answer that completes
-//     clears it.
-//  3. Reports of one engine's end within kOneDeath are about one death, whatever their source, so
-//     that requests with the same body that fail with it count one death.
+//  2. A request that was in flight at an engine's death is suspect for kSuspected, and so is every
+//     request that equals it (hash_of_request). A second death makes it poison if it followed the
+//     first: the request that was there had been sent when the first death was known. Equal requests
+//     at several engines that die together have seen one death each. An answer that completes clears
+//     it.
+//  3. Reports of one engine's end within kOneDeath are about one death, whatever their source.
 //  4. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
 //     whole pool, so that a third death identifies the cause.
 //  5. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
@@ -60,10 +61,19 @@ class MoveLimit {
   std::uint8_t unproven_ = 0;
 };
 
-/// FNV-1a, which is enough to distinguish bodies that are not forged.
-std::uint64_t hash_of_body(std::string_view body);
+/// What decides a request.
+struct Asking {
+  std::string_view line;   // method and target: it may name the model, and says what is asked
+  std::string_view model;  // that of the pool
+  std::string_view body;
+};
+/// FNV-1a, which is enough to distinguish requests that are not forged.
+std::uint64_t hash_of_request(Asking const& asking);
 
-/// Bodies that were in flight when an engine died.
+/// Deaths have numbers, in the order in which they become known, from 1.
+using DeathNumber = std::uint32_t;
+
+/// Requests that were in flight when an engine died, by their hashes.
 class Suspects {
  public:
   static constexpr Time kSuspected = std::chrono::minutes(10);
@@ -75,17 +85,20 @@ class Suspects {
     suspect,  // it goes last, one at a time per worker
     poison,   // answered with 502, and not sent again
   };
-  /// `death`: its number (RecentDeaths).
-  void note_death(std::uint64_t body, std::uint64_t death, Time now);
-  void clear(std::uint64_t body);
-  Verdict verdict(std::uint64_t body, Time now);
+  struct Death {
+    DeathNumber number = 0;
+    DeathNumber known = 0;  // the last one when the request was sent to the engine that died
+  };
+  void note_death(std::uint64_t request, Death death, Time now);
+  void clear(std::uint64_t request);
+  Verdict verdict(std::uint64_t request, Time now);
   std::size_t size() const { return by_age_.size(); }
 
  private:
   struct Entry {
-    std::uint64_t body = 0;
-    std::uint64_t death = 0;  // the last
-    unsigned deaths = 0;
+    std::uint64_t request = 0;
+    DeathNumber first = 0;
+    bool has_second = false;  // which followed it
     Time last{};
   };
   void forget_old(Time now);
@@ -103,18 +116,20 @@ class RecentDeaths {
 
   /// `pool`: the model that its workers serve. Returns the number of the death, which others may
   /// have reported before.
-  std::uint64_t note(std::string_view pool, std::uint64_t worker, Time now);
+  DeathNumber note(std::string_view pool, std::uint64_t worker, Time now);
+  /// The last one that is known; 0: none.
+  DeathNumber last() const { return last_number_; }
   bool are_many(std::string_view pool, Time now) const;
 
  private:
   struct Death {
     std::string pool;
     std::uint64_t worker = 0;
-    std::uint64_t number = 0;
+    DeathNumber number = 0;
     Time at{};
   };
   std::vector<Death> deaths_;  // one per pool, none older than kManyWithin
-  std::uint64_t last_number_ = 0;
+  DeathNumber last_number_ = 0;
 };
 
 /// The budget of all requests together for sending something a second time.

@@ -36,6 +36,17 @@ void Voice::begin_again() {
   reasoning_.reset();
 }
 
+void Voice::release(std::string& out) {
+  std::string held = reasoning_ ? reasoning_->flush() : std::string();
+  if (!held.empty()) {
+    client_.text({}, held, out);
+  }
+  held = content_.flush();
+  if (!held.empty()) {
+    client_.text(held, {}, out);
+  }
+}
+
 void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
   bool const goes_on = !is_end(chunk) && !has(chunk.text);
   if (has(chunk.reasoning)) {

@@ -27,6 +27,8 @@ class Voice {
   ClientStream const& client() const { return client_; }
   std::string_view held() const { return content_.held(); }
   std::size_t drop_space() { return content_.drop_space(); }
+  /// The engine has sent everything, and not with a piece: what is held is sent.
+  void release(std::string& out);
   /// The held text will be sent again.
   void begin_again();
 

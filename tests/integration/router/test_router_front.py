@@ -123,6 +123,26 @@ def test_events_go_through_one_by_one(router, engines):
     )  # fmt: skip
 
 
+def test_a_stream_that_its_worker_ends_without_a_finish_is_whole(router, engines):
+    """As plain servers do, whose clients stop at [DONE]."""
+    one = router(*(each.address for each in engines))
+    piece = b'data: {"id":"x","object":"text_completion","choices":[{"index":0,"text":"t%d "}]}\n\n'
+    events = b"".join(piece % number for number in range(3)) + b"data: [DONE]\n\n"
+    for number in range(1, 4):  # of one body, at workers that live
+        user = one.client()
+        user.send(post("/v1/completions", b'{"model":"m","prompt":"hi","stream":true}'))
+        wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+        wire, _ = next(each for each in engines if each.has_arrived()).request()
+        wire.send(SSE_HEAD + chunk(events) + chunk(b""))
+        answer = user.until(b"\r\n0\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 ") and chunk(events) in answer
+        wire.close()
+        assert one.counts("dynamo_frontend_requests_total", number, status="success")
+    assert one.metric("lastcall_router_migrations_total") == 0
+    assert one.metric("lastcall_router_failovers_total") == 0
+    assert not any(each.has_arrived() for each in engines)
+
+
 @pytest.mark.parametrize("when", ["before", "after"], ids=["before_a_byte", "in_the_stream"])
 def test_a_client_that_leaves_ends_its_leg(router, engines, when):
     one = router(engines[0].address)

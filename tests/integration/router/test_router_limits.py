@@ -5,8 +5,9 @@ import contextlib
 import json
 import time
 
+import pytest
 import sim_fleet
-from raw_engine import SSE_HEAD, chunk, post
+from raw_engine import SSE_HEAD, chunk, ok, post
 from router_world import Router, static
 from serve_peer import wait_until
 from sim_fleet import User, sims
@@ -134,6 +135,110 @@ def test_after_two_deaths_one_worker_in_all_has_a_suspect(router, engines, more_
             assert not arrivals(living)
         wire.send(SSE_HEAD + chunk(PIECE))
         answered += 1
+
+
+def asked(fleet):
+    """(the worker that has the next request, its connection)"""
+    wait_until(lambda: arrivals(fleet), "a worker is asked")
+    worker = arrivals(fleet)[0]
+    return worker, worker.request()[0]
+
+
+def answered(fleet, user):
+    asked(fleet)[1].send(ok(b"an answer", "Connection: close"))
+    assert user.until(b"an answer").startswith(b"HTTP/1.1 200 ")
+
+
+def refused(user):
+    """Its status, and the type of its error."""
+    status = int(user.until(b"\r\n\r\n").split()[1])
+    return status, json.loads(user.until(b"}}\n"))["error"]["type"]
+
+
+def twins(router, fleet):
+    """(router, two clients with the same body, their connections at two workers)"""
+    one = router(*(each.address for each in fleet))
+    users = [one.client() for _ in range(2)]
+    wires = []
+    for user in users:
+        user.send(post(body=body("popular")))
+        worker, wire = asked(fleet)
+        wire.until(b"}}")
+        wires.append((worker, wire))
+    assert wires[0][0] is not wires[1][0]
+    return one, users, wires
+
+
+def vanish_together(one, wires):
+    for worker, _ in wires:
+        worker.refuse()
+    for _, wire in wires:
+        wire.close()
+    assert one.counts("lastcall_router_failovers_total", 2, reason="broken")
+
+
+def test_twins_whose_workers_vanish_together_are_answered_by_a_third(router, engines, more_engines):
+    fleet = [*engines, more_engines[0]]
+    one, users, wires = twins(router, fleet)
+    [living] = [each for each in fleet if each not in (wires[0][0], wires[1][0])]
+    vanish_together(one, wires)
+    for _ in users:
+        asked([living])[1].send(ok(b"an answer", "Connection: close"))
+    assert all(user.until(b"an answer").startswith(b"HTTP/1.1 200 ") for user in users)
+    assert one.metric("lastcall_router_refused_total") == 0
+
+
+def test_of_twins_that_kill_their_workers_one_alone_kills_another(router, engines, more_engines):
+    fleet = [*engines, *more_engines]
+    one, users, wires = twins(router, fleet)
+    vanish_together(one, wires)
+    third, wire = asked([each for each in fleet if each not in (wires[0][0], wires[1][0])])
+    third.refuse()
+    wire.close()
+    assert [refused(user) for user in users] == [(502, "poison")] * 2
+    assert not arrivals(fleet)
+
+
+# Where a path names the model, it may be all that distinguishes two requests.
+A, B = "/v2/models/a/generate", "/v2/models/b/generate"
+
+
+@pytest.mark.parametrize(
+    ("deadly", "other", "text"),
+    [(A, B, b'{"text_input":"hello"}'), ("/v1/embeddings", "/v1/rerank", b"")],
+    ids=["of_another_model", "empty"],
+)
+def test_poison_at_one_path_is_no_poison_at_another(router, engines, deadly, other, text):
+    one = router({"static": {"urls": [f"http://{each.address}" for each in engines]}})
+    user = one.client()
+    user.send(post(deadly, text))
+    for _ in range(2):
+        asked(engines)[1].close()
+    assert refused(user) == (502, "poison")
+    user.send(post(other, text))
+    answered(engines, user)
+    user = one.client()
+    user.send(post(deadly, text))
+    assert refused(user) == (502, "poison")
+    assert not arrivals(engines)
+
+
+NO_HTTP = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok"
+
+
+def test_workers_that_send_no_http_are_not_dead(router, engines):
+    one = router(*(each.address for each in engines))
+    text = b'{"model":"m","input":"hello"}'
+    for _ in range(2):
+        user = one.client()
+        user.send(post("/v1/embeddings", text))
+        for _ in range(2):
+            asked(engines)[1].send(NO_HTTP)
+        assert refused(user) == (502, "engine_error")
+    user = one.client()
+    user.send(post("/v1/embeddings", text))
+    answered(engines, user)
+    assert one.metric("lastcall_router_refused_total", reason="poison") == 0
 
 
 def test_answers_that_go_on_are_paced(router, engines):

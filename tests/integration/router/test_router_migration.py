@@ -257,7 +257,7 @@ def test_a_stream_whose_chunks_are_none_goes_on_elsewhere(router, engines):
     one, user, wire, other = begun_by_one(router, engines)
     wire.send(b"no size\r\n")
     assert b"-m1\r\n" in other.request()[1]
-    assert one.metric("lastcall_router_migrations_total", reason="eof", why_not="") == 1
+    assert one.metric("lastcall_router_migrations_total", reason="malformed", why_not="") == 1
     user.close()
 
 

@@ -76,6 +76,8 @@ struct Leg {
   std::size_t given = 0;  // of it, before this leg
   bool is_lie = false;
   bool keeps_stop = false;  // its engine takes include_stop_str_in_output, and was asked for it
+  std::string sent{};       // of the events, as far as it got
+  bool ends_early = false;  // in order, with [DONE] and without a finish
 };
 
 /// `knows`: what the worker takes and reports.

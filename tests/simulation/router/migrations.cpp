@@ -104,11 +104,13 @@ class World {
   Mode draw_mode();
   Lie draw_lie();
   Leg start(std::string const& body, Mode mode, bool may_lie);
-  std::string cut_off(Leg const& leg);
+  std::string cut_off(Leg& leg);
+  std::string draw_stream(Leg& leg);
   Received play(std::string_view stream);
   Received hand_over(std::string_view rest);
   std::string check();
   std::string check_end();
+  std::string check_early_end(View const& view) const;
   void adopt(Leg const& leg);
 
   Dice dice_;
@@ -153,7 +155,12 @@ Lie World::draw_lie() {
 }
 
 /// How much of a leg arrives: all, or up to any byte, perhaps with one of an engine's last words.
-std::string World::cut_off(Leg const& leg) {
+std::string World::cut_off(Leg& leg) {
+  leg.sent = draw_stream(leg);
+  return leg.sent;
+}
+
+std::string World::draw_stream(Leg& leg) {
   std::string all;
   std::size_t const whole = dice_.below(leg.events.size() + 1);
   bool const dies = dice_.below(3) != 0;
@@ -171,7 +178,9 @@ std::string World::cut_off(Leg const& leg) {
       "data: {\"error\":{\"type\":\"engine_dead\",\"code\":503,\"retryable\":true}}\n\n",
       "data: [DONE]\n\n"};
   if (dice_.one_in(2)) {
-    return all.append(words[dice_.below(words.size())]);
+    std::string_view const word = words[dice_.below(words.size())];
+    leg.ends_early = word == words.back();
+    return all.append(word);
   }
   std::string const torn = whole < leg.events.size() ? leg.events[whole] : "";
   return all + torn.substr(0, dice_.below(torn.size() + 1));
@@ -206,7 +215,7 @@ std::string World::check() {
   if (view.finishes > 1 || view.dones > 1 || view.roles > 1 || view.has_strange_head) {
     return "two ends, two roles, or a head that changes";
   }
-  if (view.dones > view.finishes) {
+  if (view.dones > view.finishes && !leg_.ends_early) {
     return "[DONE] without a finish";
   }
   bool const has_ids = !view.ids.empty() || view.prompts > 0;
@@ -226,6 +235,9 @@ std::string World::check() {
 std::string World::check_end() {
   View const view = view_of(out_);
   Texts truth = texts_of(case_, truth_);
+  if (view.dones == 1 && view.finishes == 0 && leg_.ends_early) {
+    return check_early_end(view);
+  }
   if (view.dones != 1 || view.finishes != 1) {
     return "a complete answer without its end";
   }
@@ -251,6 +263,19 @@ std::string World::check_end() {
     return "more tokens than were asked for";
   }
   return "";
+}
+
+/// Its engine has ended it by its own word: the client has all that it sent.
+std::string World::check_early_end(View const& view) const {
+  Texts whole = texts_of(
+      case_, {leg_.answer.begin(), leg_.answer.begin() + static_cast<std::ptrdiff_t>(leg_.given)});
+  Texts const sent = view_of(leg_.sent).texts;
+  whole.content += sent.content;
+  whole.reasoning += sent.reasoning;
+  return view.texts.content == whole.content && view.texts.reasoning == whole.reasoning
+             ? ""
+             : "an answer without a finish ends early: '" + view.texts.content + "' of '" +
+                   whole.content + "'";
 }
 
 Leg World::start(std::string const& body, Mode mode, bool may_lie) {

@@ -195,7 +195,7 @@ TEST(Continuation, A_worker_that_starts_over_is_found_out_before_a_byte_goes_out
 
 TEST(Continuation, A_false_end_reaches_nobody) {
   for (std::string const& end :
-       {chunk({.finish = "abort"}) + kDone, kDone, event(R"({"error":{"code":500}})") + kDone,
+       {chunk({.finish = "abort"}) + kDone, event(R"({"error":{"code":500}})") + kDone,
         event(R"({"error":"dead"})") + kDone}) {
     Exchange chat(kChat);
     chat.machine.begin_leg(Mode::ids_vllm);
@@ -203,6 +203,63 @@ TEST(Continuation, A_false_end_reaches_nobody) {
     EXPECT_EQ(chat.receive(end).progress, Progress::failed) << end;
     EXPECT_EQ(chat.client().dones, 0);
     EXPECT_EQ(chat.client().finishes, 0);
+  }
+}
+
+TEST(Continuation, An_answer_that_its_engine_ends_without_a_finish_is_whole) {
+  Exchange one(kCompletion, "completions");
+  one.machine.begin_leg(Mode::none);
+  std::string const stream =
+      chunk({.is_chat = false, .text = "a"}) + chunk({.is_chat = false, .text = " b "}) + kDone;
+  EXPECT_EQ(one.receive(stream).progress, Progress::done);
+  EXPECT_EQ(one.out, stream);
+  EXPECT_EQ(one.end().progress, Progress::done);
+}
+
+TEST(Continuation, An_end_without_a_finish_lets_out_what_was_held) {
+  Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,"stop":["END"]})");
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.role = true, .extra = prompt({1})}));
+  chat.receive(chunk({.reasoning = "so E", .ids = {9}}));
+  chat.receive(chunk({.text = "Hi EN", .ids = {10}}));
+  EXPECT_EQ(chat.client().text, "Hi");
+  EXPECT_EQ(chat.receive(kDone).progress, Progress::done);
+  EXPECT_EQ(chat.client().text, "Hi EN");
+  EXPECT_EQ(chat.client().reasoning, "so E");
+  EXPECT_EQ(chat.client().dones, 1);
+  EXPECT_EQ(chat.client().finishes, 0);
+}
+
+TEST(Continuation, A_leg_that_goes_on_may_end_without_a_finish_once_it_is_proven) {
+  for (bool const is_proven : {false, true}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .role = true, .ids = {10}, .extra = prompt({1})}));
+    chat.end();
+    ASSERT_TRUE(chat.next(Mode::ids_vllm));
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.id = "b", .role = true, .extra = prompt({1, 10})}));
+    if (is_proven) {
+      chat.receive(chunk({.id = "b", .text = "p", .ids = {11}}));
+    }
+    Received const end = chat.receive(kDone);
+    EXPECT_EQ(end.progress, is_proven ? Progress::done : Progress::failed);
+    EXPECT_EQ(end.reason, is_proven ? "" : "unproven");
+    EXPECT_EQ(chat.client().dones, is_proven ? 1 : 0);
+  }
+}
+
+TEST(Continuation, An_end_before_any_word_is_believed_the_second_time) {
+  for (std::string const& nothing : {std::string(), chunk({.role = true})}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::text);
+    Received const first = chat.receive(nothing + kDone);
+    EXPECT_EQ(first.progress, Progress::failed);
+    EXPECT_EQ(first.reason, "empty");
+    ASSERT_TRUE(chat.next(Mode::text));
+    chat.machine.begin_leg(Mode::text);
+    EXPECT_EQ(chat.receive(nothing + kDone).progress, Progress::done);
+    EXPECT_EQ(chat.client().dones, 1);
   }
 }
 

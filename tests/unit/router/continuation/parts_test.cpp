@@ -229,39 +229,73 @@ TEST(Limits, A_request_moves_three_times_by_plan_and_once_by_a_death) {
   EXPECT_EQ(cause_of("migrated"), Cause::planned);
 }
 
-TEST(Limits, A_body_that_was_there_at_two_deaths_is_poison_for_ten_minutes) {
+TEST(Limits, A_leg_that_only_its_worker_spoils_is_no_death) {
+  for (std::string_view const reason : {"malformed", "empty", "unproven"}) {
+    EXPECT_EQ(cause_of(reason), Cause::unproven) << reason;
+  }
+}
+
+TEST(Limits, A_request_is_known_by_its_target_its_model_and_its_body) {
+  Asking const one{.line = "POST /v2/models/a/generate HTTP/1.1", .model = "a", .body = "{}"};
+  EXPECT_EQ(hash_of_request(one), hash_of_request(Asking(one)));
+  Asking const others[] = {{"POST /v2/models/b/generate HTTP/1.1", "a", "{}"},
+                           {one.line, "b", "{}"},
+                           {one.line, "a", "{ }"},
+                           {one.line, "a{", "}"},
+                           {one.line, "a", ""}};
+  for (Asking const& other : others) {
+    EXPECT_NE(hash_of_request(one), hash_of_request(other)) << other.line << other.body;
+  }
+}
+
+constexpr std::uint64_t kRequest = 7;
+
+TEST(Limits, A_request_of_which_a_second_engine_died_is_poison_for_ten_minutes) {
   Suspects suspects(2);
-  std::uint64_t const body = hash_of_body("{}");
-  EXPECT_NE(body, hash_of_body("{ }"));
-  EXPECT_EQ(suspects.verdict(body, 0ms), Suspects::Verdict::unknown);
-  suspects.note_death(body, 1, 1ms);
-  suspects.note_death(body, 1, 2ms);  // another request of it, at the same death
-  EXPECT_EQ(suspects.verdict(body, 2ms), Suspects::Verdict::suspect);
-  suspects.note_death(body, 2, 3ms);
-  EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected - 1ms), Suspects::Verdict::poison);
-  EXPECT_EQ(suspects.verdict(body, 3ms + Suspects::kSuspected), Suspects::Verdict::unknown);
+  EXPECT_EQ(suspects.verdict(kRequest, 0ms), Suspects::Verdict::unknown);
+  suspects.note_death(kRequest, {.number = 1}, 1ms);
+  suspects.note_death(kRequest, {.number = 1, .known = 1}, 2ms);  // another one, at the same death
+  EXPECT_EQ(suspects.verdict(kRequest, 2ms), Suspects::Verdict::suspect);
+  suspects.note_death(kRequest, {.number = 2, .known = 1}, 3ms);
+  EXPECT_EQ(suspects.verdict(kRequest, 3ms + Suspects::kSuspected - 1ms),
+            Suspects::Verdict::poison);
+  EXPECT_EQ(suspects.verdict(kRequest, 3ms + Suspects::kSuspected), Suspects::Verdict::unknown);
   for (std::uint64_t other = 0; other < 9; ++other) {
-    suspects.note_death(other, 1, 1h);
+    suspects.note_death(other, {.number = 1}, 1h);
   }
   EXPECT_EQ(suspects.size(), 2U);
+}
+
+TEST(Limits, Twins_whose_engines_die_together_have_seen_one_death_each) {
+  Suspects suspects;
+  suspects.note_death(kRequest, {.number = 4, .known = 3}, 0ms);
+  suspects.note_death(kRequest, {.number = 5, .known = 3}, 0ms);
+  suspects.note_death(kRequest, {.number = 3, .known = 2}, 1ms);  // others have reported it first
+  EXPECT_EQ(suspects.verdict(kRequest, 1ms), Suspects::Verdict::suspect);
+  // One of them has moved on, or its client has sent it again.
+  suspects.note_death(kRequest, {.number = 6, .known = 4}, 2ms);
+  EXPECT_EQ(suspects.verdict(kRequest, 2ms), Suspects::Verdict::poison);
 }
 
 TEST(Limits, An_engine_that_came_back_and_died_again_is_a_second_death) {
   RecentDeaths deaths;
   Suspects suspects;
-  auto const die = [&](Time now) { suspects.note_death(7, deaths.note("m", 1, now), now); };
+  auto const die = [&](Time now) {
+    DeathNumber const known = deaths.last();
+    suspects.note_death(kRequest, {.number = deaths.note("m", 1, now), .known = known}, now);
+  };
   die(0ms);
   die(RecentDeaths::kOneDeath - 1ms);
-  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::suspect);
+  EXPECT_EQ(suspects.verdict(kRequest, RecentDeaths::kOneDeath), Suspects::Verdict::suspect);
   die(RecentDeaths::kOneDeath);
-  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::poison);
-  suspects.clear(7);  // one of that body was answered
-  EXPECT_EQ(suspects.verdict(7, RecentDeaths::kOneDeath), Suspects::Verdict::unknown);
+  EXPECT_EQ(suspects.verdict(kRequest, RecentDeaths::kOneDeath), Suspects::Verdict::poison);
+  suspects.clear(kRequest);  // one like it was answered
+  EXPECT_EQ(suspects.verdict(kRequest, RecentDeaths::kOneDeath), Suspects::Verdict::unknown);
 }
 
 TEST(Deaths, Several_requests_report_one_whichever_models_they_are_of) {
   RecentDeaths deaths;
-  std::uint64_t const one = deaths.note("m", 1, 0ms);
+  DeathNumber const one = deaths.note("m", 1, 0ms);
   EXPECT_NE(deaths.note("m", 2, 0ms), one);
   EXPECT_EQ(deaths.note("m", 1, 1s), one);
   EXPECT_EQ(deaths.note("other", 1, 2s), one);  // the same worker serves both
