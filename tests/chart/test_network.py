@@ -29,7 +29,7 @@ def test_with_an_ingress_the_service_sends_requests_to_it(helm, mode):
 
 def test_the_notes_explain_how_an_engine_is_not_reached_past_its_ingress(helm):
     def says(*settings):
-        return "reaches an engine past it" in helm.notes("-f", VLLM, *sets(*settings))
+        return "can reach it past the ingress" in helm.notes("-f", VLLM, *sets(*settings))
 
     assert says(INGRESS) and not says()
     assert not says(INGRESS, "networkPolicy.enabled=true")
@@ -203,4 +203,4 @@ def test_the_notes_promise_no_quick_end_where_the_figure_in_flight_is_unknown(he
 def test_the_notes_show_how_long_such_a_drain_lasts(helm, grace, drain, cut):
     settings = (f"config.shutdown.grace_period={grace}", "config.shutdown.deregister_timeout=1s")
     notes = helm.notes("-f", DEMO, *sets(*settings))
-    assert f"a drain lasts {drain} ms" in notes and f"longer than {cut} ms" in notes
+    assert f"A drain then lasts {drain} ms" in notes and f"longer than {cut} ms" in notes

@@ -228,7 +228,7 @@ def test_the_notes_show_where_clients_connect(helm):
     assert "Service x-lastcall-router" in notes and "up to 1800 s" in notes
     assert "router" not in helm.notes("-f", DEMO)
     mine = sets("router.serviceAccount.create=false", "router.serviceAccount.name=mine")
-    assert "account mine has to have get, list and watch" in helm.notes("-f", DEMO, *ON, *mine)
+    assert "account mine needs get, list and watch" in helm.notes("-f", DEMO, *ON, *mine)
 
 
 @pytest.mark.parametrize(
