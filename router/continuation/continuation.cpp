@@ -58,7 +58,8 @@ Continuation::Continuation(Asked const& asked)
 
 void Continuation::begin_leg(Mode mode) {
   Promised const promised = std::exchange(promised_, {});
-  leg_ = Leg{.state = leg_.state, .way = promised.way, .kept = promised.kept};
+  leg_ = Leg{
+      .state = leg_.state, .way = promised.way, .was_empty = leg_.was_empty, .kept = promised.kept};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
@@ -186,7 +187,7 @@ Received Continuation::take_end(Event const& event, std::string& out) {
   }
   bool const is_empty = !client.has_finished() && !request_.is_plain() && odd_ == Refused::no &&
                         !transcript_.has_text() && leg_.tokens == 0;
-  if (is_empty && !std::exchange(was_empty_, true)) {
+  if (is_empty && !std::exchange(leg_.was_empty, true)) {
     return fail("empty", out);  // another worker has more, or the same
   }
   voice_.release(out);

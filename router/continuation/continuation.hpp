@@ -103,6 +103,7 @@ class Continuation {
     std::unique_ptr<Verifier> verifier{};  // of a continuing leg; most answers have none
     Way way = Way::whole;
     bool holds_text = false;   // its engine may: of an id that it has reported
+    bool was_empty = false;    // it, or one before, has ended in order before any word
     std::uint64_t kept = 0;    // tokens of the legs before
     std::uint64_t tokens = 0;  // of its own
   };
@@ -157,7 +158,6 @@ class Continuation {
   Leg leg_;  // the present one
   Promised promised_;
   Refused odd_ = Refused::no;
-  bool was_empty_ = false;  // a leg has ended in order before a word of its own
 };
 
 }  // namespace lastcall::router::continuation
