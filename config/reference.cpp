@@ -25,7 +25,8 @@ Values are looked up in this order, and the last one found applies:
 4. `--set a.b=value`, which may be repeated; they apply in their order, so that the last of
    two for one key applies. Lists and sections are written as YAML
    (`--set 'cleanup.paths=[/tmp/lora-*]'`, `--set 'log={level: debug, format: text}'`); any other
-   value is taken literally, without quotes. An empty value or `null` unsets an optional key. A list replaces the list of the file.
+   value is taken literally, without quotes. An empty value or `null` unsets an optional key. A list
+   replaces the list of the file.
 
 The file is read strictly. Unknown and duplicate keys, quoted numbers, unquoted texts that look like
 numbers or booleans, anchors, aliases, tags, a second document, and values out of range are errors,

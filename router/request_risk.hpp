@@ -2,13 +2,13 @@
 // and what all requests together may repeat.
 //
 // Rules:
-//  1. An engine's death counts against each request that it had, once per request: after the second
-//     death no worker gets the request (`engine_died_twice`, `poison`).
+//  1. An engine's death counts against each request that it had, once per request: after the
+//     second death no worker gets the request (`engine_died_twice`, `poison`).
 //  2. An engine is dead if its connection breaks or ends with an answer that has no end, or if its
 //     ingress reports it. One that sends what is not HTTP has answered, and lives.
-//  3. A request is suspected by a hash of its target, model and body, so that it is still suspect if
-//     its client sends it again; the hash is computed only if a request is suspect or an engine has
-//     died.
+//  3. A request is suspected by a hash of its target, model and body, so that it is still suspect
+//     if its client sends it again; the hash is computed only if a request is suspect or an engine
+//     has died.
 //  4. Stalls, and requests that are repeated although a worker may still be at them, take from one
 //     budget.
 //

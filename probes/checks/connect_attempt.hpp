@@ -10,7 +10,8 @@
 //  4. A connection to itself is a refused one. (The kernel may pick the very port of a dead engine
 //     as the source port, and TCP then connects the socket to itself.)
 //
-// Thread rule: the loop thread. Source: connect(2), socket(2), tcp(7), RFC 9293 3.5 (simultaneous open), getaddrinfo(3).
+// Thread rule: the loop thread. Source: connect(2), socket(2), tcp(7), RFC 9293 3.5 (simultaneous
+// open), getaddrinfo(3).
 #pragma once
 
 #include <chrono>

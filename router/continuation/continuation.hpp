@@ -11,9 +11,9 @@
 //  1. The client's text is always a prefix of one answer: nothing is sent twice, nothing is left
 //     out, and what cannot be proven is not sent.
 //  2. At most one finish_reason and one [DONE], and none after a failure.
-//  3. An answer that its engine ends with [DONE] is whole, with a finish_reason or without. An end
-//     counts only after neither an error object nor an abort, and not in a leg that has yet to prove
-//     that it continues; an end before any word is believed the second time.
+//  3. An answer that its engine ends with [DONE] is whole, with a finish_reason or without. It is
+//     no end after an error object or an abort, nor in a leg that has yet to prove that it
+//     continues; an end before any word is believed the second time.
 //  4. Memory is bounded by the request and what was sent of its answer; held() returns the amount,
 //     and forget() releases it permanently.
 //

@@ -4,9 +4,9 @@
 //  1. A request may move kMostPlanned times by plan, and once because an engine died, because a
 //     request that kills its engine must not go through the fleet.
 //  2. A request that was in flight at an engine's death is suspect for kSuspected, and so is every
-//     request that equals it (hash_of_request). A second death makes it poison if it followed the
-//     first: the request that was there had been sent when the first death was known. Equal requests
-//     at several engines that die together have seen one death each. An answer that completes clears
+//     equal request (hash_of_request). A second death makes it poison if it followed the first: the
+//     request that was there had been sent when the first death was known. Equal requests at
+//     several engines that die together have seen one death each. An answer that completes clears
 //     it.
 //  3. Reports of one engine's end within kOneDeath are about one death, whatever their source.
 //  4. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
