@@ -23,4 +23,8 @@ std::string utc_text(std::chrono::system_clock::time_point at, Fraction fraction
   return result += 'Z';
 }
 
+std::string utc_now(Fraction fraction) {
+  return utc_text(std::chrono::system_clock::now(), fraction);
+}
+
 }  // namespace lastcall

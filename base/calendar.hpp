@@ -15,8 +15,6 @@ enum class Fraction : std::uint8_t { none = 0, milliseconds = 3, microseconds = 
 /// "2025-01-31T12:00:00Z", "2025-01-31T12:00:00.250Z"; what is finer is left out.
 std::string utc_text(std::chrono::system_clock::time_point at, Fraction fraction);
 
-inline std::string utc_now(Fraction fraction) {
-  return utc_text(std::chrono::system_clock::now(), fraction);
-}
+std::string utc_now(Fraction fraction);
 
 }  // namespace lastcall

@@ -412,7 +412,7 @@ def test_a_client_certificate_identifies_the_caller(tmp_path, form):
         (lambda c: c["users"][0]["user"].update({"auth-provider": {}}),
          "auth-provider: not supported"),
         (lambda c: c["users"][0]["user"].update({"client-key-data": "%"}),
-         "client-key-data: no base64"),
+         "client-key-data: not base64"),
     ],
 )  # fmt: skip
 def test_a_kubeconfig_that_cannot_be_used_is_2_with_the_reason(api, change, said):

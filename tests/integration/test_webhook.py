@@ -454,8 +454,8 @@ def test_every_problem_of_a_file_of_pods_is_reported_at_its_place(tmp_path, auth
         capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 2
-    for said in (f"{file}:1:8: image.repository: is missing", f"{file}:2:6: uid: '7' is no user",
-                 f"{file}:3:14: gracePeriod: '5' is no duration",
+    for said in (f"{file}:1:8: image.repository: is missing", f"{file}:2:6: uid: '7' is not a user",
+                 f"{file}:3:14: gracePeriod: '5' is not a duration",
                  f"{file}:4:11: sidecar.args: unknown key, expected resources, env",
                  f"{file}:5:1: other: unknown key"):  # fmt: skip
         assert said in done.stderr

@@ -181,7 +181,7 @@ def test_cancel_reaches_the_request_by_id_and_by_root(served):
     assert (done.returncode, done.stdout) == (0, "asked to stop\n")
     peer.expect("cancel", mode="stop", reason="operator", ids=["a"])
     done = served.cli("cancel", "--kill", "--root", "user")
-    assert (done.returncode, done.stdout) == (0, "told to cut off\n")
+    assert (done.returncode, done.stdout) == (0, "cut off\n")
     peer.expect("cancel", mode="kill", reason="operator", ids=["b"])
 
 

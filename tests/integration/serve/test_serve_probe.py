@@ -52,7 +52,7 @@ def test_a_missing_listener_is_1_and_reported_with_its_address(world):
     one = world()
     done = probe(one)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"livez: cannot ask 127.0.0.1:{one.port}: Connection refused\n"
+    assert done.stderr == f"livez: cannot call 127.0.0.1:{one.port}: Connection refused\n"
     answer = json.loads(probe(one, "-o", "json").stdout)
     assert answer["ok"] is False and answer["problem"] == "Connection refused"
 
@@ -95,7 +95,7 @@ def test_silence_is_over_after_the_timeout(world):
     server, port = listener(None)
     done = probe(world(), "--address", f"127.0.0.1:{port}", "--timeout", "200ms")
     assert done.returncode == 1
-    assert done.stderr == f"livez: cannot ask 127.0.0.1:{port}: no answer in time\n"
+    assert done.stderr == f"livez: cannot call 127.0.0.1:{port}: no answer in time\n"
     server.close()
 
 
