@@ -22,7 +22,7 @@ struct Parts;
 class Answer final : public RecordOwner {
  public:
   /// All outlive it.
-  Answer(Parts& parts, Call& call, Seam& seam);
+  Answer(Call& call, Seam& seam);
 
   /// Its payload is recorded, so that it can go on elsewhere.
   bool is_recorded() const;
@@ -32,7 +32,10 @@ class Answer final : public RecordOwner {
   continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
   /// The worker has announced since the last call that it drains, and will cut the answer in this
   /// time.
-  std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
+  std::optional<Time> take_hint() {
+    Time const hint = std::exchange(hint_, kNoHint);
+    return hint == kNoHint ? std::nullopt : std::optional(hint);
+  }
   /// The next worker's first event is with the client, before the first one was cut.
   void handed_over(std::string& wire);
   /// More of the answer, however it was made.
@@ -41,21 +44,22 @@ class Answer final : public RecordOwner {
   continuation::Progress leg_ended(std::string& wire);
 
   /// It is over.
-  void drop() { record_.hold(0); }
+  void drop();
 
   // RecordOwner
   bool forget_record() override;
 
  private:
+  static constexpr Time kNoHint = Time::max();
+
+  Parts& parts() const { return call_.parts; }
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 
-  Parts& parts_;
   Call& call_;
   Seam& seam_;
-  std::optional<Time> hint_;
-  Records::Place record_;
+  Time hint_ = kNoHint;
 };
 
 }  // namespace lastcall::router

@@ -32,8 +32,8 @@ struct SharedRisk {
 
 class RequestRisk {
  public:
-  /// Both outlive it.
-  RequestRisk(SharedRisk& shared, Call const& call) : shared_(shared), call_(call) {}
+  /// It outlives this.
+  explicit RequestRisk(Call const& call) : call_(call) {}
 
   /// Its body is whole. False: it is poison.
   bool begin(Time now);
@@ -51,19 +51,19 @@ class RequestRisk {
     return moves_.has(continuation::cause_of(reason));
   }
   /// It is sent once more, and a worker may still be at it.
-  bool may_repeat() { return shared_.budget.take(); }
+  bool may_repeat();
   /// Its answer came to its end.
   void completed();
 
  private:
+  SharedRisk& shared() const;
   std::uint64_t hash();
 
-  SharedRisk& shared_;
   Call const& call_;
+  std::uint64_t hash_ = 0;
   continuation::MoveLimit moves_;
   bool has_hash_ = false;
   bool is_suspect_ = false;
-  std::uint64_t hash_ = 0;
 };
 
 /// 502, and not to be sent again.

@@ -58,17 +58,18 @@ class Seam {
   /// The facts that are known of an answer that is recorded.
   std::optional<continuation::Known> known() const;
 
-  /// The next leg is with a worker of that mode. False: it cannot take it.
-  bool prepare(continuation::Mode mode);
-  /// The body that the leg which is prepared sends.
-  std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
-  /// It has answered; `is_sent`: body() is with it, and is not needed any more.
-  void begin_leg(bool is_sent);
+  /// The next leg is with a worker of that mode; `body` gets what it sends where that is not the
+  /// client's own. False: the worker cannot take it.
+  bool prepare(continuation::Mode mode, std::string& body);
+  /// That mode, for the leg that was prepared last.
+  continuation::Mode mode() const { return mode_; }
+  /// It has answered.
+  void begin_leg() { story_->begin_leg(mode_); }
   continuation::Received receive(std::string_view payload, std::string& out);
   continuation::Received leg_ended(std::string& out);
 
   enum class Going : std::uint8_t {
-    on,        // body() is that of a continuation
+    on,        // prepare() makes the body of a continuation
     finished,  // nothing was left to be sent
     refused,   // why_not() returns why
   };
@@ -80,21 +81,21 @@ class Seam {
   // --- early hand-off (continuation/hand_off.hpp) ---
   /// Nothing where ids and text are not level just now.
   std::optional<std::string> warming_body(continuation::Mode mode);
-  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held;
-  /// body() is the new one's, of a worker of that mode. False: not now.
-  bool cut(continuation::Mode mode);
+  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held.
+  /// Returns the body of the new one, of a worker of that mode; nothing: not now.
+  std::optional<std::string> cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);
   continuation::Received release(std::string& out);
 
-  /// No worker gets body().
+  /// No worker gets it.
   void give_up(continuation::Refused why);
   /// A closed set of words; lives for ever.
   std::string_view why_not() const { return causes_.why_not(); }
   std::string_view reason() const { return causes_.reason(); }
   unsigned moves() const { return moves_; }
   /// The client has something of the answer's text.
-  bool has_begun() { return story_ && story_->transcript().has_text(); }
+  bool has_begun() const { return story_ && story().known().transcript.has_text(); }
   /// The record, while there is one.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
@@ -105,10 +106,9 @@ class Seam {
   // A request that is not recorded, and an answer that nobody hands over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
-  continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
-  std::string body_;
   Causes causes_;
   unsigned moves_ = 0;
+  continuation::Mode mode_ = continuation::Mode::none;
 };
 
 /// About how many prompt and answer have; where none was reported, four bytes are one.
