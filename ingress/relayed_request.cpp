@@ -395,7 +395,7 @@ void RelayedRequest::leave_to_engine() {
   counted_.client_gone(lifecycle::CancelMode::stop);
   parts_.requests.adopt(std::exchange(client_, nullptr)->give_up_request());
   parts_.deadlines.arm(bound_, Wait::left);
-  leg_->pump_soon();  // what its client did not take
+  leg_->pump(Upstream::When::next_turn);  // what its client did not take
 }
 
 void RelayedRequest::abandon() {

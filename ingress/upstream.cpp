@@ -78,8 +78,14 @@ void Upstream::ready(std::uint32_t events) {
   pump();
 }
 
-void Upstream::pump() {
+void Upstream::pump(When when) {
   if (pumping_) {
+    return;
+  }
+  if (when == When::next_turn) {
+    if (readable_) {
+      parts_.poller.again(*this);
+    }
     return;
   }
   pumping_ = true;
@@ -113,12 +119,6 @@ void Upstream::pump() {
   }
 }
 
-void Upstream::pump_soon() {
-  if (readable_ && !pumping_) {
-    parts_.poller.again(*this);
-  }
-}
-
 std::size_t Upstream::write(std::string_view bytes, bool& broken) {
   IoResult const put = socket_.write(bytes);
   broken = put.io == Io::broken;
@@ -142,9 +142,19 @@ bool Upstream::is_usable() {
   return parts_.poller.now() - rests_since_ < kRecently || socket_.is_quiet();
 }
 
+void Upstream::wait_for(std::optional<Wait> what) {
+  if (what) {
+    parts_.deadlines.arm(deadline_, *what);
+  } else {
+    deadline_.disarm();
+  }
+}
+
 void Upstream::expired(Wait wait) {
-  if (wait != Wait::connect_again) {
+  if (wait == Wait::upstream_idle) {
     close();
+  } else if (wait != Wait::connect_again) {
+    owner_->expired(wait);
   } else if (!connect()) {
     owner_->connect_failed();
   } else if (connected_) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -41,6 +42,8 @@ class LegOwner {
   virtual void engine_ended(bool orderly) = 0;
   /// All bytes that came are handled; it may hold more or less than before.
   virtual void handled() = 0;
+  /// Its connection's deadline, which it had set.
+  virtual void expired(Wait wait) = 0;
 
  protected:
   ~LegOwner() = default;
@@ -60,6 +63,9 @@ class Upstream final : public Watched, public DeadlineOwner {
   void expired(Wait wait) override;
 
   void carry(LegOwner& owner) { owner_ = &owner; }
+  /// The one deadline that it has, which is its owner's while it carries a request. An owner whose
+  /// engines listen on Unix sockets sets none before it is connected (Wait::connect_again).
+  void wait_for(std::optional<Wait> what);
   /// Returns it to the pool, or closes it.
   void release(bool keep);
   /// Takes it from the pool; returns false if the engine has closed it or sent unexpected bytes.
@@ -72,10 +78,10 @@ class Upstream final : public Watched, public DeadlineOwner {
   std::size_t write(std::string_view bytes, bool& broken);
   /// Ends the output; the engine's bytes are still read.
   void end_output() { socket_.end_output(); }
-  /// Reads and delivers as long as bytes are accepted.
-  void pump();
-  /// Delivers in the next turn what was not accepted before.
-  void pump_soon();
+  enum class When : std::uint8_t { now, next_turn };
+  /// Reads and delivers as long as bytes are accepted; in the next turn: what was not accepted
+  /// before.
+  void pump(When when = When::now);
 
  private:
   ClientParts& parts_;

@@ -21,8 +21,7 @@ constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // in milliseconds, as 
 
 }  // namespace
 
-Answer::Answer(Parts& parts, Call& call, Seam& seam)
-    : parts_(parts), call_(call), seam_(seam), record_(parts.records, *this) {}
+Answer::Answer(Call& call, Seam& seam) : call_(call), seam_(seam) {}
 
 bool Answer::is_recorded() const {
   return seam_.is_recording() && call_.delivery.is_event_stream() &&
@@ -32,16 +31,16 @@ bool Answer::is_recorded() const {
 void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing,
                   std::string& wire) {
   if (std::exchange(call_.is_queued, false)) {
-    parts_.metrics.taken(call_.label());
+    parts().metrics.taken(call_.label());
   }
   bool const ends_with_it = relay::Delivery::coding_of(framing, call_.asked.version) ==
                             relay::Delivery::Coding::until_close;
-  if (!call_.asked.keeps_alive || ends_with_it || parts_.departure.is_closing(call_.place)) {
+  if (!call_.asked.keeps_alive || ends_with_it || parts().departure.is_closing(call_.place)) {
     call_.after = relay::After::close;
   }
   call_.error_type = error_type_of(head.status);
   if (is_rejection(head)) {
-    parts_.metrics.rejected(call_.label(), call_.route.endpoint);
+    parts().metrics.rejected(call_.label(), call_.route.endpoint());
   }
   call_.delivery.open(head,
                       {.request_id = call_.id(),
@@ -74,7 +73,7 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
       mark(*call_.moving, wire);
     }
     emit(out, wire);
-    record_.hold(seam_.story().known().transcript.bytes());
+    parts().records.hold(*this, seam_.story().known().transcript.bytes());
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
@@ -93,12 +92,12 @@ void Answer::note_time(bool has_events) {
   Call::Clock::time_point const now = Call::Clock::now();
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
-    parts_.metrics.first_byte(call_.label(), now - call_.began_at);
+    parts().metrics.first_byte(call_.label(), now - call_.began_at);
   }
   if (has_events && call_.moving) {
     has_moved(now);
   } else if (has_events && !is_first) {
-    parts_.metrics.event_gap(call_.label(), now - call_.last_event_at);
+    parts().metrics.event_gap(call_.label(), now - call_.last_event_at);
   }
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
 }
@@ -106,15 +105,15 @@ void Answer::note_time(bool has_events) {
 /// The pause is not a latency between tokens.
 void Answer::has_moved(Call::Clock::time_point now) {
   Moving const kind = *std::exchange(call_.moving, std::nullopt);
-  parts_.metrics.moved(kind, Moved::continued);
+  parts().metrics.moved(kind, Moved::continued);
   if (call_.last_event_at != Call::Clock::time_point{}) {
-    parts_.metrics.paused(kind, now - call_.last_event_at);
+    parts().metrics.paused(kind, now - call_.last_event_at);
   }
 }
 
 /// It writes a whole event, of which clients see nothing.
 void Answer::mark(Moving kind, std::string& wire) const {
-  if (parts_.settings.migration.comment) {
+  if (parts().settings.migration.comment) {
     std::string comment = ": lastcall-migrated {\"kind\": \"";
     comment.append(name(kind)).append("\"}\n\n");
     call_.delivery.emit(comment, {}, wire);
@@ -129,11 +128,15 @@ void Answer::handed_over(std::string& wire) {
   call_.last_event_at = now;
 }
 
+void Answer::drop() {
+  parts().records.hold(*this, 0);
+}
+
 bool Answer::forget_record() {
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
-    parts_.log.debug("the record of an answer is dropped for lack of memory",
-                     {{"request_id", call_.id()}});
+    parts().log.debug("the record of an answer is dropped for lack of memory",
+                      {{"request_id", call_.id()}});
   }
   return is_forgotten;
 }
@@ -146,7 +149,6 @@ Progress Answer::leg_ended(std::string& wire) {
 }
 
 void Answer::emit(std::string_view out, std::string& wire) {
-  call_.events = seam_.story().events();
   call_.delivery.emit(out, {}, wire);
 }
 

@@ -20,8 +20,8 @@ struct Parts;
 
 class Answer final : public RecordOwner {
  public:
-  /// All of them outlive this.
-  Answer(Parts& parts, Call& call, Seam& seam);
+  /// Both outlive this.
+  Answer(Call& call, Seam& seam);
 
   /// Whether its payload is recorded, so that it can continue elsewhere.
   bool is_recorded() const;
@@ -31,7 +31,10 @@ class Answer final : public RecordOwner {
   continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
   /// The time in which the worker will cut the answer, if it has announced since the last call that
   /// it drains.
-  std::optional<Time> take_hint() { return std::exchange(hint_, std::nullopt); }
+  std::optional<Time> take_hint() {
+    Time const hint = std::exchange(hint_, kNoHint);
+    return hint == kNoHint ? std::nullopt : std::optional(hint);
+  }
   /// The client has the next worker's first event, before the first worker cut the answer.
   void handed_over(std::string& wire);
   /// Handles more of the answer, whatever its source.
@@ -39,22 +42,23 @@ class Answer final : public RecordOwner {
   /// The connection of a leg that is recorded has ended.
   continuation::Progress leg_ended(std::string& wire);
 
-  /// Whether the answer is over.
-  void drop() { record_.hold(0); }
+  /// The answer is over.
+  void drop();
 
   // RecordOwner
   bool forget_record() override;
 
  private:
+  static constexpr Time kNoHint = Time::max();
+
+  Parts& parts() const { return call_.parts; }
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 
-  Parts& parts_;
   Call& call_;
   Seam& seam_;
-  std::optional<Time> hint_;
-  Records::Place record_;
+  Time hint_ = kNoHint;
 };
 
 }  // namespace lastcall::router

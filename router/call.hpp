@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "relay/exchange.hpp"
 #include "relay/request_reader.hpp"
 #include "router/continuation/fitting.hpp"
+#include "router/errors.hpp"
 #include "router/fleet.hpp"
 #include "router/leg_head.hpp"
 #include "router/metrics.hpp"
@@ -24,34 +24,48 @@
 
 namespace lastcall::router {
 
+struct Parts;
+
+/// How far a request is, as it is counted.
+enum class Standing : std::uint8_t { arriving, counted, over };
+
 struct Call {
   using Clock = std::chrono::steady_clock;
 
+  Parts& parts;
   LegHead head;
-  relay::Asked asked;
-  RouteKind route;
   RequestBody body;
-  std::uint32_t place = 0;  // of its connection among all, in parts of 2^32
   Clock::time_point began_at = Clock::now();
   Clock::time_point last_event_at{};
   Wanted wanted{};  // the model is that of the path until the body is complete
-  WorkerModes modes{};
-  bool is_announced = false;                // a worker has named its model
-  std::optional<std::uint64_t> affinity{};  // key
-  std::unique_ptr<std::string> form{};      // type of a form's body, until it is complete
+  std::uint64_t affinity_key = 0;
   relay::Delivery delivery{};
+  continuation::Pace pace{};  // of the leg that had text last, since its first
+  RouteKind route{};
+  std::uint32_t place = 0;  // of its connection among all, in parts of 2^32
+  relay::Asked asked{};
+  WorkerModes modes{};
   relay::After after = relay::After::keep;
-  std::uint64_t events = 0;                  // those of a recorded answer that the client has
-  std::optional<continuation::Pace> pace{};  // of the present leg, since its first text
-  bool forbids_migration = false;
-  bool is_queued = false;          // nothing of its answer has come
   std::optional<Moving> moving{};  // it has to continue elsewhere, and no worker has it yet
-  std::string_view error_type{};   // Dynamo's word; empty if it succeeded
+  ErrorType error_type = ErrorType::none;
+  Standing standing = Standing::arriving;
+  bool has_affinity = false;
+  bool is_form = false;       // its body
+  bool is_announced = false;  // a worker has named its model
+  bool forbids_migration = false;
+  bool is_queued = false;  // nothing of its answer has come
 
+  std::optional<std::uint64_t> affinity() const {
+    return has_affinity ? std::optional(affinity_key) : std::nullopt;
+  }
+  void set_affinity(std::optional<std::uint64_t> key) {
+    affinity_key = key.value_or(0);
+    has_affinity = key.has_value();
+  }
   std::string_view id() const { return head.id(); }
   /// Label of metrics: one that a worker has announced, or empty.
   std::string_view label() const { return is_announced ? wanted.model : std::string_view(); }
-  Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity}; }
+  Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity()}; }
   /// Describes a worker that can continue the answer. `known` must outlive what is returned.
   Fleet::Wanted to_go_on(continuation::Known const& known) const {
     Fleet::Wanted which = to_choose();

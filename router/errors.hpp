@@ -3,22 +3,43 @@
 // Pure, no thread rule. Source: the label error_type of dynamo_frontend_requests_total.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace lastcall::router {
 
-/// Empty for what is not an error.
-constexpr std::string_view error_type_of(unsigned status) {
+enum class ErrorType : std::uint8_t { none, validation, not_found, overload, internal, cancelled };
+
+/// The label; empty for what is not an error.
+constexpr std::string_view name(ErrorType type) {
+  switch (type) {
+    case ErrorType::none:
+      return "";
+    case ErrorType::validation:
+      return "validation";
+    case ErrorType::not_found:
+      return "not_found";
+    case ErrorType::overload:
+      return "overload";
+    case ErrorType::internal:
+      return "internal";
+    case ErrorType::cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+constexpr ErrorType error_type_of(unsigned status) {
   if (status == 503 || status == 529) {
-    return "overload";
+    return ErrorType::overload;
   }
   if (status >= 500) {
-    return "internal";
+    return ErrorType::internal;
   }
   if (status == 404) {
-    return "not_found";
+    return ErrorType::not_found;
   }
-  return status >= 400 ? "validation" : "";
+  return status >= 400 ? ErrorType::validation : ErrorType::none;
 }
 
 }  // namespace lastcall::router

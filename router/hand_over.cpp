@@ -32,10 +32,11 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
   }
   if (state_ != State::idle && state_ <= State::waiting) {
     weigh();
-  } else if (state_ == State::warmed && old.sent().is_all_out() &&
-             seam_.cut(call_.modes.of(*to_))) {
-    state_ = State::holding;
-    begin_leg("-m" + std::to_string(seam_.moves()), seam_.body(call_));
+  } else if (state_ == State::warmed && old.sent().is_all_out()) {
+    if (std::optional<std::string> body = seam_.cut(call_.modes.of(*to_))) {
+      state_ = State::holding;
+      begin_leg("-m" + std::to_string(seam_.moves()), std::move(*body));
+    }
   } else if (state_ == State::holding && !seam_.is_holding()) {
     drop();  // the old leg has sent everything, or too much
   }
@@ -49,10 +50,10 @@ void HandOver::weigh() {
                                    .cut_at = from_.cut_at};
   if (left.now >= left.cut_at) {
     drop();
-  } else if (seam_.has_begun() && call_.pace && continuation::fits(*call_.pace, left)) {
+  } else if (seam_.has_begun() && call_.pace.is_known() && continuation::fits(call_.pace, left)) {
     parts_.waiting.leave(*this);
     state_ = State::staying;
-    parts_.alarms.set(*this, continuation::fits_until(*call_.pace, left));
+    parts_.alarms.set(*this, continuation::fits_until(call_.pace, left));
   } else if (state_ != State::waiting) {
     parts_.alarms.set(*this, left.cut_at);
     state_ = State::wanted;
@@ -95,8 +96,7 @@ Waiter::Tried HandOver::try_again() {
     return Tried::gone;
   }
   state_ = State::warming;
-  body_ = std::move(*body);
-  begin_leg("-w", body_);
+  begin_leg("-w", std::move(*body));
   return Tried::gone;
 }
 
@@ -108,10 +108,11 @@ void HandOver::alarm_rings() {
   }
 }
 
-void HandOver::begin_leg(std::string_view suffix, std::string_view body) {
+void HandOver::begin_leg(std::string_view suffix, std::string body) {
   leg_ = Leg::begin(parts_, *this, to_,
                     {.head = call_.head.of_leg(suffix, true, state_ == State::holding),
-                     .body = body,
+                     .body = {},
+                     .own_body = std::move(body),
                      .awaits = Awaits::events,
                      .fresh = false,
                      .load = {}});
@@ -124,7 +125,6 @@ void HandOver::drop() {
   parts_.alarms.clear(*this);
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
-  std::string().swap(body_);
   place_.give_back();
   to_.reset();
   state_ = State::idle;
@@ -206,7 +206,6 @@ void HandOver::warmed(std::span<char> bytes) {
   }
   if (reader.state() == ResponseState::complete) {
     Leg::end(leg_, reader.keeps_alive());
-    std::string().swap(body_);
     state_ = State::warmed;
   } else if (reader.state() == ResponseState::malformed) {
     failed();

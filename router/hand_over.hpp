@@ -32,6 +32,7 @@
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
 #include "router/continuation/fitting.hpp"
+#include "router/going_on.hpp"
 #include "router/leg.hpp"
 #include "router/pacing.hpp"
 #include "router/request_risk.hpp"
@@ -55,22 +56,10 @@ struct HandedOver {
   std::string_view out{};  // what the client gets then
 };
 
-class HandOverOwner {
- public:
-  HandOverOwner() = default;
-  HandOverOwner(HandOverOwner const&) = delete;
-  HandOverOwner& operator=(HandOverOwner const&) = delete;
-
-  virtual void hand_over_ended(HandedOver handed) = 0;
-
- protected:
-  ~HandOverOwner() = default;
-};
-
 class HandOver final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All of them outlive this.
-  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, HandOverOwner& owner,
+  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, GoingOnOwner& owner,
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
@@ -101,7 +90,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
 
   /// Whether the rest of it fits.
   void weigh();
-  void begin_leg(std::string_view suffix, std::string_view body);
+  void begin_leg(std::string_view suffix, std::string body);
   void warmed(std::span<char> bytes);
   void failed();
 
@@ -109,13 +98,12 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   Call const& call_;
   Seam& seam_;
   RequestRisk& risk_;
-  HandOverOwner& owner_;
+  GoingOnOwner& owner_;
   LegListener const& client_;  // it knows whether the client reads
   State state_ = State::idle;
   Drain from_;
   std::shared_ptr<Worker> to_;
   Pacing::Place place_;
-  std::string body_;  // of the leg that warms
   std::unique_ptr<Leg> leg_;
 };
 

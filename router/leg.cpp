@@ -1,5 +1,6 @@
 #include "router/leg.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "router/parts.hpp"
@@ -25,7 +26,7 @@ std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
   if (connection->is_connected()) {
     leg->connected();
   } else {
-    parts.deadlines.arm(leg->deadline_, Wait::connect);
+    connection->wait_for(Wait::connect);
   }
   return leg;
 }
@@ -36,7 +37,6 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
   }
   std::unique_ptr<Leg> ended = std::move(leg);
   Parts& parts = ended->parts_;
-  ended->deadline_.disarm();
   parts.stalls.leave(*ended);
   ended->place_.reset();
   parts.fleet.ended(*ended->worker_);
@@ -47,16 +47,16 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
 
 Leg::Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
          ingress::Upstream& connection, Message message)
-    : parts_(parts),
+    : SilentStream(message.awaits),
+      parts_(parts),
       listener_(&listener),
       worker_(std::move(worker)),
       connection_(connection),
-      out_(std::move(message.head), message.body),
-      awaits_(message.awaits) {}
+      out_(std::move(message.head), message.body, std::move(message.own_body)) {}
 
 void Leg::connected() {
-  deadline_.disarm();
-  parts_.stalls.enter(*this, worker_, awaits_);
+  connection_.wait_for(std::nullopt);
+  parts_.stalls.enter(*this, worker_);
   if (listener_->takes_response()) {
     await();
   } else {
@@ -67,7 +67,7 @@ void Leg::connected() {
 
 void Leg::await() {
   bool const has_head = reader_.state() != relay::ResponseState::head;
-  parts_.deadlines.arm(deadline_, has_head ? Wait::idle : Wait::first_byte);
+  connection_.wait_for(has_head ? Wait::idle : Wait::first_byte);
 }
 
 void Leg::connect_failed() {
@@ -86,7 +86,7 @@ void Leg::await_next(bool progress) {
 
 void Leg::rest() {
   if (connection_.is_connected()) {
-    deadline_.disarm();
+    connection_.wait_for(std::nullopt);
     pause();
   }
 }
@@ -110,7 +110,7 @@ void Leg::expired(Wait wait) {
 }
 
 void Leg::is_silent() {
-  if (awaits_ == Awaits::whole_answer) {
+  if (awaits() == Awaits::whole_answer) {
     parts_.stalls.stays(*this);  // unless its listener ends it
     if (reader_.has_nothing()) {
       listener_->leg_is_late(*this, Late::beside);

@@ -60,16 +60,14 @@ class LegListener {
   ~LegListener() = default;
 };
 
-class Leg final : public ingress::Buried,
-                  public ingress::LegOwner,
-                  public ingress::DeadlineOwner,
-                  public SilentStream {
+class Leg final : public ingress::Buried, public ingress::LegOwner, public SilentStream {
  public:
   /// The request that it sends. `head`: without its length and its last line; `body` outlives the
-  /// leg.
+  /// leg, and `own_body` is sent in its place where there is one.
   struct Message {
     std::string head;
     std::string_view body;
+    std::string own_body{};
     Awaits awaits = Awaits::whole_answer;
     bool fresh = false;  // on a connection that was not used before
     Load load{};
@@ -106,8 +104,9 @@ class Leg final : public ingress::Buried,
   void response(std::span<char> bytes) override { listener_->leg_response(*this, bytes); }
   void engine_ended(bool orderly) override { listener_->leg_ended(*this, orderly); }
   void handled() override { listener_->leg_handled(); }
-
   void expired(ingress::Wait wait) override;
+
+  // SilentStream
   void is_silent() override;
 
  private:
@@ -119,9 +118,7 @@ class Leg final : public ingress::Buried,
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
   Outgoing out_;
-  Awaits const awaits_;
   std::unique_ptr<Pacing::Place> place_;  // where its load needs one, until its first event
-  ingress::Deadline deadline_{*this};
 };
 
 }  // namespace lastcall::router

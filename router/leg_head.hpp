@@ -1,36 +1,37 @@
 // The head of a request for its legs, kept as long as another worker may get the request.
 //
-// Rule: one text holds all of it, and ends with the request's id, so that the id is there once.
+// Rule: one text holds all of it, with the request's id in it once.
 // Values only, no thread rule.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "base/compact_array.hpp"
 
 namespace lastcall::router {
 
 class LegHead {
  public:
-  explicit LegHead(std::string id) : text_(std::move(id)) {}
+  explicit LegHead(std::string_view id) : text_(id), end_(static_cast<std::uint32_t>(id.size())) {}
 
-  std::string_view id() const { return std::string_view(text_).substr(id_at_); }
+  std::string_view id() const { return lines().substr(id_at_); }
   /// Method, target and version.
-  std::string_view line() const { return std::string_view(text_).substr(0, text_.find("\r\n")); }
-  std::size_t capacity() const { return text_.capacity() + (parent_ ? parent_->capacity() : 0); }
+  std::string_view line() const { return lines().substr(0, lines().find("\r\n")); }
+  std::size_t capacity() const { return text_.capacity(); }
 
   /// `lines`: all of it except its length, its id, its parent and its last line. `parent`: that of
   /// the client; if empty, the router's own request is the parent.
   void set(std::string lines, std::string_view parent) {
-    std::string const id(this->id());
     lines.append(kId);
-    id_at_ = lines.size();
-    lines.append(id);
-    text_ = std::move(lines);
-    text_.shrink_to_fit();
-    parent_ = parent.empty() ? nullptr : std::make_unique<std::string>(parent);
+    auto const id_at = static_cast<std::uint32_t>(lines.size());
+    lines.append(id());
+    auto const end = static_cast<std::uint32_t>(lines.size());
+    text_ = CompactText(lines.append(parent));
+    id_at_ = id_at;
+    end_ = end;
   }
 
   /// That of one leg, without its length and its last line. `is_recorded`: its worker may hint that
@@ -40,12 +41,12 @@ class LegHead {
     std::string_view const router = is_recorded ? "X-Lastcall-Router: 1\r\n" : "";
     std::string_view const priority = goes_on ? "Priority: u=0\r\n" : "";
     std::string out;
-    out.reserve(text_.size() + kRoom);
-    out.append(text_).append(suffix).append("\r\nX-Lastcall-Parent: ");
-    if (parent_) {
-      out.append(*parent_);
-    } else {
+    out.reserve(lines().size() + kRoom);
+    out.append(lines()).append(suffix).append("\r\nX-Lastcall-Parent: ");
+    if (parent().empty()) {
       out.append("router/").append(id());
+    } else {
+      out.append(parent());
     }
     return out.append("\r\n").append(router).append(priority);
   }
@@ -55,9 +56,12 @@ class LegHead {
  private:
   static constexpr std::size_t kRoom = 256;  // for the lines of a leg, and a small body
 
-  std::string text_;
-  std::size_t id_at_ = 0;
-  std::unique_ptr<std::string> parent_;
+  std::string_view lines() const { return text_.view().substr(0, end_); }
+  std::string_view parent() const { return text_.view().substr(end_); }
+
+  CompactText text_;
+  std::uint32_t id_at_ = 0;
+  std::uint32_t end_;  // of the id; the client's parent follows
 };
 
 }  // namespace lastcall::router

@@ -73,8 +73,9 @@ bool has_given_up_additions(Call& call, Seam const& seam) {
     return false;
   }
   call.modes.are_plain = true;
-  return continuation::first_body(seam.known()->request, continuation::Mode::none) !=
-         seam.body(call);
+  continuation::Request const& request = seam.known()->request;
+  return continuation::first_body(request, continuation::Mode::none) !=
+         continuation::first_body(request, seam.mode());
 }
 
 /// The workers that may have the next leg.
@@ -89,11 +90,11 @@ bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
 }
 
 /// A leg's pace counts from its first text on.
-void note_pace(Call& call, Seam& seam) {
-  bool const is_of_leg = call.pace && call.pace->moves == seam.moves();
-  if (!is_of_leg && seam.has_begun()) {
-    call.pace = {seam.moves(), ingress::monotonic_now(),
-                 seam.story().known().transcript.count().about()};
+void note_pace(Call& call, Seam const& seam) {
+  if (call.pace.moves != seam.moves() && seam.has_begun()) {
+    call.pace = {.since = ingress::monotonic_now(),
+                 .made = continuation::as_tokens(seam.story().known().transcript.count().about()),
+                 .moves = seam.moves()};
   }
 }
 
@@ -111,17 +112,16 @@ void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal con
 
 }  // namespace
 
-Legs::Legs(Parts& parts, RoutedRequest& request, Call& call)
-    : parts_(parts),
-      request_(request),
+Legs::Legs(RoutedRequest& request, Call& call)
+    : request_(request),
       call_(call),
-      budget_{.attempts = Attempts(parts.settings.choosing.attempts),
-              .risk = RequestRisk(parts.risk, call),
-              .total = TotalWait(parts, request)},
-      answer_(parts, call, seam_) {}
+      budget_{.attempts = Attempts(call.parts.settings.choosing.attempts),
+              .risk = RequestRisk(call),
+              .total = nullptr},
+      answer_(call, seam_) {}
 
-void TotalWait::begin() {
-  parts_.deadlines.arm(deadline_, Wait::total);
+TotalWait::TotalWait(Parts& parts, RoutedRequest& request) : request_(request) {
+  parts.deadlines.arm(deadline_, Wait::total);
 }
 
 void TotalWait::expired(Wait /*wait*/) {
@@ -129,25 +129,29 @@ void TotalWait::expired(Wait /*wait*/) {
 }
 
 void Legs::start() {
-  budget_.total.begin();
+  if (call_.parts.settings.timeouts.total) {
+    budget_.total = std::make_unique<TotalWait>(call_.parts, request_);
+  }
   if (!budget_.risk.begin(ingress::monotonic_now())) {
     request_.refuse(poisonous());
     return;
   }
-  call_.modes = {.by = parts_.settings.migration.by,
-                 .endpoint = continuation::endpoint_of(call_.route.endpoint)};
+  call_.modes = {.by = call_.parts.settings.migration.by,
+                 .endpoint = continuation::endpoint_of(call_.route.endpoint())};
   seam_.begin(call_);
   go_to_another(no_worker());
 }
 
 void Legs::drop() {
-  budget_.total.end();
+  if (budget_.total) {
+    budget_.total->end();
+  }
   drop_hand_over(hand_over_.get());
   if (proof_) {
     proof_->drop();
   }
   answer_.drop();
-  parts_.waiting.leave(*this);
+  call_.parts.waiting.leave(*this);
   Leg::end(leg_, false);
 }
 
@@ -156,20 +160,20 @@ void Legs::drop() {
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left()) {
     auto const [worker, is_full] =
-        find_room(parts_, next_of(call_, seam_), load_of(seam_, budget_.risk, call_),
+        find_room(call_.parts, next_of(call_, seam_), load_of(seam_, budget_.risk, call_),
                   budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
     }
     budget_.attempts.note(*worker);
-    if (budget_.attempts.tried().size() > 1 && call_.has_sent_nothing()) {
-      parts_.metrics.asked_another(call_.label());
+    if (budget_.attempts.count() > 1 && call_.has_sent_nothing()) {
+      call_.parts.metrics.asked_another(call_.label());
     }
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
       return Tried::gone;
     }
-    parts_.fleet.failed(*worker, ingress::monotonic_now());
-    parts_.metrics.failed_over(Failover::unreachable);
+    call_.parts.fleet.failed(*worker, ingress::monotonic_now());
+    call_.parts.metrics.failed_over(Failover::unreachable);
   }
   return Tried::refused;
 }
@@ -183,14 +187,14 @@ void Legs::go_to_another(relay::Refusal const& last) {
     request_.refuse(last);
     return;
   }
-  if (fits_nobody(parts_, call_, seam_)) {
+  if (fits_nobody(call_.parts, call_, seam_)) {
     give_up(request_, seam_, Refused::worker_cannot, no_worker());
     return;
   }
   if (call_.has_sent_nothing()) {
-    budget_.attempts.wait_until(ingress::monotonic_now() + parts_.settings.migration.wait);
+    budget_.attempts.wait_until(ingress::monotonic_now() + call_.parts.settings.migration.wait);
   }
-  parts_.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
+  call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
 }
 
 Waiter::Tried Legs::try_again() {
@@ -207,7 +211,7 @@ Waiter::Tried Legs::try_again() {
     request_.refuse(no_worker());
     return Tried::gone;
   }
-  if (tried == Tried::refused && fits_nobody(parts_, call_, seam_)) {
+  if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam_)) {
     give_up(request_, seam_, Refused::worker_cannot, no_worker());
     return Tried::gone;
   }
@@ -220,7 +224,8 @@ Waiter::Tried Legs::try_again() {
 /// `fresh`: a kept connection may be closed by its worker just now, and then it is not known
 /// whether the request was read.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
-  if (!seam_.prepare(call_.modes.of(*worker))) {
+  std::string own_body;
+  if (!seam_.prepare(call_.modes.of(*worker), own_body)) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // else it was there before
@@ -228,9 +233,10 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   }
   unsigned const moves = seam_.moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
-  leg_ = Leg::begin(parts_, *this, worker,
+  leg_ = Leg::begin(call_.parts, *this, worker,
                     {.head = call_.head.of_leg(suffix, seam_.is_recording(), moves > 0),
-                     .body = seam_.body(call_),
+                     .body = call_.body.text(),
+                     .own_body = std::move(own_body),
                      .awaits = seam_.is_recording() ? Awaits::events : Awaits::whole_answer,
                      .fresh = fresh,
                      .load = load_of(seam_, budget_.risk, call_)});
@@ -250,8 +256,8 @@ void Legs::leg_is_late(Leg& leg, Late how) {
       Time const now = ingress::monotonic_now();
       std::array const here{leg.worker()->id()};
       if (call_.route.repeat == Repeat::always &&
-          parts_.fleet.choose(call_.to_choose(), here, now) && budget_.risk.may_repeat()) {
-        budget_.attempts.begin_again(*leg.worker(), now + parts_.settings.migration.wait);
+          call_.parts.fleet.choose(call_.to_choose(), here, now) && budget_.risk.may_repeat()) {
+        budget_.attempts.begin_again(*leg.worker(), now + call_.parts.settings.migration.wait);
         replace_leg(Failover::stalled, no_worker());
       }
       return;
@@ -265,7 +271,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
       } else if (answer_.is_recorded()) {
         migrate(how == Late::gone ? kGone : kStall);
       } else {
-        blame(parts_, leg);
+        blame(call_.parts, leg);
         request_.break_off(
             relay::timed_out("the worker's response stood still for too long", false),
             Outcome::error);
@@ -287,10 +293,11 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
-  parts_.fleet.failed(*worker, now);
-  parts_.metrics.failed_over(why);
-  parts_.log.debug("a worker is given up before its first byte",
-                   {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
+  call_.parts.fleet.failed(*worker, now);
+  call_.parts.metrics.failed_over(why);
+  call_.parts.log.debug(
+      "a worker is given up before its first byte",
+      {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
     give_up(request_, seam_, limit, limit == Refused::budget ? last : poisonous());
@@ -306,14 +313,14 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 void Legs::migrate(std::string_view reason) {
   drop_hand_over(hand_over_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
-  parts_.fleet.failed(*worker, ingress::monotonic_now());
+  call_.parts.fleet.failed(*worker, ingress::monotonic_now());
   Leg::end(leg_, false);
   Leaving const leaving{
       .worker = worker,
       .reason = reason,
       .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now())};
   if (!proof_) {
-    proof_ = std::make_unique<LevelProof>(parts_, call_, seam_, *this);
+    proof_ = std::make_unique<LevelProof>(call_.parts, call_, seam_, *this);
   }
   if (!proof_->begin(leaving)) {
     proof_.reset();
@@ -321,39 +328,40 @@ void Legs::migrate(std::string_view reason) {
   }
 }
 
+/// An answer that has left its worker goes on at another one, or ends.
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
   Seam::Going const going = seam_.go_on(call_, reason, limit, out);
-  call_.events = seam_.story().events();
-  parts_.metrics.migrated(call_.label(), reason, seam_.why_not());
-  parts_.log.info("an answer goes on at another worker, or ends", {{"request_id", call_.id()},
-                                                                   {"worker", worker->url()},
-                                                                   {"reason", reason},
-                                                                   {"why_not", seam_.why_not()}});
+  call_.parts.metrics.migrated(call_.label(), reason, seam_.why_not());
+  call_.parts.log.info("an answer goes on at another worker, or ends",
+                       {{"request_id", call_.id()},
+                        {"worker", worker->url()},
+                        {"reason", reason},
+                        {"why_not", seam_.why_not()}});
   std::string wire;
   call_.delivery.emit(out, {}, wire);
   Moving const kind = moving_for(reason);
   if (call_.moving) {
-    parts_.metrics.moved(*call_.moving, Moved::failed);
+    call_.parts.metrics.moved(*call_.moving, Moved::failed);
   }
   call_.moving = going == Seam::Going::on ? std::optional(kind) : std::nullopt;
   switch (going) {
     case Seam::Going::on:
       request_.client()->write(wire);
       if (request_.client() != nullptr) {
-        budget_.attempts.begin_again(*worker,
-                                     ingress::monotonic_now() + parts_.settings.migration.wait);
+        budget_.attempts.begin_again(
+            *worker, ingress::monotonic_now() + call_.parts.settings.migration.wait);
         go_to_another(no_worker());
       }
       return;
     case Seam::Going::finished:
-      parts_.metrics.moved(kind, Moved::finished);
+      call_.parts.metrics.moved(kind, Moved::finished);
       call_.delivery.finish(wire);
       request_.write_and_end(wire);
       return;
     case Seam::Going::refused:
-      parts_.metrics.moved(kind, Moved::refused);
+      call_.parts.metrics.moved(kind, Moved::refused);
       request_.break_off(not_continued(seam_), Outcome::error);
       return;
   }
@@ -386,7 +394,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
     if (verdict == Verdict::answer && is_no(head.status)) {
       // Asked again it would answer the same, and it is as good as before for other requests.
-      parts_.metrics.failed_over(Failover::refused);
+      call_.parts.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
       if (choose_and_connect() != Tried::gone) {
         give_up(request_, seam_, Refused::worker_cannot, no_worker());
@@ -400,18 +408,18 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       has_given_up_additions(call_, seam_)) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     Leg::end(leg_, false);
-    parts_.probes.doubt(*worker);
+    call_.parts.probes.doubt(*worker);
     if (!connect_to(worker, true)) {
       go_to_another(no_worker());
     }
     return true;
   }
   if (verdict == Verdict::answer) {
-    parts_.fleet.answered(*leg_->worker());
+    call_.parts.fleet.answered(*leg_->worker());
     return false;
   }
   if (verdict != Verdict::broke) {
-    parts_.fleet.failed(*leg_->worker(), ingress::monotonic_now());
+    call_.parts.fleet.failed(*leg_->worker(), ingress::monotonic_now());
   } else if (budget_.attempts.is_believed()) {
     return false;
   }
@@ -426,16 +434,16 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   Repeat const repeat = call_.route.repeat;
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
-  bool const may_be_replaced =
-      is_allowed && budget_.attempts.are_left() &&
-      parts_.fleet.choose(call_.to_choose(), budget_.attempts.tried(), ingress::monotonic_now());
+  bool const may_be_replaced = is_allowed && budget_.attempts.are_left() &&
+                               call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(),
+                                                        ingress::monotonic_now());
   if (!may_be_replaced) {
     return false;
   }
   if (verdict == Verdict::broke && !budget_.risk.may_repeat()) {
     return false;
   }
-  parts_.metrics.failed_over(Failover::refused);
+  call_.parts.metrics.failed_over(Failover::refused);
   Leg::end(leg_, false);
   go_to_another(no_worker());
   return true;
@@ -459,7 +467,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     }
     budget_.attempts.have_ended();
     if (answer_.is_recorded()) {
-      seam_.begin_leg(leg_->sent().is_all_out());
+      seam_.begin_leg();
     }
   }
   bytes = leg_->reader().read_on(bytes, read);
@@ -471,7 +479,7 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
     Leg::end(leg_, false);  // more than it was asked for
     return;
   }
-  std::string& wire = parts_.wire;
+  std::string& wire = call_.parts.wire;
   wire.clear();
   relay::ResponseReader& reader = leg.reader();
   while (reader.state() == ResponseState::head && !bytes.empty()) {
@@ -512,7 +520,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   if (progress == Progress::failed) {
     migrate(is_broken && seam_.reason() == "eof" ? kMalformed : seam_.reason());
   } else if (leg_ && is_broken) {
-    blame(parts_, *leg_);
+    blame(call_.parts, *leg_);
     request_.break_off(relay::malformed_response(), Outcome::error);
   } else if (call_.delivery.is_over() && request_.client()->is_flushed()) {
     request_.end();
@@ -523,7 +531,8 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     note_pace(call_, seam_);
     std::optional<Time> const hint = answer_.take_hint();
     if (hint && !hand_over_) {
-      hand_over_ = std::make_unique<HandOver>(parts_, call_, seam_, budget_.risk, *this, *this);
+      hand_over_ =
+          std::make_unique<HandOver>(call_.parts, call_, seam_, budget_.risk, *this, *this);
     }
     if (hand_over_) {
       hand_over_->look(*leg_, hint);
@@ -538,10 +547,10 @@ void Legs::hand_over_ended(HandedOver handed) {
   }
   std::string wire;
   if (std::unique_ptr<Leg> next = std::move(handed.next)) {
-    parts_.metrics.migrated(call_.label(), kHandOff, {});
-    parts_.log.info("an answer was handed over", {{"request_id", call_.id()},
-                                                  {"from", leg_->worker()->url()},
-                                                  {"to", next->worker()->url()}});
+    call_.parts.metrics.migrated(call_.label(), kHandOff, {});
+    call_.parts.log.info("an answer was handed over", {{"request_id", call_.id()},
+                                                       {"from", leg_->worker()->url()},
+                                                       {"to", next->worker()->url()}});
     Leg::end(leg_, false);
     leg_ = std::move(next);
     leg_->listen_to(*this);
@@ -584,7 +593,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     }
   }
   if (!is_end) {
-    blame(parts_, leg);
+    blame(call_.parts, leg);
     request_.break_off(relay::engine_failed(), Outcome::error);
     return;
   }

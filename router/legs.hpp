@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "router/attempts.hpp"
 #include "router/call.hpp"
 #include "router/fleet.hpp"
+#include "router/going_on.hpp"
 #include "router/hand_over.hpp"
 #include "router/leg.hpp"
 #include "router/level_proof.hpp"
@@ -33,16 +35,15 @@ namespace lastcall::router {
 struct Parts;
 class RoutedRequest;
 
-/// The time that the whole request may take.
+/// The time that the whole request may take, from now on.
 class TotalWait final : public ingress::DeadlineOwner {
  public:
-  TotalWait(Parts& parts, RoutedRequest& request) : parts_(parts), request_(request) {}
-  void begin();
+  /// Both outlive this.
+  TotalWait(Parts& parts, RoutedRequest& request);
   void end() { deadline_.disarm(); }
   void expired(ingress::Wait wait) override;
 
  private:
-  Parts& parts_;
   RoutedRequest& request_;
   ingress::Deadline deadline_{*this};
 };
@@ -51,13 +52,13 @@ class TotalWait final : public ingress::DeadlineOwner {
 struct Budget {
   Attempts attempts;
   RequestRisk risk;
-  TotalWait total;
+  std::unique_ptr<TotalWait> total;  // absent if it may take any time
 };
 
-class Legs final : public LegListener, public Waiter, public HandOverOwner, public LevelProofOwner {
+class Legs final : public LegListener, public Waiter, public GoingOnOwner {
  public:
-  /// All of them outlive this.
-  Legs(Parts& parts, RoutedRequest& request, Call& call);
+  /// Both outlive this.
+  Legs(RoutedRequest& request, Call& call);
 
   /// The request is complete.
   void start();
@@ -65,7 +66,9 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   void drop();
   /// The client has read what waited for it.
   void flushed();
-  std::size_t capacity() const { return seam_.capacity(); }
+  std::size_t capacity() const { return seam_.capacity() + (leg_ ? leg_->sent().capacity() : 0); }
+  /// That its client has, of an answer that is recorded.
+  std::uint64_t events() const { return seam_.is_recording() ? seam_.story().events() : 0; }
 
   // LegListener
   bool takes_response() const override;
@@ -74,12 +77,11 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
-  // LevelProofOwner: an answer that has left its worker continues at another one, or ends.
-  void proof_ended(Leaving const& leaving) override;
   // Waiter
   Tried try_again() override;
-  // HandOverOwner
+  // GoingOnOwner
   void hand_over_ended(HandedOver handed) override;
+  void proof_ended(Leaving const& leaving) override;
 
  private:
   Tried choose_and_connect();
@@ -96,7 +98,6 @@ class Legs final : public LegListener, public Waiter, public HandOverOwner, publ
   /// sent and there is no worker.
   void go_to_another(relay::Refusal const& last);
 
-  Parts& parts_;
   RoutedRequest& request_;
   Call& call_;
   std::unique_ptr<Leg> leg_;

@@ -53,7 +53,7 @@ bool LevelProof::begin(Leaving const& leaving) {
   std::array const without{leaving.worker->id()};
   // Ids are of no use to the others, however level they are.
   Fleet::Wanted const wanted{
-      .model = call_.wanted.model, .affinity = call_.affinity, .fit = [this](Worker const& one) {
+      .model = call_.wanted.model, .affinity = call_.affinity(), .fit = [this](Worker const& one) {
         return continuation::takes_ids(call_.modes.of(one)) ? Fit::best : Fit::no;
       }};
   std::shared_ptr<Worker> const worker =

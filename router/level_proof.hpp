@@ -21,6 +21,7 @@
 #include "ingress/deadlines.hpp"
 #include "router/call.hpp"
 #include "router/continuation/refused.hpp"
+#include "router/going_on.hpp"
 #include "router/leg.hpp"
 #include "router/seam.hpp"
 #include "router/whole_answer.hpp"
@@ -36,22 +37,10 @@ struct Leaving {
   continuation::Refused limit = continuation::Refused::no;
 };
 
-class LevelProofOwner {
- public:
-  LevelProofOwner() = default;
-  LevelProofOwner(LevelProofOwner const&) = delete;
-  LevelProofOwner& operator=(LevelProofOwner const&) = delete;
-
-  virtual void proof_ended(Leaving const& leaving) = 0;
-
- protected:
-  ~LevelProofOwner() = default;
-};
-
 class LevelProof final : public LegListener, public ingress::DeadlineOwner {
  public:
   /// All of them outlive this.
-  LevelProof(Parts& parts, Call const& call, Seam& seam, LevelProofOwner& owner)
+  LevelProof(Parts& parts, Call const& call, Seam& seam, GoingOnOwner& owner)
       : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
 
   /// Returns false if there is nothing to prove, or no worker for it.
@@ -73,7 +62,7 @@ class LevelProof final : public LegListener, public ingress::DeadlineOwner {
   Parts& parts_;
   Call const& call_;
   Seam& seam_;
-  LevelProofOwner& owner_;
+  GoingOnOwner& owner_;
   Leaving leaving_;
   std::string question_;
   WholeAnswer answer_{0};

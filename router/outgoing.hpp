@@ -16,14 +16,18 @@ namespace lastcall::router {
 
 class Outgoing {
  public:
-  /// `head`: without its length and its last line; `body` outlives it.
-  Outgoing(std::string head, std::string_view body)
-      : left_(std::make_unique<Left>(Left{.first = std::move(head), .apart = {}})) {
+  /// `head`: without its length and its last line; `body` outlives it, and `own` is sent in its
+  /// place where there is one.
+  Outgoing(std::string head, std::string_view body, std::string own)
+      : left_(std::make_unique<Left>()) {
+    body = own.empty() ? body : std::string_view(own);
+    left_->first = std::move(head);
     left_->first.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
     if (body.size() <= kSmallBody) {
       left_->first.append(body);
     } else {
-      left_->apart = body;
+      left_->own = std::move(own);
+      left_->apart = left_->own.empty() ? body : std::string_view(left_->own);
     }
   }
 
@@ -49,14 +53,19 @@ class Outgoing {
   }
   bool has_begun() const { return has_begun_; }
   bool is_all_out() const { return left_ == nullptr; }
+  /// Bytes that are its own.
+  std::size_t capacity() const {
+    return left_ ? left_->first.capacity() + left_->own.capacity() : 0;
+  }
 
  private:
   /// A body up to this size goes with its head, in one call.
   static constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
 
   struct Left {
-    std::string first;  // the head, and the body if that is small
-    std::string_view apart;
+    std::string first;       // the head, and the body if that is small
+    std::string own;         // a larger one
+    std::string_view apart;  // that, or one that others keep
     std::size_t sent = 0;
   };
   std::unique_ptr<Left> left_;  // absent if everything was sent

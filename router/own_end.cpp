@@ -76,7 +76,9 @@ void OwnEnd::look() {
 void OwnEnd::cut() {
   parts_.log.warning("requests are cut at the end of the grace period",
                      {{"requests", parts_.live.size()}});
-  for (RoutedRequest* const request : std::vector(parts_.live.begin(), parts_.live.end())) {
+  std::vector<RoutedRequest*> all;
+  parts_.live.for_each([&](RoutedRequest& request) { all.push_back(&request); });
+  for (RoutedRequest* const request : all) {
     request->break_off(relay::cut_by(lifecycle::CancelReason::grace_timeout),
                        lifecycle::Outcome::cancelled);
   }

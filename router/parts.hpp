@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
+#include "base/ring.hpp"
 #include "ingress/client_parts.hpp"
 #include "ingress/request_id.hpp"
 #include "router/alarms.hpp"
@@ -65,8 +65,8 @@ struct Parts : ingress::ClientParts {
   Pacing pacing;
   SharedRisk risk;
   Records records;
-  std::unordered_set<RoutedRequest*> live;  // those that count
-  WorkerProbes probes;                      // last, because it has connections
+  Ring<RoutedRequest> live;  // those that count
+  WorkerProbes probes;       // last, because it has connections
 };
 
 }  // namespace lastcall::router

@@ -5,7 +5,7 @@
 //  1. If they exceed it, the largest is dropped: its answer goes on, but can no longer move
 //     (`memory`). One that is larger than a quarter of all is dropped at once.
 //  2. A record in the middle of a move is kept until the move is over.
-//  3. A record is reported whenever its size may have changed, which costs nothing if it has not.
+//  3. A size is reported whenever it may have changed, which costs nothing if it has not.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Limits'.
 #pragma once
@@ -20,12 +20,8 @@
 namespace lastcall::router {
 
 /// The answer that a record belongs to.
-class RecordOwner {
+class RecordOwner : public continuation::MemoryBudget::Holder {
  public:
-  RecordOwner() = default;
-  RecordOwner(RecordOwner const&) = delete;
-  RecordOwner& operator=(RecordOwner const&) = delete;
-
   /// Returns false if it is needed now.
   virtual bool forget_record() = 0;
 
@@ -35,29 +31,6 @@ class RecordOwner {
 
 class Records {
  public:
-  /// The record of one answer.
-  class Place {
-   public:
-    /// Both outlive this.
-    Place(Records& records, RecordOwner& owner) : records_(records), owner_(owner) {}
-    Place(Place const&) = delete;
-    Place& operator=(Place const&) = delete;
-    ~Place() { hold(0); }
-
-    void hold(std::size_t bytes) {
-      if (bytes != bytes_) {
-        records_.set(*this, bytes);
-      }
-    }
-
-   private:
-    friend class Records;
-
-    Records& records_;
-    RecordOwner& owner_;
-    std::size_t bytes_ = 0;
-  };
-
   using Changed = std::function<void(std::size_t bytes, std::uint64_t dropped)>;
 
   /// `most`: the limit in bytes; `changed` gets the bytes that are held, and the number of records
@@ -65,11 +38,18 @@ class Records {
   Records(std::size_t most, Changed changed)
       : most_(most), budget_(most), changed_(std::move(changed)) {}
 
+  /// The record of `owner` has so many bytes; it must be 0 before the owner goes away.
+  void hold(RecordOwner& owner, std::size_t bytes) {
+    if (bytes != owner.bytes()) {
+      set(owner, bytes);
+    }
+  }
+
  private:
   static constexpr std::size_t kShare = 4;
 
-  void set(Place& place, std::size_t bytes);
-  void drop(Place& place);
+  void set(RecordOwner& owner, std::size_t bytes);
+  void drop(RecordOwner& owner);
 
   std::size_t const most_;
   continuation::MemoryBudget budget_;

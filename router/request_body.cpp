@@ -13,22 +13,16 @@ RequestBody::RequestBody(relay::Framing const& framing)
   }
 }
 
-/// It may be kept for long, so that room which an answer does not need is given back.
-void RequestBody::end(State state) {
-  state_ = state;
-  reading_.reset();
-  text_.shrink_to_fit();
-}
-
 RequestBody::Taken RequestBody::take(std::span<char> bytes, Time now, Limits const& limits) {
   if (!reading_->pace.took(bytes.size(), now, limits.silence)) {
     return refuse(408, "the body of the request did not arrive in time");
   }
+  std::string& text = reading_->text;
   std::size_t used = 0;
   bool is_whole = false;
   if (reading_->kind == Kind::length) {
     used = static_cast<std::size_t>(std::min<std::uint64_t>(reading_->left, bytes.size()));
-    text_.append(bytes.data(), used);
+    text.append(bytes.data(), used);
     reading_->left -= used;
     is_whole = reading_->left == 0;
   } else {
@@ -37,21 +31,23 @@ RequestBody::Taken RequestBody::take(std::span<char> bytes, Time now, Limits con
       return refuse(400, "the body of the request is not chunked correctly");
     }
     used = step.consumed;
-    text_.append(bytes.data(), step.payload);
+    text.append(bytes.data(), step.payload);
     is_whole = step.state == relay::ChunkDecoder::State::done;
   }
-  if (text_.size() > limits.size) {
+  if (text.size() > limits.size) {
     return refuse(413, "the body of the request is too large");
   }
   if (is_whole) {
-    end(State::whole);
+    text_ = CompactText(text);
+    state_ = State::whole;
+    reading_.reset();
   }
   return {used, {}};
 }
 
 RequestBody::Taken RequestBody::refuse(unsigned status, std::string_view what) {
-  forget();
-  end(State::refused);
+  state_ = State::refused;
+  reading_.reset();
   return {0, {status, what}};
 }
 

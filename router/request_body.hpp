@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/compact_array.hpp"
 #include "relay/chunk_decoder.hpp"
 #include "relay/http_head.hpp"
 #include "relay/pace.hpp"
@@ -45,10 +46,9 @@ class RequestBody {
       reading_->pace.await(now);
     }
   }
-  std::string const& text() const { return text_; }
-  std::size_t capacity() const { return text_.capacity(); }
-  /// Frees the body, which is no longer needed.
-  void forget() { std::string().swap(text_); }
+  /// The part of it that has come.
+  std::string_view text() const { return reading_ ? reading_->text : text_.view(); }
+  std::size_t capacity() const { return reading_ ? reading_->text.capacity() : text_.capacity(); }
 
  private:
   enum class State : std::uint8_t { reads, whole, refused };
@@ -58,14 +58,14 @@ class RequestBody {
     std::uint64_t left = 0;  // of a length
     relay::ChunkDecoder chunks{};
     relay::Pace pace{};
+    std::string text{};  // what has come
   };
 
-  void end(State state);
   Taken refuse(unsigned status, std::string_view what);
 
   State state_;
   std::unique_ptr<Reading> reading_;
-  std::string text_;
+  CompactText text_;  // all of it
 };
 
 }  // namespace lastcall::router

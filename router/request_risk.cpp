@@ -1,10 +1,24 @@
 #include "router/request_risk.hpp"
 
+#include "router/parts.hpp"
+
 namespace lastcall::router {
 
 using continuation::Cause;
 using continuation::Refused;
 using continuation::Suspects;
+
+SharedRisk& RequestRisk::shared() const {
+  return call_.parts.risk;
+}
+
+void RequestRisk::sent() {
+  known_ = shared().deaths.last();
+}
+
+bool RequestRisk::may_repeat() {
+  return shared().budget.take();
+}
 
 std::uint64_t RequestRisk::hash() {
   if (hash_ == 0) {
@@ -15,22 +29,22 @@ std::uint64_t RequestRisk::hash() {
 }
 
 bool RequestRisk::begin(Time now) {
-  shared_.budget.note_request();
-  if (shared_.suspects.size() == 0) {
+  shared().budget.note_request();
+  if (shared().suspects.size() == 0) {
     return true;
   }
-  Suspects::Verdict const verdict = shared_.suspects.verdict(hash(), now);
+  Suspects::Verdict const verdict = shared().suspects.verdict(hash(), now);
   is_suspect_ = verdict == Suspects::Verdict::suspect;
   return verdict != Suspects::Verdict::poison;
 }
 
 bool RequestRisk::is_poison(Time now) {
-  return is_suspect_ && shared_.suspects.verdict(hash(), now) == Suspects::Verdict::poison;
+  return is_suspect_ && shared().suspects.verdict(hash(), now) == Suspects::Verdict::poison;
 }
 
 Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
-  auto const number = shared_.deaths.note(call_.wanted.model, worker.id(), now);
-  shared_.suspects.note_death(hash(), {.number = number, .known = known_}, now);
+  auto const number = shared().deaths.note(call_.wanted.model, worker.id(), now);
+  shared().suspects.note_death(hash(), {.number = number, .known = known_}, now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
   // A request that has brought tokens is less likely to be what engines die of than another one
@@ -45,15 +59,15 @@ Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool h
   if (reason == "eof" || reason == "engine_dead") {
     return died(worker, has_begun, now);
   }
-  if (cause == Cause::stall && !shared_.budget.take()) {
+  if (cause == Cause::stall && !shared().budget.take()) {
     return Refused::budget;
   }
   return moves_.take(cause);
 }
 
 void RequestRisk::completed() {
-  if (shared_.suspects.size() > 0) {
-    shared_.suspects.clear(hash());
+  if (shared().suspects.size() > 0) {
+    shared().suspects.clear(hash());
   }
 }
 

@@ -35,8 +35,8 @@ struct SharedRisk {
 
 class RequestRisk {
  public:
-  /// Both outlive this.
-  RequestRisk(SharedRisk& shared, Call const& call) : shared_(shared), call_(call) {}
+  /// It outlives this.
+  explicit RequestRisk(Call const& call) : call_(call) {}
 
   /// Its body is complete. Returns false if it is poison.
   bool begin(Time now);
@@ -46,7 +46,7 @@ class RequestRisk {
   bool is_poison(Time now);
 
   /// It goes to an engine: deaths that become known from now on may be that engine's.
-  void sent() { known_ = shared_.deaths.last(); }
+  void sent();
   /// An engine that had it has died; `has_begun`: it had sent a part of the answer. Returns a word
   /// if no other worker may get it.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
@@ -58,19 +58,19 @@ class RequestRisk {
     return moves_.has(continuation::cause_of(reason));
   }
   /// It is sent once more although a worker may still work on it.
-  bool may_repeat() { return shared_.budget.take(); }
+  bool may_repeat();
   /// Its answer came to its end.
   void completed();
 
  private:
+  SharedRisk& shared() const;
   std::uint64_t hash();
 
-  SharedRisk& shared_;
   Call const& call_;
+  std::uint64_t hash_ = 0;               // 0: it is not made yet
+  continuation::DeathNumber known_ = 0;  // the last one when it was sent to its worker
   continuation::MoveLimit moves_;
   bool is_suspect_ = false;
-  continuation::DeathNumber known_ = 0;  // the last one when it was sent to its worker
-  std::uint64_t hash_ = 0;               // 0: it is not made yet
 };
 
 /// The answer to poison: 502, with a hint not to send it again.

@@ -16,8 +16,13 @@ struct Rule {
   Repeat repeat;
 };
 
-/// The names are those of relay/endpoint_name.hpp; what is missing is not routed.
+constexpr std::uint8_t kModels = 1;
+
+/// After the first two the names are those of relay/endpoint_name.hpp; what is missing is not
+/// routed.
 constexpr std::array kRules = std::to_array<Rule>({
+    {"", Repeat::unsent},
+    {"models", Repeat::always},
     {"chat_completions", Repeat::always},
     {"completions", Repeat::always},
     {"anthropic_messages", Repeat::always},
@@ -53,27 +58,32 @@ std::string model_of_form(std::string_view body) {
 
 }  // namespace
 
+std::string_view RouteKind::endpoint() const {
+  return kRules.at(number).endpoint;
+}
+
 Route route_of(std::string_view method, std::string_view target) {
   if (relay::path_of(target) == "/v1/models" && (method == "GET" || method == "HEAD")) {
-    return {{Routed::list_of_models, Repeat::always, "models"}, {}};
+    return {{Routed::list_of_models, kRules[kModels].repeat, kModels}, {}};
   }
   relay::EndpointName const name = relay::endpoint_of(method, target, false);
-  auto const rule = std::find_if(kRules.begin(), kRules.end(), [&](Rule const& candidate) {
-    return candidate.endpoint == name.name;
-  });
+  auto const* const rule =
+      std::find_if(kRules.begin() + kModels + 1, kRules.end(),
+                   [&](Rule const& candidate) { return candidate.endpoint == name.name; });
   if (rule == kRules.end() || method != "POST") {
     return {};
   }
-  return {{Routed::to_a_worker, rule->repeat, rule->endpoint}, relay::unescaped(name.model)};
+  auto const number = static_cast<std::uint8_t>(rule - kRules.begin());
+  return {{Routed::to_a_worker, rule->repeat, number}, relay::unescaped(name.model)};
 }
 
 bool is_form(std::string_view content_type) {
   return content_type.starts_with("multipart/form-data");
 }
 
-Wanted wanted_of(std::string_view body, std::string_view content_type) {
+Wanted wanted_of(std::string_view body, bool is_form) {
   Wanted wanted;
-  if (is_form(content_type)) {
+  if (is_form) {
     wanted.model = model_of_form(body);
     return wanted;
   }

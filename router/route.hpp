@@ -27,7 +27,10 @@ enum class Repeat : std::uint8_t {
 struct RouteKind {
   Routed routed = Routed::no;
   Repeat repeat = Repeat::unsent;
-  std::string_view endpoint;  // "chat_completions"; lives for ever
+  std::uint8_t number = 0;  // of its endpoint
+
+  /// A static text, such as "chat_completions".
+  std::string_view endpoint() const;
 };
 
 struct Route : RouteKind {
@@ -40,13 +43,13 @@ Route route_of(std::string_view method, std::string_view target);
 /// Whether a body of this type names its model in a part of a form.
 bool is_form(std::string_view content_type);
 
-/// Reads the facts that the body adds; `content_type` is unchanged.
+/// The facts that the body adds.
 struct Wanted {
   std::string model;  // empty if it names none
   bool stream = false;
   bool continues_response = false;  // it has a previous_response_id
   bool is_kept = true;              // `store` is not false; of responses
 };
-Wanted wanted_of(std::string_view body, std::string_view content_type);
+Wanted wanted_of(std::string_view body, bool is_form);
 
 }  // namespace lastcall::router

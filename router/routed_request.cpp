@@ -50,14 +50,13 @@ bool is_written_anew(std::string_view name) {
 
 RoutedRequest::RoutedRequest(Parts& parts, ingress::RequestClient const& client,
                              relay::TakenHead const& taken)
-    : parts_(parts),
-      client_(&client.connection),
-      call_{.head = LegHead(id_of(parts, taken.head.fields)),
-            .asked = without_upgrade(taken.asked),
-            .route = {},
+    : client_(&client.connection),
+      call_{.parts = parts,
+            .head = LegHead(id_of(parts, taken.head.fields)),
             .body = RequestBody(taken.framing),
-            .place = client.place},
-      legs_(parts, *this, call_),
+            .place = client.place,
+            .asked = without_upgrade(taken.asked)},
+      legs_(*this, call_),
       charge_(parts.memory) {
   Route route = route_of(taken.head.method, taken.destination.target);
   call_.route = route;
@@ -72,22 +71,19 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
       head.fields.add(field);
     }
   }
-  std::string_view const type = only(taken.head.fields, "content-type");
-  if (is_form(type)) {
-    call_.form = std::make_unique<std::string>(type);
-  }
+  call_.is_form = is_form(only(taken.head.fields, "content-type"));
   std::string lines;
   relay::write_request_head(lines, head, taken.destination,
                             {.request_id = call_.id(),
                              .client = client.address,
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,
-                             .keeps_underscores = parts_.options.keeps_underscores});
+                             .keeps_underscores = parts().options.keeps_underscores});
   lines.resize(lines.rfind(LegHead::kId));  // each leg has its own
-  Choosing const& choosing = parts_.settings.choosing;
+  Choosing const& choosing = parts().settings.choosing;
   if (choosing.affinity == Affinity::header) {
     std::string_view const value = only(taken.head.fields, choosing.affinity_header);
-    call_.affinity = value.empty() ? std::nullopt : std::optional(stable_hash(value));
+    call_.set_affinity(value.empty() ? std::nullopt : std::optional(stable_hash(value)));
   }
   call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
   // Where a router stands behind a router, the client is the first one's. No request is its own
@@ -103,7 +99,7 @@ void RoutedRequest::start() {
       return;
     case Routed::list_of_models:
       answer([this](std::string& out, Answering const& how) {
-        append_models(out, parts_.fleet.models(), how);
+        append_models(out, parts().fleet.models(), how);
       });
       return;
     case Routed::to_a_worker:
@@ -120,7 +116,7 @@ void RoutedRequest::start() {
 std::size_t RoutedRequest::take(std::span<char> bytes) {
   RequestBody::Taken const taken = call_.body.take(
       bytes, ingress::monotonic_now(),
-      {.size = parts_.settings.limits.max_body_size, .silence = parts_.settings.timeouts.client});
+      {.size = parts().settings.limits.max_body_size, .silence = parts().settings.timeouts.client});
   if (taken.fault) {
     break_off(relay::bad_request(taken.fault.status, taken.fault.what), Outcome::error);
     return 0;
@@ -136,49 +132,47 @@ std::size_t RoutedRequest::unfinished() const {
 /// All of it is there: which worker gets it?
 void RoutedRequest::route() {
   std::string of_path = std::move(call_.wanted.model);
-  Wanted& wanted = call_.wanted =
-      wanted_of(call_.body.text(), call_.form ? *call_.form : std::string_view());
-  call_.form.reset();
+  Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.is_form);
   RouteKind& route = call_.route;
   if (!of_path.empty()) {
     wanted.model = std::move(of_path);
   }
-  if (route.endpoint == "responses" && !wanted.is_kept) {
+  if (route.endpoint() == "responses" && !wanted.is_kept) {
     route.repeat = Repeat::always;
   }
-  Choosing const& choosing = parts_.settings.choosing;
+  Choosing const& choosing = parts().settings.choosing;
   if (choosing.affinity == Affinity::prefix) {
-    call_.affinity = prefix_key(call_.body.text(), choosing.affinity_bytes);
+    call_.set_affinity(prefix_key(call_.body.text(), choosing.affinity_bytes));
   }
-  std::vector<std::string> const& models = parts_.fleet.models();
+  std::vector<std::string> const& models = parts().fleet.models();
   bool const is_ambiguous = wanted.model.empty() && models.size() > 1;
   if (wanted.model.empty() && models.size() == 1) {
     wanted.model = models.front();
   }
-  call_.is_announced = parts_.fleet.announces(wanted.model);
-  standing_ = Standing::counted;
-  parts_.live.insert(this);
-  parts_.metrics.began(call_.label());
+  call_.is_announced = parts().fleet.announces(wanted.model);
+  call_.standing = Standing::counted;
+  parts().live.push_back(*this);
+  parts().metrics.began(call_.label());
   call_.is_queued = true;
-  bool const is_empty = parts_.fleet.workers().empty();
+  bool const is_empty = parts().fleet.workers().empty();
   if (is_ambiguous) {
-    call_.error_type = "validation";
+    call_.error_type = ErrorType::validation;
     answer(append_model_missing);
-  } else if (!is_empty && !parts_.fleet.knows(wanted.model) &&
-             parts_.departed.holds(wanted.model, ingress::monotonic_now())) {
+  } else if (!is_empty && !parts().fleet.knows(wanted.model) &&
+             parts().departed.holds(wanted.model, ingress::monotonic_now())) {
     refuse({503, "no_worker", "the last worker of this model has left", true, {}});
-  } else if (!is_empty && !parts_.fleet.knows(wanted.model)) {
-    call_.error_type = "not_found";
+  } else if (!is_empty && !parts().fleet.knows(wanted.model)) {
+    call_.error_type = ErrorType::not_found;
     answer([&](std::string& out, Answering const& how) {
       append_model_not_found(out, wanted.model, how);
     });
-  } else if (wanted.continues_response && route.endpoint == "responses" &&
-             parts_.fleet.workers().size() > 1) {
-    call_.error_type = "validation";
+  } else if (wanted.continues_response && route.endpoint() == "responses" &&
+             parts().fleet.workers().size() > 1) {
+    call_.error_type = ErrorType::validation;
     answer(append_not_its_worker);
-  } else if (auto const excess = parts_.fleet.busy(wanted.model, ingress::monotonic_now())) {
-    parts_.metrics.rejected(call_.label(), route.endpoint);
-    refuse(all_busy(*excess, parts_.ids.draw()));
+  } else if (auto const excess = parts().fleet.busy(wanted.model, ingress::monotonic_now())) {
+    parts().metrics.rejected(call_.label(), route.endpoint());
+    refuse(all_busy(*excess, parts().ids.draw()));
   } else {
     client_->wait_for_nothing();
     legs_.start();
@@ -192,7 +186,7 @@ void RoutedRequest::answer(Append const& append) {
   if (!call_.body.is_whole()) {  // its rest would be read as the next request
     call_.after = relay::After::linger;
   } else if (!call_.asked.keeps_alive || call_.asked.version == relay::Version::http10 ||
-             parts_.departure.is_closing(call_.place)) {
+             parts().departure.is_closing(call_.place)) {
     call_.after = relay::After::close;
   }
   std::string response;
@@ -205,7 +199,7 @@ void RoutedRequest::answer(Append const& append) {
 
 void RoutedRequest::refuse(relay::Refusal const& refusal) {
   legs_.drop();
-  parts_.observer.refused(refusal);
+  parts().observer.refused(refusal);
   call_.error_type = error_type_of(refusal.status);
   answer([&](std::string& out, Answering const& how) {
     relay::append_refusal(out, refusal, {call_.id(), 0, 0}, how.close, how.head_only);
@@ -218,10 +212,12 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
     return;
   }
   legs_.drop();
-  call_.error_type = outcome == Outcome::cancelled ? "cancelled" : error_type_of(refusal.status);
+  call_.error_type =
+      outcome == Outcome::cancelled ? ErrorType::cancelled : error_type_of(refusal.status);
   call_.after = relay::After::close;
   std::string last;
-  std::uint64_t const events = std::max(call_.events, call_.delivery.events().events());
+  std::uint64_t const events =
+      std::max(legs_.events(), std::as_const(call_.delivery).events().events());
   switch (call_.delivery.cut(refusal, call_.id(), events, last)) {
     case relay::Farewell::refusal:
     case relay::Farewell::error_event:
@@ -257,16 +253,16 @@ void RoutedRequest::flushed() {
 void RoutedRequest::client_left(bool has_taken_all) {
   // Many clients close at [DONE], and do not await the end of the body.
   bool const has_its_end = has_taken_all && call_.delivery.events().has_sent_done();
-  if (standing_ == Standing::counted && !call_.delivery.is_over() && !has_its_end) {
-    call_.error_type = "cancelled";
-    parts_.metrics.client_left(call_.label(), call_.route.endpoint, call_.wanted.stream);
+  if (call_.standing == Standing::counted && !call_.delivery.is_over() && !has_its_end) {
+    call_.error_type = ErrorType::cancelled;
+    parts().metrics.client_left(call_.label(), call_.route.endpoint(), call_.wanted.stream);
   }
   call_.after = relay::After::close;
   end();
 }
 
 void RoutedRequest::shed() {
-  call_.error_type = "overload";
+  call_.error_type = ErrorType::overload;
   call_.after = relay::After::close;
   call_.delivery.cut();
   client_->drop_output(true);
@@ -275,7 +271,7 @@ void RoutedRequest::shed() {
 
 void RoutedRequest::abandon() {
   if (!call_.delivery.is_over()) {
-    call_.error_type = "cancelled";
+    call_.error_type = ErrorType::cancelled;
   }
   retire();
 }
@@ -283,20 +279,20 @@ void RoutedRequest::abandon() {
 void RoutedRequest::retire() {
   legs_.drop();
   charge_.set(0);
-  if (std::exchange(standing_, Standing::over) == Standing::counted) {
-    parts_.live.erase(this);
+  if (std::exchange(call_.standing, Standing::over) == Standing::counted) {
+    leave_ring();
     if (std::exchange(call_.is_queued, false)) {
-      parts_.metrics.taken(call_.label());
+      parts().metrics.taken(call_.label());
     }
     if (call_.moving) {
-      bool const has_left = call_.error_type == "cancelled";
-      parts_.metrics.moved(*call_.moving, has_left ? Moved::cancelled : Moved::failed);
+      bool const has_left = call_.error_type == ErrorType::cancelled;
+      parts().metrics.moved(*call_.moving, has_left ? Moved::cancelled : Moved::failed);
     }
-    parts_.metrics.finished({.model = call_.label(),
-                             .endpoint = call_.route.endpoint,
-                             .is_stream = call_.wanted.stream,
-                             .error_type = call_.error_type,
-                             .took = Call::Clock::now() - call_.began_at});
+    parts().metrics.finished({.model = call_.label(),
+                              .endpoint = call_.route.endpoint(),
+                              .is_stream = call_.wanted.stream,
+                              .error_type = name(call_.error_type),
+                              .took = Call::Clock::now() - call_.began_at});
   }
 }
 
@@ -306,7 +302,7 @@ void RoutedRequest::end() {
 }
 
 void RoutedRequest::weigh() {
-  if (standing_ != Standing::over) {
+  if (call_.standing != Standing::over) {
     charge_.set(sizeof *this + call_.head.capacity() + call_.body.capacity() +
                 call_.delivery.capacity() + legs_.capacity());
   }

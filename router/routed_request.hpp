@@ -17,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/ring.hpp"
 #include "ingress/client_request.hpp"
 #include "ingress/memory_budget.hpp"
 #include "router/call.hpp"
@@ -26,7 +27,7 @@ namespace lastcall::router {
 
 struct Parts;
 
-class RoutedRequest final : public ingress::ClientRequest {
+class RoutedRequest final : public ingress::ClientRequest, public RingLink {
  public:
   RoutedRequest(Parts& parts, ingress::RequestClient const& client, relay::TakenHead const& taken);
 
@@ -63,14 +64,12 @@ class RoutedRequest final : public ingress::ClientRequest {
   void answer(Append const& append);
   void retire();
 
-  enum class Standing : std::uint8_t { arriving, counted, over };
+  Parts& parts() const { return call_.parts; }
 
-  Parts& parts_;
   ingress::RequestOwner* client_;
   Call call_;
   Legs legs_;
   ingress::Charge charge_;
-  Standing standing_ = Standing::arriving;
 };
 
 }  // namespace lastcall::router

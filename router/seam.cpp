@@ -28,7 +28,7 @@ void Seam::begin(Call const& call) {
     return;
   }
   story_ = std::make_unique<continuation::Continuation>(
-      continuation::Asked{.endpoint = call.route.endpoint,
+      continuation::Asked{.endpoint = call.route.endpoint(),
                           .body = call.body.text(),
                           .forbidden = call.forbids_migration});
 }
@@ -37,13 +37,13 @@ std::optional<continuation::Known> Seam::known() const {
   return story_ ? std::optional<continuation::Known>(story_->known()) : std::nullopt;
 }
 
-bool Seam::prepare(Mode mode) {
+bool Seam::prepare(Mode mode, std::string& body) {
   if (!story_) {
     return true;
   }
   if (moves_ == 0) {
     mode_ = mode;
-    body_ = story_->first_body(mode_);
+    body = story_->first_body(mode_);
     return true;
   }
   std::string nothing;
@@ -54,15 +54,8 @@ bool Seam::prepare(Mode mode) {
     return false;
   }
   mode_ = mode;
-  body_ = std::move(next->body);
+  body = std::move(next->body);
   return true;
-}
-
-void Seam::begin_leg(bool is_sent) {
-  story_->begin_leg(mode_);
-  if (is_sent) {
-    std::string().swap(body_);
-  }
 }
 
 continuation::Received Seam::receive(std::string_view payload, std::string& out) {
@@ -103,16 +96,14 @@ std::optional<std::string> Seam::warming_body(Mode mode) {
   return hand_off_ ? hand_off_->warm(mode) : std::nullopt;
 }
 
-bool Seam::cut(Mode mode) {
+std::optional<std::string> Seam::cut(Mode mode) {
   std::optional<std::string> body = hand_off_ ? hand_off_->cut(mode) : std::nullopt;
-  if (!body) {
-    return false;
+  if (body) {
+    mode_ = mode;
+    ++moves_;
+    begin_leg();
   }
-  mode_ = mode;
-  body_ = std::move(*body);
-  ++moves_;
-  story_->begin_leg(mode_);
-  return true;
+  return body;
 }
 
 bool Seam::is_holding() const {
@@ -136,7 +127,7 @@ void Seam::give_up(Refused why) {
 }
 
 std::size_t Seam::capacity() const {
-  return story_ ? body_.capacity() + story_->held() : 0;
+  return story_ ? story_->held() : 0;
 }
 
 bool Seam::forget() {

@@ -60,17 +60,18 @@ class Seam {
   /// The facts that are known of an answer that is recorded.
   std::optional<continuation::Known> known() const;
 
-  /// The next leg goes to a worker of that mode. Returns false if such a worker cannot accept it.
-  bool prepare(continuation::Mode mode);
-  /// The body of the prepared leg.
-  std::string_view body(Call const& call) const { return story_ ? body_ : call.body.text(); }
-  /// The leg has answered; `is_sent`: it has body(), which is no longer needed.
-  void begin_leg(bool is_sent);
+  /// The next leg goes to a worker of that mode; `body` gets what it sends if that is not the
+  /// client's own. Returns false if such a worker cannot accept it.
+  bool prepare(continuation::Mode mode, std::string& body);
+  /// The mode of the leg that was prepared last.
+  continuation::Mode mode() const { return mode_; }
+  /// That leg has answered.
+  void begin_leg() { story_->begin_leg(mode_); }
   continuation::Received receive(std::string_view payload, std::string& out);
   continuation::Received leg_ended(std::string& out);
 
   enum class Going : std::uint8_t {
-    on,        // body() is that of a continuation
+    on,        // prepare() makes the body of a continuation
     finished,  // nothing was left to send
     refused,   // why_not() returns why
   };
@@ -83,22 +84,21 @@ class Seam {
   // --- early hand-off (continuation/hand_off.hpp) ---
   /// Absent if ids and text are not level now.
   std::optional<std::string> warming_body(continuation::Mode mode);
-  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held;
-  /// body() is that of the new one, for a worker of that mode. Returns false if that is impossible
-  /// now.
-  bool cut(continuation::Mode mode);
+  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held.
+  /// Returns the body of the new one, for a worker of that mode; absent if that is impossible now.
+  std::optional<std::string> cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);
   continuation::Received release(std::string& out);
 
-  /// No worker gets body().
+  /// No worker gets the next leg.
   void give_up(continuation::Refused why);
   /// A static text of a closed set.
   std::string_view why_not() const { return causes_.why_not(); }
   std::string_view reason() const { return causes_.reason(); }
   unsigned moves() const { return moves_; }
   /// Whether the client has a part of the answer's text.
-  bool has_begun() { return story_ && story_->transcript().has_text(); }
+  bool has_begun() const { return story_ && story().known().transcript.has_text(); }
   /// The record, while there is one.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
@@ -110,10 +110,9 @@ class Seam {
   // Requests that are not recorded, and answers that are not handed over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
   std::unique_ptr<continuation::HandOff> hand_off_;
-  continuation::Mode mode_ = continuation::Mode::none;  // of the leg that is prepared
-  std::string body_;
   Causes causes_;
   unsigned moves_ = 0;
+  continuation::Mode mode_ = continuation::Mode::none;
 };
 
 /// The approximate number of tokens of prompt and answer; without a report, four bytes count as

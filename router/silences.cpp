@@ -10,10 +10,8 @@ constexpr Time kNever = Time::max();
 
 }  // namespace
 
-void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now,
-                     Awaits awaits) {
+void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now) {
   stream.since_ = now;
-  stream.awaits_ = awaits;
   SilentStreams& all = of_worker_[worker->id()];
   all.worker = worker;
   stream.among_ = &all;

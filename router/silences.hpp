@@ -40,7 +40,7 @@ struct SilentStreams {
 /// A stream of a worker, as far as its silence matters. An event costs two stores.
 class SilentStream {
  public:
-  SilentStream() = default;
+  explicit SilentStream(Awaits awaits = Awaits::events) : awaits_(awaits) {}
   SilentStream(SilentStream const&) = delete;
   SilentStream& operator=(SilentStream const&) = delete;
 
@@ -56,6 +56,7 @@ class SilentStream {
   }
   bool is_paused() const { return is_paused_; }
   bool has_spoken() const { return has_spoken_; }
+  Awaits awaits() const { return awaits_; }
 
   /// The stream has been silent for too long; it may leave, and others with it.
   virtual void is_silent() = 0;
@@ -70,7 +71,7 @@ class SilentStream {
   SilentStream* next_ = nullptr;
   SilentStream* previous_ = nullptr;
   Time since_{};
-  Awaits awaits_ = Awaits::events;
+  Awaits const awaits_;
   bool has_spoken_ = false;
   bool is_paused_ = false;
 };
@@ -82,8 +83,7 @@ class Silences {
 
   explicit Silences(Time stall) : stall_(stall) {}
 
-  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now,
-             Awaits awaits = Awaits::events);
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now);
   void leave(SilentStream& stream);
   /// It was found, but stays, and is not found again before `stall` has passed.
   void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }

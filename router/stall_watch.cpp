@@ -19,10 +19,10 @@ StallWatch::StallWatch(boost::asio::io_context& io, std::optional<Time> stall)
 
 StallWatch::~StallWatch() = default;
 
-void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Awaits awaits) {
+void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker) {
   if (stall_) {
     Time const now = ingress::monotonic_now();
-    silences_.enter(stream, worker, now, awaits);
+    silences_.enter(stream, worker, now);
     if (!aimed_at_) {
       aim(now);
     }

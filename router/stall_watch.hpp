@@ -24,7 +24,7 @@ class StallWatch {
   StallWatch(boost::asio::io_context& io, std::optional<Time> stall);
   ~StallWatch();
 
-  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Awaits awaits);
+  void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker);
   void leave(SilentStream& stream) { silences_.leave(stream); }
   void stays(SilentStream& stream);
 

@@ -1,5 +1,6 @@
 #include "router/continuation/client_stream.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -47,43 +48,54 @@ void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characte
   }
 }
 
-}  // namespace
-
-ClientStream::Head::Part ClientStream::Head::add(std::string_view key, std::string_view value) {
-  text.append(key).append(value);
-  return {static_cast<std::uint32_t>(text.size() - value.size()),
-          static_cast<std::uint32_t>(value.size())};
-}
-
-void ClientStream::learn(Chunk const& chunk) {
-  if (!has_begun()) {
-    bool const is_chat = request_.endpoint == Endpoint::chat;
-    head_.id = head_.add("{\"id\":", written_or(chunk.top, "id", "\"\""));
-    head_.add(",\"object\":",
-              written_or(chunk.top, "object",
-                         is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\""));
-    head_.created = head_.add(",\"created\":", written_or(chunk.top, "created", "0"));
-    head_.model = head_.add(",\"model\":", written_or(chunk.top, "model", "\"\""));
-    head_.text.shrink_to_fit();
+/// The values at the begin of every event, each as it is written.
+struct Head {
+  explicit Head(std::string_view lines) {
+    for (std::string_view* const value : {&id, &object, &created, &model}) {
+      *value = lines.substr(0, lines.find('\n'));  // an event has its data in one line
+      lines.remove_prefix(std::min(lines.size(), value->size() + 1));
+    }
   }
-  says_reasoning_content_ =
-      says_reasoning_content_ || find(chunk.delta, "reasoning_content") != nullptr;
-}
-
-void ClientStream::change_head(JsonEdits& edits, Chunk const& chunk) const {
-  if (!leg_.is_later) {
-    return;
+  /// A part of an object: all of it that comes before the choices.
+  std::string text() const {
+    std::string text = "{\"id\":";
+    text.append(id).append(",\"object\":").append(object);
+    text.append(",\"created\":").append(created).append(",\"model\":").append(model);
+    return text;
   }
+
+  std::string_view id;
+  std::string_view object;
+  std::string_view created;
+  std::string_view model;
+};
+
+void change_head(JsonEdits& edits, Chunk const& chunk, Head const& head) {
   std::array<std::pair<std::string_view, std::string_view>, 3> const values{
-      {{"id", head_.of(head_.id)},
-       {"created", head_.of(head_.created)},
-       {"model", head_.of(head_.model)}}};
+      {{"id", head.id}, {"created", head.created}, {"model", head.model}}};
   for (auto const& [key, value] : values) {
     json::Value const* const own = find(chunk.top, key);
     if (own != nullptr && written(*own) != value) {
       edits.replace(written(*own), std::string(value));
     }
   }
+}
+
+}  // namespace
+
+void ClientStream::learn(Chunk const& chunk) {
+  if (!has_begun()) {
+    bool const is_chat = request_.endpoint == Endpoint::chat;
+    std::string lines;
+    lines.append(written_or(chunk.top, "id", "\"\"")).append("\n");
+    lines.append(written_or(chunk.top, "object",
+                            is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\""));
+    lines.append("\n").append(written_or(chunk.top, "created", "0")).append("\n");
+    lines.append(written_or(chunk.top, "model", "\"\""));
+    head_ = CompactText(lines);
+  }
+  says_reasoning_content_ =
+      says_reasoning_content_ || find(chunk.delta, "reasoning_content") != nullptr;
 }
 
 void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
@@ -174,7 +186,9 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     return;
   }
   JsonEdits edits(event.data);
-  change_head(edits, chunk);
+  if (leg_.is_later) {
+    change_head(edits, chunk, Head(head_.view()));
+  }
   bool const takes_ids = leg_.asks_more && !request_.wants_ids;
   bool const takes_usage = leg_.asks_more && !request_.wants_all_usage;
   edits.remove(chunk.top, [&](json::Member const& m) {
@@ -199,7 +213,9 @@ void ClientStream::usage(Event const& event, Chunk const& chunk, std::string& ou
   }
   learn(chunk);
   JsonEdits edits(event.data);
-  change_head(edits, chunk);
+  if (leg_.is_later) {
+    change_head(edits, chunk, Head(head_.view()));
+  }
   change_usage(edits, chunk);
   has_usage_ = has_usage_ || chunk.usage.has_value();
   emit(event, edits, out);
@@ -225,7 +241,8 @@ void ClientStream::text(std::string_view content, std::string_view reasoning, st
   } else {
     choice += "\"text\":" + as_string(content);
   }
-  append_own(head_.text + choice + R"(,"logprobs":null,"finish_reason":null}]})", out);
+  append_own(Head(head_.view()).text() + choice + R"(,"logprobs":null,"finish_reason":null}]})",
+             out);
 }
 
 void ClientStream::finish(std::string_view reason, std::string& out) {
@@ -234,7 +251,7 @@ void ClientStream::finish(std::string_view reason, std::string& out) {
   choice += is_chat ? R"("delta":{})" : R"("text":"")";
   choice += R"(,"logprobs":null,"finish_reason":)" + as_string(reason);
   has_finished_ = true;
-  append_own(head_.text + choice + "}]}", out);
+  append_own(Head(head_.view()).text() + choice + "}]}", out);
 }
 
 void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
@@ -243,7 +260,8 @@ void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
     return;
   }
   has_usage_ = true;
-  append_own(head_.text + R"(,"choices":[],"usage":{"prompt_tokens":)" + std::to_string(*prompt) +
+  append_own(Head(head_.view()).text() + R"(,"choices":[],"usage":{"prompt_tokens":)" +
+                 std::to_string(*prompt) +
                  ",\"total_tokens\":" + std::to_string(*prompt + *completion) +
                  ",\"completion_tokens\":" + std::to_string(*completion) + "}}",
              out);

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/compact_array.hpp"
 #include "router/continuation/chunk.hpp"
 #include "router/continuation/event_reader.hpp"
 #include "router/continuation/json_edits.hpp"
@@ -67,29 +68,14 @@ class ClientStream {
                  std::string& out);
   void done(std::string& out);
 
+  Request const& request() const { return request_; }
   std::uint64_t events() const { return events_; }
   bool has_finished() const { return has_finished_; }
-  bool has_begun() const { return !head_.text.empty(); }
+  bool has_begun() const { return !head_.empty(); }
   bool is_later() const { return leg_.is_later; }
 
  private:
-  /// The start of every event, up to its model, with values as they are written.
-  struct Head {
-    struct Part {
-      std::uint32_t begin = 0;
-      std::uint32_t size = 0;
-    };
-    Part add(std::string_view key, std::string_view value);
-    std::string_view of(Part part) const { return {text.data() + part.begin, part.size}; }
-
-    std::string text;  // empty if none has come
-    Part id;
-    Part created;
-    Part model;
-  };
-
   void learn(Chunk const& chunk);
-  void change_head(JsonEdits& edits, Chunk const& chunk) const;
   void change_usage(JsonEdits& edits, Chunk const& chunk) const;
   void change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const;
   void add_early_ids(JsonEdits& edits, Chunk const& chunk);
@@ -99,12 +85,12 @@ class ClientStream {
 
   Request const& request_;
   Leg leg_;
-  std::uint64_t events_ = 0;
+  CompactText head_;  // the values at the begin of every event, a line each; empty: none has come
+  std::uint32_t events_ = 0;
   bool has_role_ = false;
   bool has_finished_ = false;
   bool has_usage_ = false;
   bool says_reasoning_content_ = false;  // and not `reasoning`
-  Head head_;
 };
 
 }  // namespace lastcall::router::continuation

@@ -56,10 +56,18 @@ Continuation::Continuation(Asked const& asked)
           {.is_forbidden = asked.forbidden, .allows_penalties = asked.allows_penalties})),
       voice_(request_) {}
 
+std::string Continuation::first_body(Mode mode) {
+  std::string body = continuation::first_body(request_, mode);
+  if (!request_.has_prompt_ids) {
+    request_.forget_members();  // the answer may be long in coming
+  }
+  return body;
+}
+
 void Continuation::begin_leg(Mode mode) {
   Promised const promised = std::exchange(promised_, {});
   leg_ = Leg{
-      .state = leg_.state, .way = promised.way, .was_empty = leg_.was_empty, .kept = promised.kept};
+      .kept = promised.kept, .state = leg_.state, .way = promised.way, .was_empty = leg_.was_empty};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
@@ -81,7 +89,7 @@ void Continuation::begin_leg(Mode mode) {
   transcript_.begin_again();
   voice_.begin_again();
   if (std::optional<TokenIds> ids = request_.prompt_ids()) {
-    transcript_.report_prompt(std::move(*ids));
+    transcript_.report_prompt(*ids);
   }
   request_.forget_members();
 }
@@ -175,7 +183,7 @@ Received Continuation::take_data(Event const& event, std::string& out) {
   if (chunk.kind == Chunk::Kind::piece) {
     return take_piece(event, chunk, out);
   }
-  leg_.tokens = chunk.usage ? chunk.usage->completion : leg_.tokens;
+  leg_.tokens = chunk.usage ? as_tokens(chunk.usage->completion) : leg_.tokens;
   voice_.client().usage(event, chunk, out);
   return {Progress::more};
 }
@@ -220,7 +228,7 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
   }
   TokenIds const& early = leg_.verifier->early_ids();  // of the start of a character
   transcript_.add({.ids = &early});
-  leg_.tokens += early.size();
+  leg_.tokens = as_tokens(leg_.tokens + early.size());
   voice_.client().report_early(early);
   leg_.verifier.reset();  // it has the ids of the whole prompt
   Received received = take_piece(event, chunk, out);
@@ -238,8 +246,9 @@ void Continuation::record(Chunk const& chunk) {
   }
   bool const has_text = (chunk.text && !chunk.text->text.empty()) ||
                         (chunk.reasoning && !chunk.reasoning->text.empty());
-  leg_.tokens = chunk.usage ? chunk.usage->completion
-                            : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text);
+  leg_.tokens =
+      as_tokens(chunk.usage ? chunk.usage->completion
+                            : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text));
   bool const is_new = odd_ == Refused::no || odd_ == Refused::memory;
   if (is_new && (chunk.has_tool_calls || chunk.is_odd)) {
     odd_ = chunk.is_odd ? Refused::odd_event : Refused::tool_call_begun;
@@ -285,7 +294,8 @@ Received Continuation::fail(std::string_view reason, std::string& out) {
 }
 
 Received Continuation::complete(std::string& out) {
-  voice_.client().own_usage(transcript_.prompt_count(), leg_.kept + leg_.tokens, out);
+  voice_.client().own_usage(transcript_.prompt_count(), std::uint64_t{leg_.kept} + leg_.tokens,
+                            out);
   voice_.client().done(out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
   return {Progress::done};
@@ -311,10 +321,10 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
     return Next{first_body(mode), false, Way::whole};
   }
   bool const by_ids = *way == Way::by_ids;
-  promised_ = {.way = *way, .kept = kept(known(), *way)};
+  promised_ = {.way = *way, .kept = as_tokens(kept(known(), *way))};
   if (is_spent(known(), *way)) {
     Promised const promised = std::exchange(promised_, {});
-    leg_ = Leg{.way = promised.way, .kept = promised.kept};
+    leg_ = Leg{.kept = promised.kept, .way = promised.way};
     voice_.client().finish("length", out);
     complete(out);
     return Next{{}, true, leg_.way};

@@ -89,7 +89,7 @@ class Continuation {
   std::string_view refused() const { return label(why_not(known())); }
 
   /// The body of a first leg, or of one in place of a leg that sent nothing.
-  std::string first_body(Mode mode) const { return continuation::first_body(request_, mode); }
+  std::string first_body(Mode mode);
   /// A leg begins: with first_body(), or with what next() made last.
   void begin_leg(Mode mode);
   /// Handles payload of the leg; `out` gets whole events for the client.
@@ -99,13 +99,13 @@ class Continuation {
 
   struct Leg {  // the response of one worker, as far as it has been read
     EventReader reader{};
-    LegState state = LegState::none;
     std::unique_ptr<Verifier> verifier{};  // of a continuing leg; most answers have none
+    Tokens kept = 0;                       // of the legs before
+    Tokens tokens = 0;                     // of its own
+    LegState state = LegState::none;
     Way way = Way::whole;
-    bool holds_text = false;   // its engine may: of an id that it has reported
-    bool was_empty = false;    // it, or one before, has ended in order before any word
-    std::uint64_t kept = 0;    // tokens of the legs before
-    std::uint64_t tokens = 0;  // of its own
+    bool holds_text = false;  // its engine may: of an id that it has reported
+    bool was_empty = false;   // it, or one before, has ended in order before any word
   };
 
   struct Next {
@@ -153,7 +153,7 @@ class Continuation {
   Voice voice_;
   struct Promised {  // by next(), for the leg that begins then
     Way way = Way::whole;
-    std::uint64_t kept = 0;
+    Tokens kept = 0;
   };
   Leg leg_;  // the present one
   Promised promised_;

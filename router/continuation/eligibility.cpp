@@ -71,7 +71,7 @@ Refused why_not_by_text(Known const& known) {
   if (request.wants_ids) {
     return Refused::ids_not_level;
   }
-  if (!transcript.prompt() && !transcript.prompt_count()) {
+  if (!transcript.prompt_count() && !transcript.prompt()) {
     return Refused::prompt_unknown;
   }
   if (request.counts_tokens() && !transcript.count().known()) {

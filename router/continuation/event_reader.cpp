@@ -1,6 +1,7 @@
 #include "router/continuation/event_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lastcall::router::continuation {
 namespace {
@@ -34,51 +35,46 @@ std::string_view value_of(std::string_view line, std::size_t name) {
 
 }  // namespace
 
-/// The line from line_ to before `end`, its own end included. True when it ends an event.
-bool EventReader::take_line(std::string_view text, std::size_t end) {
-  std::string_view line = text.substr(line_, end - line_);
+bool EventReader::Lines::take(std::string_view text, std::size_t end) {
+  std::string_view line = text.substr(at, end - at);
   line.remove_suffix(line.ends_with('\n') ? 1 : 0);
   line.remove_suffix(line.ends_with('\r') ? 1 : 0);
-  std::uint32_t const begin = line_;
-  line_ = static_cast<std::uint32_t>(end);
+  std::size_t const begin = std::exchange(at, end);
   if (line.empty()) {
     return true;
   }
   if (line.front() == ':') {
-    is_comment_ = !has_field_;
-    data_begin_ = is_comment_ ? begin + 1 : data_begin_;
-    data_size_ = is_comment_ ? static_cast<std::uint32_t>(line.size() - 1) : data_size_;
-    return is_comment_;
+    is_comment = !has_field;
+    data_begin = is_comment ? begin + 1 : data_begin;
+    data_size = is_comment ? line.size() - 1 : data_size;
+    return is_comment;
   }
-  has_field_ = true;
+  has_field = true;
   if (line.starts_with("data:")) {
     std::string_view const value = value_of(line, 5);
-    ++data_lines_;
-    data_begin_ = static_cast<std::uint32_t>(value.data() - text.data());
-    data_size_ = static_cast<std::uint32_t>(value.size());
+    ++data_lines;
+    data_begin = static_cast<std::size_t>(value.data() - text.data());
+    data_size = value.size();
   } else if (line == "data") {
-    ++data_lines_;
-    data_size_ = 0;
+    ++data_lines;
+    data_size = 0;
   } else if (line.starts_with("event:")) {
-    names_error_ = value_of(line, 6) == "error";
+    names_error = value_of(line, 6) == "error";
   }
   return false;
 }
 
-Event EventReader::finish(std::string_view text) {
+Event EventReader::Lines::finish(std::string_view text) const {
   Event event{Event::Kind::blank, text, {}};
-  if (is_comment_) {
+  if (is_comment) {
     event.kind = Event::Kind::comment;
-  } else if (has_field_) {
-    event.kind = names_error_ ? Event::Kind::error : Event::Kind::data;
-    event.kind = data_lines_ == 1 ? event.kind : Event::Kind::other;
+  } else if (has_field) {
+    event.kind = names_error ? Event::Kind::error : Event::Kind::data;
+    event.kind = data_lines == 1 ? event.kind : Event::Kind::other;
   }
   if (event.kind != Event::Kind::blank && event.kind != Event::Kind::other) {
-    event.data = text.substr(data_begin_, data_size_);
+    event.data = text.substr(data_begin, data_size);
   }
-  line_ = data_begin_ = data_size_ = 0;
-  data_lines_ = 0;
-  has_field_ = names_error_ = is_comment_ = false;
   return event;
 }
 
@@ -86,7 +82,7 @@ std::optional<Event> EventReader::tear(std::string_view& bytes) {
   is_torn_ = true;
   if (part_ && !part_is_out_) {
     part_is_out_ = true;
-    return Event{Event::Kind::torn, *part_, {}};
+    return Event{Event::Kind::torn, part_->text, {}};
   }
   if (bytes.empty()) {
     return std::nullopt;
@@ -110,24 +106,25 @@ std::optional<Event> EventReader::next(std::string_view& bytes) {
 /// As long as an event is whole in `bytes`, nothing is copied.
 std::optional<Event> EventReader::whole(std::string_view& bytes) {
   std::string_view const text = bytes;
-  for (std::size_t end = line_end(text, 0); end != text.npos; end = line_end(text, line_)) {
-    if (take_line(text, end)) {
+  Lines lines;
+  for (std::size_t end = line_end(text, 0); end != text.npos; end = line_end(text, lines.at)) {
+    if (lines.take(text, end)) {
       bytes.remove_prefix(end);
-      return finish(text.substr(0, end));
+      return lines.finish(text.substr(0, end));
     }
   }
   bytes = {};
   if (text.empty()) {
     return std::nullopt;
   }
-  part_ = std::make_unique<std::string>(text);
+  part_ = std::make_unique<Part>(Part{.text = std::string(text), .lines = lines});
   return text.size() > most_ ? tear(bytes) : std::nullopt;
 }
 
 std::optional<Event> EventReader::rest(std::string_view& bytes) {
-  std::string& part = *part_;
+  auto& [part, lines] = *part_;
   while (!bytes.empty()) {
-    bool const has_return = line_ < part.size() && part.back() == '\r';
+    bool const has_return = lines.at < part.size() && part.back() == '\r';
     std::size_t const end = has_return ? (bytes.front() == '\n' ? 1 : 0) : line_end(bytes, 0);
     std::size_t const size = std::min(end, bytes.size());
     part.append(bytes.substr(0, size));
@@ -135,9 +132,9 @@ std::optional<Event> EventReader::rest(std::string_view& bytes) {
     if (part.size() > most_) {
       return tear(bytes);
     }
-    if (end != std::string_view::npos && take_line(part, part.size())) {
+    if (end != std::string_view::npos && lines.take(part, part.size())) {
       part_is_out_ = true;
-      return finish(part);
+      return lines.finish(part);
     }
   }
   return std::nullopt;

@@ -45,24 +45,35 @@ class EventReader {
   /// views are valid until the next call, and no longer than `bytes` are.
   std::optional<Event> next(std::string_view& bytes);
   /// Bytes of an event that has not ended.
-  std::size_t held() const { return part_ ? part_->size() : 0; }
+  std::size_t held() const { return part_ ? part_->text.size() : 0; }
 
  private:
-  bool take_line(std::string_view text, std::size_t end);
-  Event finish(std::string_view text);
+  /// The event that is being read, as far as its lines have been taken.
+  struct Lines {
+    /// The line from `at` to before `end` of `text`, its own end included. True when it ends the
+    /// event.
+    bool take(std::string_view text, std::size_t end);
+    Event finish(std::string_view text) const;
+
+    std::size_t at = 0;          // where the next line begins
+    std::size_t data_begin = 0;  // of the line of data
+    std::size_t data_size = 0;
+    std::size_t data_lines = 0;
+    bool has_field = false;  // the event has begun
+    bool names_error = false;
+    bool is_comment = false;  // a line outside of an event
+  };
+  struct Part {  // the start of an event whose end has not come
+    std::string text;
+    Lines lines;
+  };
+
   std::optional<Event> whole(std::string_view& bytes);
   std::optional<Event> rest(std::string_view& bytes);
   std::optional<Event> tear(std::string_view& bytes);
 
-  std::unique_ptr<std::string> part_;  // the start of an event whose end has not come
+  std::unique_ptr<Part> part_;  // a stream that is silent between two events has none
   std::uint32_t most_;
-  std::uint32_t line_ = 0;        // where the line begins in it
-  std::uint32_t data_begin_ = 0;  // of the line of data
-  std::uint32_t data_size_ = 0;
-  std::uint32_t data_lines_ = 0;
-  bool has_field_ = false;  // the event has begun
-  bool names_error_ = false;
-  bool is_comment_ = false;  // a line outside of an event
   bool part_is_out_ = false;
   bool is_torn_ = false;
 };

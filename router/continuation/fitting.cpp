@@ -11,7 +11,7 @@ constexpr double kShare = 0.75;  // of the time, that what is left may take
 double left_for_each(Pace const& pace, Stretch const& left) {
   std::uint64_t const most = left.most.value_or(0);
   std::uint64_t const to_come = most - std::min(most, left.made);
-  std::uint64_t const reported = left.made - std::min(left.made, pace.made);
+  std::uint64_t const reported = left.made - std::min<std::uint64_t>(left.made, pace.made);
   return static_cast<double>(to_come) / static_cast<double>(std::max<std::uint64_t>(reported, 1));
 }
 

@@ -14,15 +14,21 @@
 #include <cstdint>
 #include <optional>
 
+#include "router/continuation/token_count.hpp"
+
 namespace lastcall::router::continuation {
 
 using Time = std::chrono::milliseconds;
 
 /// The point at which a leg began to send text.
 struct Pace {
-  unsigned moves = 0;      // which leg of the answer it is
-  Time since{};            // its first text
-  std::uint64_t made = 0;  // tokens of the answer then
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  bool is_known() const { return moves != kNone; }
+
+  Time since{};                 // its first text
+  Tokens made = 0;              // of the answer then
+  std::uint32_t moves = kNone;  // before the leg; kNone: no leg has sent any
 };
 
 struct Stretch {

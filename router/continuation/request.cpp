@@ -15,7 +15,7 @@ using json::Value;
 using Members = std::vector<json::Member>;
 
 /// How many tokens completions make by default.
-constexpr std::uint64_t kCompletionsDefault = 16;
+constexpr Tokens kCompletionsDefault = 16;
 
 bool is_set(Value const& value) {
   return value.kind != Kind::null && value.text != "[]" && value.text != "{}" &&
@@ -143,14 +143,15 @@ void read_stops(Request& request, Members const& members) {
 void read_limits(Request& request, Members const& members) {
   for (std::string_view const key : {"max_tokens", "max_completion_tokens"}) {
     if (Value const* const value = find_value(members, key)) {
-      request.max_tokens = json::to_unsigned(*value);
+      std::optional<std::uint64_t> const limit = json::to_unsigned(*value);
+      request.max_tokens = limit ? std::optional(as_tokens(*limit)) : std::nullopt;
     }
   }
   if (!request.max_tokens && request.endpoint == Endpoint::completions) {
     request.max_tokens = kCompletionsDefault;
   }
   if (Value const* const value = find_value(members, "min_tokens")) {
-    request.min_tokens = json::to_unsigned(*value).value_or(0);
+    request.min_tokens = as_tokens(json::to_unsigned(*value).value_or(0));
   }
 }
 
@@ -276,11 +277,13 @@ Endpoint endpoint_of(std::string_view name) {
 }
 
 std::vector<json::Member> const& Request::members(std::vector<json::Member>& room) const {
-  if (!kept_members.empty() || !is_readable) {
-    return kept_members;
+  if (kept_members) {
+    return *kept_members;
   }
   room.clear();
-  static_cast<void>(json::read_object(body, room));
+  if (is_readable) {
+    static_cast<void>(json::read_object(body, room));
+  }
   return room;
 }
 
@@ -320,7 +323,7 @@ Request read_request(Endpoint endpoint, std::string_view body, RequestRules cons
   } else {
     read_prompt(request, members);
   }
-  request.kept_members = std::move(members);
+  request.kept_members = std::make_unique<Members>(std::move(members));
   return request;
 }
 

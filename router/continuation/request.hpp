@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/json_reader.hpp"
 #include "router/continuation/chunk.hpp"
 #include "router/continuation/refused.hpp"
+#include "router/continuation/token_count.hpp"
 
 namespace lastcall::router::continuation {
 
@@ -29,15 +31,13 @@ Endpoint endpoint_of(std::string_view name);
 std::string_view name_of(Endpoint endpoint);
 
 struct Request {
-  Endpoint endpoint = Endpoint::other;
   std::string_view body;
-  bool is_readable = false;                // its keys are all different, and are not escaped
-  std::vector<json::Member> kept_members;  // until forget_members()
+  Endpoint endpoint = Endpoint::other;
+  bool is_readable = false;  // its keys are all different, and are not escaped
 
   Refused by_ids = Refused::no;
   Refused by_text = Refused::no;
 
-  std::vector<std::string> stops;
   bool keeps_stop = false;       // include_stop_str_in_output
   bool wants_ids = false;        // return_token_ids
   bool wants_usage = false;      // stream_options.include_usage
@@ -46,14 +46,16 @@ struct Request {
   bool wants_logprobs = false;
   bool continues_message = false;  // continue_final_message
   bool has_prompt_ids = false;
-  std::optional<std::uint64_t> max_tokens;
-  std::uint64_t min_tokens = 0;
+  std::optional<Tokens> max_tokens;
+  Tokens min_tokens = 0;
+  std::vector<std::string> stops;
+  std::unique_ptr<std::vector<json::Member>> kept_members;  // until forget_members()
   /// The members of its body; empty if it is unreadable. They are kept, or read into `room`.
   std::vector<json::Member> const& members(std::vector<json::Member>& room) const;
   /// The prompt, where it is given as ids.
   std::optional<TokenIds> prompt_ids() const;
   /// Members are read again when they are needed, which is rare after the first leg has begun.
-  void forget_members() { std::vector<json::Member>().swap(kept_members); }
+  void forget_members() { kept_members.reset(); }
   /// Whether it can never be continued, whatever is sent.
   bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
   /// Whether it has a limit in tokens that a continuation has to lower.

@@ -11,7 +11,7 @@ struct Found {
   std::size_t end = 0;
 };
 
-Found first_of(std::vector<std::string> const& stops, std::string_view text) {
+Found first_of(std::span<std::string const> stops, std::string_view text) {
   Found first;
   for (std::string const& stop : stops) {
     std::size_t const at = text.find(stop);
@@ -23,7 +23,7 @@ Found first_of(std::vector<std::string> const& stops, std::string_view text) {
 }
 
 /// The longest end of `text` with which one of them begins.
-std::size_t begun(std::vector<std::string> const& stops, std::string_view text) {
+std::size_t begun(std::span<std::string const> stops, std::string_view text) {
   std::size_t longest = 0;
   for (std::string_view const stop : stops) {
     for (std::size_t size = std::min(stop.size() - 1, text.size()); size > longest; --size) {
@@ -35,6 +35,17 @@ std::size_t begun(std::vector<std::string> const& stops, std::string_view text) 
   return longest;
 }
 
+/// Bytes at the end of `text` that may still be cut off.
+std::size_t size_to_hold(std::string_view text, TextGate::Rules const& rules) {
+  std::size_t const stop = rules.keeps_stop ? 0 : begun(rules.stops, text);
+  std::size_t const space =
+      rules.holds_space ? space_at_end(text.substr(0, text.size() - stop)) : 0;
+  // Ahead of white space that is dropped later, the start of a stop string is at the end again.
+  text.remove_suffix(stop + space);
+  std::size_t const ahead = space > 0 && !rules.keeps_stop ? begun(rules.stops, text) : 0;
+  return stop + space + ahead;
+}
+
 }  // namespace
 
 std::size_t space_at_end(std::string_view text) {
@@ -42,18 +53,8 @@ std::size_t space_at_end(std::string_view text) {
   return text.size() - (last == text.npos ? 0 : last + 1);
 }
 
-std::size_t TextGate::size_to_hold(std::string_view text) const {
-  std::size_t const stop = rules_.keeps_stop ? 0 : begun(rules_.stops, text);
-  std::size_t const space =
-      rules_.holds_space ? space_at_end(text.substr(0, text.size() - stop)) : 0;
-  // Ahead of white space that is dropped later, the start of a stop string is at the end again.
-  text.remove_suffix(stop + space);
-  std::size_t const ahead = space > 0 && !rules_.keeps_stop ? begun(rules_.stops, text) : 0;
-  return stop + space + ahead;
-}
-
-TextGate::Out TextGate::pass(std::string_view text) {
-  if (is_open()) {
+TextGate::Out TextGate::pass(std::string_view text, Rules const& rules) {
+  if (rules.are_open()) {
     return {std::string(text), false};
   }
   std::string whole = std::exchange(held_, {});
@@ -61,17 +62,17 @@ TextGate::Out TextGate::pass(std::string_view text) {
   std::string searched = seen_ ? *seen_ : std::string();
   std::size_t const seen = searched.size();
   searched.append(whole);
-  if (Found const found = first_of(rules_.stops, searched); found.begin != searched.npos) {
-    std::size_t const end = rules_.keeps_stop ? found.end : found.begin;
+  if (Found const found = first_of(rules.stops, searched); found.begin != searched.npos) {
+    std::size_t const end = rules.keeps_stop ? found.end : found.begin;
     whole.resize(end - std::min(end, seen));
     return {std::move(whole), true};
   }
-  std::size_t const hold = size_to_hold(whole);
+  std::size_t const hold = size_to_hold(whole, rules);
   held_ = whole.substr(whole.size() - hold);
   whole.resize(whole.size() - hold);
-  if (rules_.keeps_stop) {
+  if (rules.keeps_stop) {
     std::string const out = searched.substr(0, seen) + whole;
-    std::size_t const open = begun(rules_.stops, out);
+    std::size_t const open = begun(rules.stops, out);
     seen_ = open > 0 ? std::make_unique<std::string>(out.substr(out.size() - open)) : nullptr;
   }
   return {std::move(whole), false};

@@ -12,38 +12,35 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace lastcall::router::continuation {
 
 class TextGate {
  public:
+  /// The rules of the request, which keeps them: a gate has only the text that it holds.
   struct Rules {
-    std::vector<std::string> stops;
+    std::span<std::string const> stops;
     bool keeps_stop = false;   // the client wants to see it
     bool holds_space = false;  // at the end
+
+    bool are_open() const { return stops.empty() && !holds_space; }
   };
-  explicit TextGate(Rules rules) : rules_(std::move(rules)) {}
 
   struct Out {
     std::string text;         // goes to the client now
     bool is_stopped = false;  // the text ends here, with a stop string
   };
-  Out pass(std::string_view text);
+  Out pass(std::string_view text, Rules const& rules);
   /// The engine has sent everything: returns what was held.
   std::string flush();
   /// Drops the white space at the end of what is held; returns how many bytes.
   std::size_t drop_space();
   std::string_view held() const { return held_; }
-  bool is_open() const { return rules_.stops.empty() && !rules_.holds_space; }
 
  private:
-  std::size_t size_to_hold(std::string_view text) const;
-
-  Rules rules_;
   std::string held_;
   std::unique_ptr<std::string> seen_;  // the end of what went out, where stop strings are kept
 };

@@ -8,19 +8,46 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
+/// How much room there is to be where `bytes` are needed, and there is room for `has`. A record
+/// outlives the moments in which it grows, and is small in most answers, so that it does not get
+/// twice its size as containers do by themselves, nor one small block after the other.
+std::size_t room_for(std::size_t bytes, std::size_t has) {
+  constexpr std::size_t kFirst = 96;
+  return std::max(bytes, has + has / 4 + kFirst);
+}
+
+void append(std::string& text, std::string_view more) {
+  std::size_t const size = text.size() + more.size();
+  if (size > text.capacity()) {
+    std::string larger;
+    larger.reserve(room_for(size, text.capacity()));
+    text.swap(larger.append(text));
+  }
+  text.append(more);
+}
+
+void append(TokenIds& ids, TokenIds const& more) {
+  std::size_t const size = ids.size() + more.size();
+  if (size > ids.capacity()) {
+    constexpr std::size_t kEach = sizeof(TokenId);
+    ids.reserve(room_for(size * kEach, ids.capacity() * kEach) / kEach);
+  }
+  ids.insert(ids.end(), more.begin(), more.end());
+}
+
 }  // namespace
 
 void Transcript::add(Piece const& piece) {
   static TokenIds const kNone;
   TokenIds const& ids = piece.ids != nullptr ? *piece.ids : kNone;
   std::size_t const reported = piece.content.size() + piece.reasoning.size();
-  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  append(ids_, ids);
   if (reported == 0) {
     return;
   }
   ids_are_lost_ = ids_are_lost_ || ids.empty();
-  text_.append(piece.content);
-  last_ = {ids_.size(), text_.size(), last_.size + reported};
+  append(text_, piece.content);
+  last_ = Mark::of(ids_.size(), text_.size(), last_.size + reported);
   count_.note_text(ids_are_lost_ ? piece.completion : std::optional<std::uint64_t>(ids_.size()));
   bool const may_be_pending =
       piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement);
@@ -45,8 +72,15 @@ bool Transcript::confirm(std::string_view detokenized) {
   return true;
 }
 
+std::optional<TokenIds> Transcript::prompt() const {
+  if (prompt_.empty()) {
+    return std::nullopt;
+  }
+  return TokenIds(prompt_.all().begin(), prompt_.all().end());
+}
+
 TokenIds Transcript::history() const {
-  TokenIds all = prompt_.value_or(TokenIds{});
+  TokenIds all(prompt_.all().begin(), prompt_.all().end());
   all.insert(all.end(), ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(clean_.ids));
   return all;
 }
@@ -62,9 +96,9 @@ void Transcript::go_on_by_text(std::size_t dropped, std::optional<TokenIds> repo
   ids_.clear();
   ids_are_lost_ = !reported.has_value();
   if (reported) {
-    prompt_ = std::move(reported);
+    prompt_ = CompactArray<TokenId>(*reported);
   }
-  clean_ = last_ = {ids_.size(), text_.size(), last_.size - dropped};
+  clean_ = last_ = Mark::of(ids_.size(), text_.size(), last_.size - dropped);
 }
 
 void Transcript::begin_again() {
@@ -76,7 +110,7 @@ void Transcript::begin_again() {
 }
 
 void Transcript::forget() {
-  prompt_.reset();
+  prompt_ = {};
   TokenIds().swap(ids_);
   std::string().swap(text_);
   clean_ = {};
@@ -85,8 +119,7 @@ void Transcript::forget() {
 }
 
 std::size_t Transcript::bytes() const {
-  std::size_t const prompt = prompt_ ? prompt_->capacity() : 0;
-  return text_.capacity() + (prompt + ids_.capacity()) * sizeof(TokenId);
+  return text_.capacity() + prompt_.capacity() + ids_.capacity() * sizeof(TokenId);
 }
 
 }  // namespace lastcall::router::continuation

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/compact_array.hpp"
 #include "router/continuation/chunk.hpp"
 #include "router/continuation/token_count.hpp"
 
@@ -39,11 +40,11 @@ class Transcript {
     std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine reported
     bool may_lag = false;                     // text of an id may come later than the id
   };
-  void report_prompt(TokenIds ids) {
-    prompt_count_ = ids.size();
-    prompt_ = std::move(ids);
+  void report_prompt(TokenIds const& ids) {
+    prompt_count_ = as_tokens(ids.size());
+    prompt_ = CompactArray<TokenId>(ids);
   }
-  void report_prompt_count(std::uint64_t count) { prompt_count_ = count; }
+  void report_prompt_count(std::uint64_t count) { prompt_count_ = as_tokens(count); }
   void add(Piece const& piece);
 
   /// Reported after the last clean boundary. A worker that can detokenize those with text proves
@@ -52,7 +53,7 @@ class Transcript {
   /// True where `detokenized` is the text after the last clean boundary, and nothing is pending.
   bool confirm(std::string_view detokenized);
 
-  bool knows_ids() const { return prompt_.has_value() && !ids_are_lost_; }
+  bool knows_ids() const { return !prompt_.empty() && !ids_are_lost_; }
   bool is_level() const { return last_.size == clean_.size; }
   /// Prompt and ids up to the last clean boundary.
   TokenIds history() const;
@@ -66,7 +67,7 @@ class Transcript {
   /// Tokens that a continuation by ids keeps.
   std::uint64_t kept_by_ids() const { return count_.kept() + clean_.ids; }
   TokenCount const& count() const { return count_; }
-  std::optional<TokenIds> const& prompt() const { return prompt_; }
+  std::optional<TokenIds> prompt() const;
   std::optional<std::uint64_t> prompt_count() const { return prompt_count_; }
 
   /// A continuation by ids was verified, so its reports follow history().
@@ -82,20 +83,25 @@ class Transcript {
 
  private:
   struct Mark {
-    std::size_t ids = 0;     // of ids_
-    std::size_t text = 0;    // of text_
-    std::uint64_t size = 0;  // bytes of content and reasoning
+    std::uint32_t ids = 0;   // of ids_
+    std::uint32_t text = 0;  // of text_
+    std::uint32_t size = 0;  // bytes of content and reasoning
+
+    static Mark of(std::size_t ids, std::size_t text, std::size_t size) {
+      return {static_cast<std::uint32_t>(ids), static_cast<std::uint32_t>(text),
+              static_cast<std::uint32_t>(size)};
+    }
   };
 
+  CompactArray<TokenId> prompt_;  // empty: it is not known
+  TokenIds ids_;                  // reported after prompt_
+  std::string text_;              // content alone
+  Mark last_;                     // after the last text
+  Mark clean_;                    // the last clean boundary
+  TokenCount count_;
+  std::optional<Tokens> prompt_count_;  // of the first leg
   bool ids_are_lost_ = false;
   bool reasons_unseen_ = false;
-  std::optional<TokenIds> prompt_;
-  std::optional<std::uint64_t> prompt_count_;  // of the first leg
-  TokenIds ids_;                               // reported after prompt_
-  std::string text_;                           // content alone
-  Mark last_;                                  // after the last text
-  Mark clean_;                                 // the last clean boundary
-  TokenCount count_;
 };
 
 }  // namespace lastcall::router::continuation

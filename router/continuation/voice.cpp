@@ -28,9 +28,6 @@ bool is_end(Chunk const& chunk) {
 
 }  // namespace
 
-Voice::Voice(Request const& request)
-    : request_(request), content_(rules_of(request, true)), client_(request) {}
-
 void Voice::begin_again() {
   content_.flush();
   reasoning_.reset();
@@ -51,9 +48,10 @@ void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::strin
   bool const goes_on = !is_end(chunk) && !has(chunk.text);
   if (has(chunk.reasoning)) {
     if (!reasoning_) {
-      reasoning_ = std::make_unique<TextGate>(rules_of(request_, false));
+      reasoning_ = std::make_unique<TextGate>();
     }
-    TextGate::Out passed = reasoning_->pass(json::to_string(*chunk.reasoning));
+    TextGate::Out passed =
+        reasoning_->pass(json::to_string(*chunk.reasoning), rules_of(client_.request(), false));
     is_stopped_ = passed.is_stopped;
     texts.reasoning = std::move(passed.text);
     texts.reasoning->append(goes_on || is_stopped_ ? "" : reasoning_->flush());
@@ -67,7 +65,8 @@ void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::strin
 void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
   std::string text;
   if (has(chunk.text) && !is_stopped_) {
-    TextGate::Out passed = content_.pass(json::to_string(*chunk.text));
+    TextGate::Out passed =
+        content_.pass(json::to_string(*chunk.text), rules_of(client_.request(), true));
     is_stopped_ = passed.is_stopped;
     text = std::move(passed.text);
   }
@@ -83,7 +82,8 @@ void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string&
 
 bool Voice::piece(Event const& event, Chunk const& chunk, std::string& out) {
   ClientStream::Texts texts;
-  if (!content_.is_open()) {  // nor is the other one, which knows the same stop strings
+  // Where the content's are open, so are those of the reasoning, with the same stop strings.
+  if (!rules_of(client_.request(), true).are_open()) {
     reasoning(chunk, texts, out);
     content(chunk, texts, out);
   }

@@ -17,7 +17,7 @@ namespace lastcall::router::continuation {
 class Voice {
  public:
   /// `request` outlives this.
-  explicit Voice(Request const& request);
+  explicit Voice(Request const& request) : client_(request) {}
   Voice(Voice const&) = delete;
   Voice& operator=(Voice const&) = delete;
 
@@ -36,7 +36,6 @@ class Voice {
   void reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
   void content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
 
-  Request const& request_;
   TextGate content_;
   std::unique_ptr<TextGate> reasoning_;  // of an answer that reasons
   ClientStream client_;

@@ -1,5 +1,6 @@
 #include "router/records.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,30 +28,28 @@ class RecordsTest : public testing::Test {
 };
 
 TEST_F(RecordsTest, TheLargestIsDroppedWhereAllAreTooMany) {
-  Owner owners[5];
-  Records::Place small(records, owners[0]);
-  small.hold(60);
-  {
-    Records::Place places[] = {
-        {records, owners[1]}, {records, owners[2]}, {records, owners[3]}, {records, owners[4]}};
-    for (Records::Place& each : places) {
-      each.hold(240);
-    }
-    EXPECT_EQ(bytes, 780U);
-    EXPECT_EQ(dropped, 1U);
-    EXPECT_EQ(owners[0].asked, 0);
+  Owner small;
+  std::array<Owner, 4> others;
+  records.hold(small, 60);
+  for (Owner& each : others) {
+    records.hold(each, 240);
+  }
+  EXPECT_EQ(bytes, 780U);
+  EXPECT_EQ(dropped, 1U);
+  EXPECT_EQ(small.asked, 0);
+  for (Owner& each : others) {
+    records.hold(each, 0);
   }
   EXPECT_EQ(bytes, 60U);
-  small.hold(0);
+  records.hold(small, 0);
   EXPECT_EQ(bytes, 0U);
 }
 
 TEST_F(RecordsTest, OneThatTakesAQuarterOfAllIsDroppedAtOnce) {
   Owner owner;
-  Records::Place place(records, owner);
-  place.hold(250);
+  records.hold(owner, 250);
   EXPECT_EQ(owner.asked, 0);
-  place.hold(251);
+  records.hold(owner, 251);
   EXPECT_EQ(owner.asked, 1);
   EXPECT_EQ(bytes, 0U);
 }
@@ -58,15 +57,15 @@ TEST_F(RecordsTest, OneThatTakesAQuarterOfAllIsDroppedAtOnce) {
 TEST_F(RecordsTest, OneThatIsNeededIsLookedAtAgain) {
   Owner owner;
   owner.may_forget = false;
-  Records::Place place(records, owner);
-  place.hold(300);
+  records.hold(owner, 300);
   EXPECT_EQ(dropped, 0U);
   owner.may_forget = true;
-  place.hold(300);
+  records.hold(owner, 300);
   EXPECT_EQ(dropped, 1U);
-  place.hold(0);  // as it is forgotten
-  place.hold(10);
+  records.hold(owner, 0);  // as it is forgotten
+  records.hold(owner, 10);
   EXPECT_EQ(bytes, 10U);
+  records.hold(owner, 0);
 }
 
 }  // namespace

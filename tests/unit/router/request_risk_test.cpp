@@ -1,10 +1,16 @@
 #include "router/request_risk.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 
+#include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+
+#include "router/parts.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -12,10 +18,31 @@ namespace {
 using namespace std::chrono_literals;
 using continuation::Refused;
 
+struct NoReports final : ingress::ConnectionObserver {
+  void refused(relay::Refusal const& /*refusal*/) override {}
+  void control_called(ingress::ControlCall const& /*call*/) override {}
+  void greeting_failed(ingress::GreetingFailed const& /*failed*/) override {}
+  void evicted(ingress::Scarce /*what*/) override {}
+  void shed(ingress::Scarce /*what*/) override {}
+  void slow_turn(std::string_view /*kind*/, std::chrono::steady_clock::duration /*took*/) override {
+  }
+  void connections(std::size_t /*clients*/, std::size_t /*upstream*/) override {}
+};
+
+struct NoRequests final : ingress::RequestMaker {
+  std::unique_ptr<ingress::ClientRequest> make(ingress::RequestClient const& /*client*/,
+                                               relay::TakenHead const& /*taken*/,
+                                               bool /*is_closed*/, bool /*is_control*/) override {
+    return nullptr;
+  }
+};
+
 /// A request whose target is all that distinguishes it: its body is empty.
 struct Request {
-  explicit Request(SharedRisk& shared, std::string_view target = "/v1/embeddings")
-      : risk(shared, call) {
+  explicit Request(Parts& parts, std::string_view target = "/v1/embeddings")
+      : call{.parts = parts,
+             .head = LegHead("id"),
+             .body = RequestBody({.kind = relay::Framing::Kind::none})} {
     call.wanted.model = "m";
     call.head.set("POST " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n", "");
     is_taken = risk.begin(0ms);
@@ -25,50 +52,55 @@ struct Request {
     return risk.died(worker, has_begun, 0ms);
   }
 
-  Call call{.head = LegHead("id"),
-            .asked = {},
-            .route = {},
-            .body = RequestBody({.kind = relay::Framing::Kind::none})};
-  RequestRisk risk;
+  Call call;
+  RequestRisk risk{call};
   bool is_taken = false;
 };
 
 class RequestRiskTest : public testing::Test {
  protected:
-  SharedRisk shared;
+  boost::asio::io_context io;
+  NoReports reports;
+  NoRequests requests;
+  Settings settings;
+  ingress::MemoryBudget memory{0};
+  Metrics metrics;
+  std::ostringstream logged;
+  runtime::Log log{runtime::LogLevel::info, runtime::LogFormat::json, logged};
+  Parts parts{io, {}, reports, memory, requests, settings, metrics, log};
   Worker one{1, {"http://one", "m"}};
   Worker two{2, {"http://two", "m"}};
   Worker three{3, {"http://three", "m"}};
 };
 
 TEST_F(RequestRiskTest, A_request_that_was_moved_and_meets_a_second_death_is_given_to_nobody) {
-  Request request(shared);
+  Request request(parts);
   EXPECT_EQ(request.dies_at(one), Refused::no);
   EXPECT_TRUE(request.risk.is_suspect());
   request.risk.sent();
   EXPECT_EQ(request.dies_at(two), Refused::engine_died_twice);
-  EXPECT_FALSE(Request(shared).is_taken) << "its client may not know, and sends it again";
+  EXPECT_FALSE(Request(parts).is_taken) << "its client may not know, and sends it again";
 }
 
 TEST_F(RequestRiskTest, A_request_that_is_sent_again_and_meets_the_second_death_is_poison) {
-  Request first(shared);
+  Request first(parts);
   first.dies_at(one);
-  Request again(shared);
+  Request again(parts);
   ASSERT_TRUE(again.is_taken);
   EXPECT_EQ(again.dies_at(two), Refused::poison);
 }
 
 TEST_F(RequestRiskTest, Twins_whose_engines_die_together_are_both_given_to_another_one) {
-  Request first(shared);
-  Request second(shared);
+  Request first(parts);
+  Request second(parts);
   EXPECT_EQ(first.dies_at(one), Refused::no);
   EXPECT_EQ(second.dies_at(two), Refused::no);
-  EXPECT_TRUE(Request(shared).is_taken);
+  EXPECT_TRUE(Request(parts).is_taken);
 }
 
 TEST_F(RequestRiskTest, A_twin_that_waits_is_refused_when_the_other_one_has_ended_a_second_engine) {
-  Request first(shared);
-  Request second(shared);
+  Request first(parts);
+  Request second(parts);
   first.dies_at(one);
   second.dies_at(two);
   EXPECT_FALSE(second.risk.is_poison(0ms));
@@ -78,30 +110,30 @@ TEST_F(RequestRiskTest, A_twin_that_waits_is_refused_when_the_other_one_has_ende
 }
 
 TEST_F(RequestRiskTest, An_answer_that_has_begun_is_not_judged_by_another_request) {
-  Request first(shared);
+  Request first(parts);
   first.dies_at(one);
-  Request second(shared);
+  Request second(parts);
   EXPECT_EQ(second.dies_at(two, true), Refused::no);
   EXPECT_FALSE(second.risk.is_poison(0ms));
 }
 
 TEST_F(RequestRiskTest, The_same_body_at_another_target_is_another_request) {
   for (Worker const* worker : {&one, &two}) {
-    Request(shared, "/v2/models/a/generate").dies_at(*worker);
+    Request(parts, "/v2/models/a/generate").dies_at(*worker);
   }
-  EXPECT_FALSE(Request(shared, "/v2/models/a/generate").is_taken);
-  Request other(shared, "/v2/models/b/generate");
+  EXPECT_FALSE(Request(parts, "/v2/models/a/generate").is_taken);
+  Request other(parts, "/v2/models/b/generate");
   EXPECT_TRUE(other.is_taken);
   EXPECT_FALSE(other.risk.is_suspect());
 }
 
 TEST_F(RequestRiskTest, A_worker_that_sends_no_http_is_not_dead) {
-  Request first(shared);
+  Request first(parts);
   EXPECT_EQ(first.risk.moved("malformed", one, false, 0ms), Refused::no);
-  EXPECT_EQ(shared.suspects.size(), 0U);
-  EXPECT_EQ(shared.deaths.last(), 0U);
+  EXPECT_EQ(parts.risk.suspects.size(), 0U);
+  EXPECT_EQ(parts.risk.deaths.last(), 0U);
   EXPECT_EQ(first.risk.moved("eof", one, false, 0ms), Refused::no);
-  EXPECT_EQ(shared.deaths.last(), 1U);
+  EXPECT_EQ(parts.risk.deaths.last(), 1U);
 }
 
 }  // namespace

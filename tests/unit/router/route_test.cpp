@@ -7,7 +7,7 @@ namespace {
 
 TEST(Route, GenerationIsRepeatedAndMediaIsNotOnceBegun) {
   EXPECT_EQ(route_of("POST", "/v1/chat/completions").repeat, Repeat::always);
-  EXPECT_EQ(route_of("POST", "/v1/embeddings?x=y").endpoint, "embeddings");
+  EXPECT_EQ(route_of("POST", "/v1/embeddings?x=y").endpoint(), "embeddings");
   EXPECT_EQ(route_of("POST", "/v1/audio/transcriptions").repeat, Repeat::unless_begun);
   EXPECT_EQ(route_of("POST", "/v1/responses").repeat, Repeat::unsent);
   EXPECT_EQ(route_of("POST", "/v2/models/a%2Fb/infer").model, "a/b");
@@ -25,26 +25,26 @@ TEST(Route, PathsThatOperateAnEngineAreNotRouted) {
 }
 
 TEST(Wanted, ModelAndStreamAreRead) {
-  Wanted const wanted = wanted_of(R"({"stream":true,"model":"a\/b"})", "application/json");
+  Wanted const wanted = wanted_of(R"({"stream":true,"model":"a\/b"})", false);
   EXPECT_EQ(wanted.model, "a/b");
   EXPECT_TRUE(wanted.stream);
-  EXPECT_EQ(wanted_of("no JSON", "").model, "");
+  EXPECT_EQ(wanted_of("no JSON", false).model, "");
 }
 
 TEST(Wanted, AFormNamesItsModelToo) {
   std::string const form =
       "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nabc\r\n"
       "--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n--x--\r\n";
-  EXPECT_EQ(wanted_of(form, "multipart/form-data; boundary=x").model, "whisper");
-  EXPECT_EQ(wanted_of("--x--", "multipart/form-data; boundary=x").model, "");
+  EXPECT_EQ(wanted_of(form, true).model, "whisper");
+  EXPECT_EQ(wanted_of("--x--", true).model, "");
 }
 
 TEST(Wanted, WhetherAResponseIsKeptAndContinuedIsRead) {
-  EXPECT_TRUE(wanted_of(R"({"input":"x"})", "").is_kept);
-  EXPECT_FALSE(wanted_of(R"({"store":false})", "").is_kept);
-  EXPECT_TRUE(wanted_of(R"({"input":"\"store\":false"})", "").is_kept);
-  EXPECT_TRUE(wanted_of(R"({"previous_response_id":"r"})", "").continues_response);
-  EXPECT_FALSE(wanted_of(R"({"previous_response_id":null})", "").continues_response);
+  EXPECT_TRUE(wanted_of(R"({"input":"x"})", false).is_kept);
+  EXPECT_FALSE(wanted_of(R"({"store":false})", false).is_kept);
+  EXPECT_TRUE(wanted_of(R"({"input":"\"store\":false"})", false).is_kept);
+  EXPECT_TRUE(wanted_of(R"({"previous_response_id":"r"})", false).continues_response);
+  EXPECT_FALSE(wanted_of(R"({"previous_response_id":null})", false).continues_response);
 }
 
 }  // namespace

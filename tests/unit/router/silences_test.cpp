@@ -11,6 +11,7 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 struct Stream final : SilentStream {
+  using SilentStream::SilentStream;
   void is_silent() override {}
 };
 
@@ -40,10 +41,10 @@ TEST_F(SilencesTest, AWorkerWhoseStreamsAreAllSilentIsStalled) {
 }
 
 TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerAlone) {
-  Stream one, whole, elsewhere;
+  Stream one, whole{Awaits::whole_answer}, elsewhere{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
-  silences.enter(whole, a, 0ms, Awaits::whole_answer);
-  silences.enter(elsewhere, b, 0ms, Awaits::whole_answer);
+  silences.enter(whole, a, 0ms);
+  silences.enter(elsewhere, b, 0ms);
   whole.speak(900ms);  // its bytes are not a sign of life of the engine
   one.speak(100ms);
   EXPECT_THAT(silences.find(1099ms), IsEmpty());
@@ -53,8 +54,8 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerA
 }
 
 TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHasFailedOthers) {
-  Stream whole;
-  silences.enter(whole, a, 0ms, Awaits::whole_answer);
+  Stream whole{Awaits::whole_answer};
+  silences.enter(whole, a, 0ms);
   fleet.failed(*a, 0ms);
   EXPECT_THAT(silences.find(5999ms), IsEmpty());
   EXPECT_THAT(silences.find(6000ms), UnorderedElementsAre(&whole));
@@ -66,10 +67,10 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHas
 }
 
 TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatStopsReportingItsLoad) {
-  Stream whole, begun, elsewhere;
-  silences.enter(whole, a, 0ms, Awaits::whole_answer);
+  Stream whole{Awaits::whole_answer}, begun, elsewhere{Awaits::whole_answer};
+  silences.enter(whole, a, 0ms);
   silences.enter(begun, a, 0ms);
-  silences.enter(elsewhere, b, 0ms, Awaits::whole_answer);
+  silences.enter(elsewhere, b, 0ms);
   fleet.began(*a);
   fleet.asked(*a, 100ms);
   fleet.reported(*a, {}, 200ms);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Pace const kPace{.moves = 0, .since = 1000ms, .made = 1};
+Pace const kPace{.since = 1000ms, .made = 1};
 
 TEST(Fitting, An_answer_without_a_limit_does_not_fit) {
   EXPECT_FALSE(fits(kPace, {.made = 11, .most = {}, .now = 1100ms, .cut_at = 1h}));
@@ -54,7 +54,7 @@ struct Drained {
 };
 
 Drained drain(std::uint64_t most, Time step, std::uint64_t slow, Time cut_at) {
-  Pace const pace{.moves = 0, .since = 0ms, .made = 1};
+  Pace const pace{.since = 0ms, .made = 1};
   Time now{};
   for (std::uint64_t made = 1; made < most;) {
     Time const next = now + (made < slow ? step : 3 * step);

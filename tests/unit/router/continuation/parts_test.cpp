@@ -15,6 +15,7 @@
 #include "router/continuation/memory_budget.hpp"
 #include "router/continuation/request.hpp"
 #include "router/continuation/text_gate.hpp"
+#include "router/continuation/token_count.hpp"
 #include "router/continuation/verifier.hpp"
 
 namespace lastcall::router::continuation {
@@ -94,11 +95,12 @@ TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
 TEST(TextGate, A_stop_string_is_held_from_its_first_byte_and_never_shown) {
   std::string const text = "xENyENDz";
   for (std::size_t step = 1; step <= text.size(); ++step) {
-    TextGate gate({.stops = {"END", "never"}});
+    std::array<std::string, 2> const stops{"END", "never"};
+    TextGate gate;
     std::string out;
     bool is_stopped = false;
     for (std::size_t at = 0; at < text.size() && !is_stopped; at += step) {
-      auto const passed = gate.pass(text.substr(at, step));
+      auto const passed = gate.pass(text.substr(at, step), {.stops = stops});
       out += passed.text;
       is_stopped = passed.is_stopped;
     }
@@ -108,38 +110,45 @@ TEST(TextGate, A_stop_string_is_held_from_its_first_byte_and_never_shown) {
 }
 
 TEST(TextGate, A_stop_string_that_is_kept_is_found_over_a_seam_and_ends_the_text) {
-  TextGate gate({.stops = {"END"}, .keeps_stop = true});
-  EXPECT_EQ(gate.pass("xEN").text, "xEN");
-  auto const passed = gate.pass("Dy");
+  std::array<std::string, 1> const stops{"END"};
+  TextGate::Rules const rules{.stops = stops, .keeps_stop = true};
+  TextGate gate;
+  EXPECT_EQ(gate.pass("xEN", rules).text, "xEN");
+  auto const passed = gate.pass("Dy", rules);
   EXPECT_EQ(passed.text, "D");
   EXPECT_TRUE(passed.is_stopped);
 }
 
 TEST(TextGate, White_space_at_the_end_waits_for_more) {
-  TextGate gate({.holds_space = true});
-  EXPECT_EQ(gate.pass("a \n").text, "a");
+  TextGate::Rules const rules{.holds_space = true};
+  TextGate gate;
+  EXPECT_EQ(gate.pass("a \n", rules).text, "a");
   EXPECT_EQ(gate.held(), " \n");
-  EXPECT_EQ(gate.pass("b ").text, " \nb");
+  EXPECT_EQ(gate.pass("b ", rules).text, " \nb");
   EXPECT_EQ(gate.drop_space(), 1U);
   EXPECT_EQ(gate.flush(), "");
 }
 
 TEST(TextGate, A_stop_string_is_found_where_white_space_inside_of_it_was_dropped) {
+  std::array<std::string, 1> const stops{"END"};
   for (bool const keeps : {false, true}) {
-    TextGate gate({.stops = {"END"}, .keeps_stop = keeps, .holds_space = true});
-    std::string out = gate.pass("xE").text;
-    out += gate.pass("\n").text;
+    TextGate::Rules const rules{.stops = stops, .keeps_stop = keeps, .holds_space = true};
+    TextGate gate;
+    std::string out = gate.pass("xE", rules).text;
+    out += gate.pass("\n", rules).text;
     EXPECT_EQ(gate.drop_space(), 1U);
-    auto const passed = gate.pass("NDy");  // of another leg, which goes on after "xE"
+    auto const passed = gate.pass("NDy", rules);  // of another leg, which goes on after "xE"
     EXPECT_TRUE(passed.is_stopped) << keeps;
     EXPECT_EQ(out + passed.text, keeps ? "xEND" : "x");
   }
 }
 
 TEST(TextGate, White_space_that_is_held_counts_once_toward_a_stop_string_that_is_kept) {
-  TextGate gate({.stops = {"  "}, .keeps_stop = true, .holds_space = true});
-  std::string out = gate.pass("a ").text;
-  auto const passed = gate.pass("b");
+  std::array<std::string, 1> const stops{"  "};
+  TextGate::Rules const rules{.stops = stops, .keeps_stop = true, .holds_space = true};
+  TextGate gate;
+  std::string out = gate.pass("a ", rules).text;
+  auto const passed = gate.pass("b", rules);
   EXPECT_FALSE(passed.is_stopped);
   EXPECT_EQ(out + passed.text, "a b");
 }
@@ -334,23 +343,34 @@ TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {
   EXPECT_FALSE(budget.take());
 }
 
+TEST(TokenCount, A_number_that_no_answer_has_is_taken_for_the_greatest) {
+  TokenCount count;
+  count.note_text(UINT64_MAX);
+  EXPECT_EQ(count.known(), std::optional<std::uint64_t>(UINT32_MAX));
+  count.begin_leg_by_text(false);
+  count.note_text(5);
+  EXPECT_EQ(count.about(), UINT32_MAX);
+  EXPECT_EQ(count.about_since_prompt(), UINT32_MAX);
+}
+
 TEST(MemoryBudget, The_largest_is_dropped_and_counted_no_more) {
   MemoryBudget budget(1000);
-  std::array<char, 3> holders{};
-  auto const set = [&](std::size_t holder, std::size_t before, std::size_t bytes) {
-    budget.set(&holders.at(holder), before, bytes);
+  struct Holder final : MemoryBudget::Holder {};
+  std::array<Holder, 3> holders;
+  auto const excess_with = [&](std::size_t holder, std::size_t bytes) {
+    budget.set(holders.at(holder), bytes);
     return budget.excess();
   };
-  EXPECT_FALSE(set(0, 0, 600));
-  EXPECT_FALSE(set(1, 0, 100));
-  EXPECT_FALSE(set(1, 100, 200));
-  EXPECT_EQ(set(2, 0, 300), std::optional<MemoryBudget::Holder>(&holders[0]));
-  EXPECT_FALSE(set(0, 600, 0));
+  EXPECT_EQ(excess_with(0, 600), nullptr);
+  EXPECT_EQ(excess_with(1, 100), nullptr);
+  EXPECT_EQ(excess_with(1, 200), nullptr);
+  EXPECT_EQ(excess_with(2, 300), &holders[0]);
+  EXPECT_EQ(excess_with(0, 0), nullptr);
   EXPECT_EQ(budget.used(), 500U);
-  EXPECT_FALSE(set(1, 200, 0));
+  EXPECT_EQ(excess_with(1, 0), nullptr);
   EXPECT_EQ(budget.used(), 300U);
-  EXPECT_EQ(set(2, 300, 1001), std::optional<MemoryBudget::Holder>(&holders[2]));
-  EXPECT_FALSE(set(2, 1001, 0));
+  EXPECT_EQ(excess_with(2, 1001), &holders[2]);
+  EXPECT_EQ(excess_with(2, 0), nullptr);
   EXPECT_EQ(budget.used(), 0U);
 }
 

@@ -1,0 +1,45 @@
+#include "router/attempts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Attempts, CountsTheWorkersThatWereAskedUntilOneAnswers) {
+  Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
+  Attempts attempts(2);
+  EXPECT_THAT(attempts.tried(), IsEmpty());
+  attempts.note(a);
+  EXPECT_TRUE(attempts.are_left());
+  attempts.note(b);
+  EXPECT_FALSE(attempts.are_left());
+  EXPECT_THAT(attempts.tried(), ElementsAre(1, 2));
+  attempts.ask_all();
+  EXPECT_TRUE(attempts.are_left());
+  attempts.note_crossed(b);
+  EXPECT_TRUE(attempts.has_crossed(b));
+  EXPECT_FALSE(attempts.has_crossed(a));
+  attempts.have_ended();
+  EXPECT_FALSE(attempts.has_crossed(b));
+  EXPECT_EQ(attempts.count(), 0U);
+}
+
+TEST(Attempts, AnAnswerThatGoesOnAsksAllButTheWorkerThatItLeaves) {
+  Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
+  Attempts attempts(3);
+  EXPECT_FALSE(attempts.may_wait(0ms));
+  attempts.note(a);
+  attempts.note(b);
+  attempts.begin_again(b, 10ms);
+  EXPECT_THAT(attempts.tried(), ElementsAre(2));
+  EXPECT_TRUE(attempts.may_wait(9ms));
+  EXPECT_FALSE(attempts.may_wait(10ms));
+}
+
+}  // namespace
+}  // namespace lastcall::router
