@@ -124,7 +124,7 @@ def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):
     with engine(VLLM) as port:
         found = findings(doctor(engine_port=port, config={
             "ipc": {"socket": str(tmp_path / "file"), "admin_socket": str(tmp_path / "admin")}}))
-        assert f"sockets: ipc.socket: {tmp_path}/file is no socket: remove it" in found
+        assert f"sockets: ipc.socket: {tmp_path}/file is not a socket: remove it" in found
         assert "ipc.socket and ipc.admin_socket are in the same directory" in found
         code, out, err = doctor(engine_port=port, config={"ipc": {"socket": long}})
     assert (code, "107 bytes" in out + err or "107" in out + err) in ((1, True), (2, True))
@@ -135,7 +135,7 @@ def test_a_socket_below_a_file_is_found(doctor, tmp_path):
     with engine(VLLM) as port:
         found = findings(doctor(engine_port=port, config={
             "ipc": {"admin_socket": str(tmp_path / "file/a.sock")}}))  # fmt: skip
-    assert f"sockets: ipc.admin_socket: {tmp_path}/file is no directory" in found
+    assert f"sockets: ipc.admin_socket: {tmp_path}/file is not a directory" in found
 
 
 @pytest.mark.parametrize("is_open", [True, False])

@@ -73,6 +73,8 @@ def test_a_hard_limit_that_is_too_low_is_reported_with_numbers(world):
     wait_until(lambda: one.status()["phase"] == "starting", "it serves all the same")
 
 
+# A sanitizer looks at memory through a pipe, and takes what it cannot look at for broken.
+@pytest.mark.plain_build
 @pytest.mark.parametrize("kind", ["tcp", "exec"])
 def test_an_engine_that_nobody_could_ask_is_not_dead(world, kind):
     one, bad = world(), re.compile('"verdict":"(unresponsive|dead)"')
