@@ -1,4 +1,4 @@
-// Which byte of a response counts as its first: one that results from the engine's work, not only
+// Decides which byte of a response is its first: one that results from the engine's work, not only
 // from its server.
 //
 // Rules:

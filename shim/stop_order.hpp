@@ -1,4 +1,4 @@
-// Which stop signal came first, and which signal stops the command.
+// Records which stop signal came first, and which signal stops the command.
 //
 // Rules: 1. the first stop signal counts, later ones are passed on and change nothing; 2. the last
 // order counts; 3. the rest of the tree gets the signal of the main process, unless that was KILL.
