@@ -36,6 +36,8 @@ os.register_at_fork(
 
 def below(top: Context, level: int) -> list[Context]:
     """The contexts that rise with `top` to `level`: children before parents, in link order."""
+    if not top._children:
+        return [top]
     order: list[Context] = []
     seen = {top}
     stack = [(top, iter(tuple(top._children)))]

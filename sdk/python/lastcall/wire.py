@@ -40,6 +40,10 @@ HEALTH = frozenset(("healthy", "busy", "dead"))
 
 Message = dict[str, Any]
 
+# For a short line json.loads takes nearly twice as long.
+_decoder = json.JSONDecoder()
+_SPACES = " \t\r\n"  # RFC 8259, section 2
+
 
 class WireError(Exception):
     """A line that cannot be used. `code` is one of the protocol's error codes."""
@@ -92,7 +96,10 @@ def encode_clipped(op: str, key: str, text: str, **fields: Any) -> bytes:
 
 def decode(line: bytes) -> Message:
     try:
-        message = json.loads(line.decode("utf-8"))
+        text = line.decode("utf-8").strip(_SPACES)
+        message, end = _decoder.raw_decode(text)
+        if end != len(text):
+            raise ValueError(f"extra data at character {end}")
     except (ValueError, RecursionError) as error:
         raise WireError("bad_json", f"cannot read the line: {error}") from None
     if not isinstance(message, dict):

@@ -38,6 +38,7 @@ def test_a_bad_line_is_an_error_and_the_connection_stays(supervisor, client, lin
 @pytest.mark.parametrize(
     "data, code",
     [(b"not json\n", "bad_json"), (b"[1]\n", "bad_json"), (b"\xff\n", "bad_json"),
+     (b'{"op":"phase"} {}\n', "bad_json"),
      (b"x" * 70_000, "too_long")],
 )  # fmt: skip
 def test_an_unreadable_line_ends_the_connection(supervisor, client, data, code):
