@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.hpp"
 #include "router/options.hpp"
 #include "router/router.hpp"
 #include "router/settings.hpp"
@@ -37,15 +37,10 @@ bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded
 }
 
 int serve(Settings const& settings, config::LoadOptions const& options) {
-  // Each client costs two descriptors; most systems begin with 1024.
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
+  raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);
   runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
-  if (std::size_t const most = options_of(settings).max_connections;
+  if (std::size_t const most = most_connections(settings.limits, descriptor_limit());
       most < settings.limits.max_connections) {
     log.warning("the limit of open files is too low for limits.max_connections",
                 {{"wanted", settings.limits.max_connections}, {"connections", most}});

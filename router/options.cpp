@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <sys/resource.h>
+#include "base/descriptor_limit.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -11,9 +11,14 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Descriptors that are not for clients and their connections to workers; of a low limit a quarter.
-constexpr std::size_t kKeptDescriptors = 256;
+constexpr std::uint64_t kKeptDescriptors = 256;
 
 }  // namespace
+
+std::size_t most_connections(Limits const& limits, std::uint64_t descriptors) {
+  std::uint64_t const kept = std::min(kKeptDescriptors, descriptors / 4);
+  return std::min<std::uint64_t>(limits.max_connections, (descriptors - kept) / 2);
+}
 
 ingress::Options options_of(Settings const& settings) {
   using ingress::Wait;
@@ -37,11 +42,7 @@ ingress::Options options_of(Settings const& settings) {
   set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = settings.limits.max_header_size;
   options.max_body = settings.limits.max_body_size;
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::size_t const kept = std::min<std::size_t>(kKeptDescriptors, limit.rlim_cur / 4);
-  options.max_connections =
-      std::min<std::size_t>(settings.limits.max_connections, (limit.rlim_cur - kept) / 2);
+  options.max_connections = most_connections(settings.limits, descriptor_limit());
   options.max_buffer_memory = settings.limits.max_buffer_memory;
   return options;
 }

@@ -6,7 +6,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "base/descriptor_limit.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 #include "telemetry/log.hpp"

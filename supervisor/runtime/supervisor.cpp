@@ -8,8 +8,8 @@
 #include <boost/asio/post.hpp>
 
 #include "base/clock.hpp"
+#include "base/descriptor_limit.hpp"
 #include "ingress/request_id.hpp"
-#include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/record/report.hpp"

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.hpp"
 #include "base/signals_blocked.hpp"
-#include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/host/secret_environment.hpp"
 
 namespace lastcall::runtime {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_limit.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"
-#include "supervisor/runtime/host/descriptor_limit.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/host/memory_limit.hpp"
 

@@ -1,6 +1,6 @@
-#include "supervisor/runtime/host/descriptor_limit.hpp"
+#include "base/descriptor_limit.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall {
 namespace {
 
 /// The limit that we were started with; nothing as long as it is still in force.
@@ -27,4 +27,4 @@ std::optional<rlimit> original_descriptor_limit() {
   return original;
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall
