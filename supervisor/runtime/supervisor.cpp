@@ -102,6 +102,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
     provide_for_our_end(now, actions);
+    publish_ahead(actions);
     steps_.step(now, event, actions);
     cancels_are_sent_ = send_ahead(event, actions);
     if (core_.is_restarting()) {

@@ -81,6 +81,9 @@ class Supervisor final : private ipc::Observer {
   /// Sends them to the shim before anything of this step is done or reported, so that they are
   /// there even if the supervisor is frozen or killed at its next line.
   void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
+  /// Lets the probes show a new phase or verdict before it is logged or answered, so that nobody who
+  /// has read of it finds the one before.
+  void publish_ahead(std::span<lifecycle::Action const> actions);
   /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
   /// it was one.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);

@@ -5,7 +5,6 @@ nginx and HAProxy the same; where they have no such thing, a dash stands for the
 """
 
 import contextlib
-import ctypes
 import fcntl
 import http.client
 import json
@@ -25,6 +24,7 @@ from serve_peer import PATIENCE, PeerError, wait_until  # noqa: E402
 from serve_usage import anonymous  # noqa: E402
 from serve_world import LASTCALL, lastcall  # noqa: E402
 from stage import Proxy, receive  # noqa: E402
+from traced import stopped_thread  # noqa: E402
 from wire_cases import request  # noqa: E402
 
 CASES = []
@@ -83,21 +83,6 @@ def probes_answer_beside_hostile_heads(stage):
         each.close()
     assert statuses == {200}
     return "200 for each"
-
-
-@contextlib.contextmanager
-def stopped_thread(thread):
-    """One thread of a process stands still, the others go on: what a stuck loop is like."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    seize, interrupt, detach = 0x4206, 0x4207, 17
-    done = libc.ptrace(seize, thread, None, None) or libc.ptrace(interrupt, thread, None, None)
-    if done:
-        raise OSError(ctypes.get_errno(), "ptrace is not allowed here")
-    os.waitpid(thread, 0x40000000)  # __WALL
-    try:
-        yield
-    finally:
-        libc.ptrace(detach, thread, None, None)
 
 
 @case("1", "/livez while the loop stands still: 200, after 10 s 503, and 200 when it goes on")

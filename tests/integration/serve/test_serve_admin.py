@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from serve_peer import PATIENCE, Peer, PeerError, wait_until
 from serve_world import LASTCALL, SLEEPER
+from traced import run_until, stopped_thread
 
 
 def serving(one):
@@ -80,8 +81,19 @@ def test_a_drain_can_be_resumed_and_both_are_idempotent(served):
     served.wait_for_phase("drained")
     assert served.get("/readyz")[0] == 503
     assert operator.ask("resume") == {"changed": True, "phase": "serving"}
-    wait_until(lambda: served.get("/readyz")[0] == 200, "ready again")
+    assert served.get("/readyz")[0] == 200
     assert served.process.poll() is None
+
+
+def test_the_probes_show_a_phase_before_the_log_does(served):
+    operator = served.operator()
+    operator.ask("drain")
+    served.wait_for_phase("drained")
+    loop = served.supervisor_pid()
+    with stopped_thread(loop):
+        operator.send("resume")
+        run_until(loop, lambda: served.log().count('"phase begun","phase":"serving"') == 2)
+        assert served.get("/readyz")[0] == 200
 
 
 def test_drain_with_exit_is_a_stop_and_cannot_be_resumed(served):
