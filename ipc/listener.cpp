@@ -1,6 +1,7 @@
 #include "ipc/listener.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -35,26 +36,16 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
     return std::nullopt;
   }
 
-  bool is_in_place() const {
-    struct stat now {};
-    return ::stat(file_.path.c_str(), &now) == 0 && now.st_dev == file_.device &&
-           now.st_ino == file_.inode;
-  }
-
-  std::optional<std::string> open_again() {
-    auto made = listen_on(file_.path, mode_);
-    if (auto* const problem = std::get_if<std::string>(&made)) {
-      return std::move(*problem);
+  std::string follow() {
+    if (!socket_.is_open() || is_in_place()) {
+      problem_.clear();
+      return {};
     }
-    accept_now();
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-    pause_.cancel();
-    auto& listening = std::get<Listening>(made);
-    file_ = listening.file;
-    socket_.assign(listening.fd.release());
-    wait();
-    return std::nullopt;
+    if (auto problem = open_again()) {
+      return *problem == std::exchange(problem_, *problem) ? std::string() : problem_;
+    }
+    problem_.clear();
+    return file_.path + " was removed or replaced: listening there again";
   }
 
   /// Errors are left to the turn that the listener has anyway.
@@ -79,6 +70,28 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   }
 
  private:
+  bool is_in_place() const {
+    struct stat now {};
+    return ::stat(file_.path.c_str(), &now) == 0 && now.st_dev == file_.device &&
+           now.st_ino == file_.inode;
+  }
+
+  std::optional<std::string> open_again() {
+    auto made = listen_on(file_.path, mode_);
+    if (auto* const problem = std::get_if<std::string>(&made)) {
+      return std::move(*problem);
+    }
+    accept_now();
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    pause_.cancel();
+    auto& listening = std::get<Listening>(made);
+    file_ = listening.file;
+    socket_.assign(listening.fd.release());
+    wait();
+    return std::nullopt;
+  }
+
   void wait() {
     socket_.async_wait(stream_descriptor::wait_read,
                        [self = shared_from_this()](boost::system::error_code const& error) {
@@ -129,6 +142,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   Handlers handlers_;
   SocketFile file_;
   mode_t mode_{};
+  std::string problem_;  // with which it could not be followed
   bool has_complained_{};
 };
 
@@ -144,12 +158,8 @@ std::optional<std::string> Listener::open(std::string const& path, mode_t mode,
   return impl_->open(path, mode, squatters);
 }
 
-bool Listener::is_in_place() const {
-  return impl_->is_in_place();
-}
-
-std::optional<std::string> Listener::open_again() {
-  return impl_->open_again();
+std::string Listener::follow() {
+  return impl_->follow();
 }
 
 void Listener::accept_now() {

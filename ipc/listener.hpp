@@ -4,8 +4,8 @@
 //  1. An error of accept never spins: after one that concerns us the listener rests kAcceptPause,
 //     and reports it once until it has accepted again.
 //  2. close() removes the socket file, if it is still ours.
-//  3. A path that leads elsewhere (its directory was replaced) is bound again on request; the
-//     earlier socket is given up once that has worked.
+//  3. A path that leads elsewhere (its file was removed, its directory replaced) is bound again on
+//     request; the earlier socket is given up once that has worked.
 //
 // Thread rule: the thread that runs the io_context. Source: accept(2), docs/ipc.md.
 #pragma once
@@ -41,10 +41,9 @@ class Listener {
   /// Files that were cleared away are reported as trouble.
   [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode,
                                                 Squatters squatters);
-  /// Whether the path still leads to this socket.
-  [[nodiscard]] bool is_in_place() const;
-  /// As open(), at the same path; connected peers stay.
-  [[nodiscard]] std::optional<std::string> open_again();
+  /// Listens again where the path does not lead to this socket any more; connected peers stay.
+  /// Returns what was done, or why it cannot be, for the log; empty while there is no news.
+  [[nodiscard]] std::string follow();
   /// Takes what waits already, without waiting for its turn.
   void accept_now();
   void close();

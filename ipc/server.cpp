@@ -53,14 +53,13 @@ std::optional<std::string> Server::Impl::listen() {
   return problem;
 }
 
-std::string Server::Impl::follow_engine_socket() {
-  if (engines_.is_in_place()) {
-    return {};
+std::string Server::Impl::follow_sockets() {
+  std::string done = engines_.follow();
+  std::string const of_operators = admins_.follow();
+  if (!done.empty() && !of_operators.empty()) {
+    done += "; ";
   }
-  auto problem = engines_.open_again();
-  return problem ? std::move(*problem)
-                 : "the directory of " + options_.engine_socket +
-                       " was replaced: listening in the new one";
+  return done + of_operators;
 }
 
 void Server::Impl::welcome(PeerId id, Welcome const& welcome) {
@@ -253,8 +252,8 @@ Server::~Server() {
 std::optional<std::string> Server::listen() {
   return impl_->listen();
 }
-std::string Server::follow_engine_socket() {
-  return impl_->follow_engine_socket();
+std::string Server::follow_sockets() {
+  return impl_->follow_sockets();
 }
 void Server::welcome(PeerId peer, Welcome const& welcome) {
   impl_->welcome(peer, welcome);

@@ -114,9 +114,10 @@ class Server {
   /// and why: "cannot listen on /run/lastcall/lastcall.sock: another process listens there".
   [[nodiscard]] std::optional<std::string> listen();
 
-  /// Where the engine socket's directory was replaced, as a volume is that is mounted late, listens
-  /// in the new one. An account for the log; empty: the path leads here.
-  [[nodiscard]] std::string follow_engine_socket();
+  /// Listens again where a socket's file was removed, as by a cleaner of temporary files, or its
+  /// directory replaced, as by a volume that is mounted late. An account for the log; empty while
+  /// there is no news.
+  [[nodiscard]] std::string follow_sockets();
 
   // Calls with a peer that is gone or closing do nothing.
 

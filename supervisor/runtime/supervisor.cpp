@@ -70,7 +70,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                .orders =
                    [this](HttpOrder order, std::string const& caller) {
                      return order_over_http(order, caller, operators_, core_);
-                   }},
+                   },
+               .beat = [this] { follow_sockets(); }},
               log),
       server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),

@@ -114,6 +114,8 @@ class Supervisor final : private ipc::Observer {
   bool engine_may_be_dying() const;
   lifecycle::Duration server_outlives_engine() const;
   OperatorSessions::Answers operator_answers();
+  /// Listens again where a socket is not found at its path any more.
+  void follow_sockets();
   ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources() const;
   GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;

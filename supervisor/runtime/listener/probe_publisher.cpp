@@ -120,6 +120,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                     responder.send(routes_.answer(request));
                   }
                 }),
+      on_beat_(std::move(handlers.beat)),
       timer_(std::make_unique<Timer>(io)) {
   metrics_.watch_heartbeat(state_);
   metrics_.model_served(config.identity.model);
@@ -190,6 +191,7 @@ void ProbePublisher::beat() {
     metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
     publish_loads();
   }
+  on_beat_();
 }
 
 void ProbePublisher::beat_by_itself(bool wanted) {

@@ -41,6 +41,8 @@ class ProbePublisher {
   struct Handlers {
     ThresholdCalls::Handler thresholds;
     HttpOrders::Handler orders;
+    /// Called with each beat, on the loop: for what is looked at now and then.
+    std::function<void()> beat;
   };
 
   ProbePublisher(boost::asio::io_context& io, config::Config const& config, Handlers handlers,
@@ -83,6 +85,7 @@ class ProbePublisher {
   PublicStatus public_status_;
   std::unique_ptr<probes::StatusPage> status_page_;  // none: it is off
   probes::HttpListener listener_;
+  std::function<void()> on_beat_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
   std::vector<std::uint32_t> reported_ranks_;   // with a series of what they reported

@@ -75,10 +75,7 @@ void ShimWatch::arm() {
 
 void ShimWatch::tick() {
   if (!has_connected_) {
-    std::string const done = callbacks_.follow_socket();
-    if (!done.empty() && done != std::exchange(reported_about_socket_, done)) {
-      log_.warning(done);
-    }
+    callbacks_.follow_socket();
   }
   if (absent_since_) {
     judge(true, monotonic_now());

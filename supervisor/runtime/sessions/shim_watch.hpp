@@ -32,8 +32,8 @@ inline constexpr std::chrono::seconds kGraceForShim{5};
 class ShimWatch {
  public:
   struct Callbacks {
-    /// Reports what was done about a path that leads elsewhere; empty if nothing was.
-    std::function<std::string()> follow_socket;
+    /// Looks whether the socket's path still leads to us.
+    std::function<void()> follow_socket;
     /// The warning has begun, or is over.
     std::function<void(bool is_missing)> changed;
   };
@@ -65,7 +65,6 @@ class ShimWatch {
   bool is_armed_ = false;
   bool is_missing_ = false;
   std::optional<lifecycle::Instant> absent_since_;
-  std::string reported_about_socket_;
 };
 
 }  // namespace lastcall::runtime

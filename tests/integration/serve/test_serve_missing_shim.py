@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import tempfile
 
 import pytest
@@ -90,7 +91,35 @@ def test_a_socket_directory_that_is_replaced_is_bound_anew_until_the_shim_has_co
         os.mkdir(place)
     else:
         shutil.rmtree(place)
-    one.wait_for_log("was replaced: listening in the new one")
+    one.wait_for_log(f"{one.socket} was removed or replaced: listening there again")
     one.shim(*SLEEPER)
     wait_until(lambda: one.status()["engine"]["shim"] == "connected", "the shim")
-    assert one.log().count("was replaced") == 1
+    assert one.log().count("removed or replaced") == 1
+
+
+@pytest.mark.parametrize("how", ["file", "directory"])
+def test_sockets_that_were_removed_are_there_again_for_operators_and_engines(served, how):
+    kept = served.operator()
+    for path in (served.socket, served.admin_socket):
+        if how == "file":
+            os.remove(path)
+        else:
+            shutil.rmtree(os.path.dirname(path))
+    for path in (served.socket, served.admin_socket):
+        served.wait_for_log(f"{path} was removed or replaced: listening there again")
+    assert served.status()["engine"]["shim"] == "connected"
+    served.peer().ask("request.begin", id="r", endpoint="generate")
+    assert kept.ask("status")["in_flight"]["requests"] == 1
+
+
+def test_a_socket_whose_place_is_taken_is_reported_once_and_left_alone(served):
+    os.remove(served.socket)
+    with socket.socket(socket.AF_UNIX) as taker:
+        taker.bind(served.socket)
+        taker.listen()
+        text = f"cannot listen on {served.socket}: another process listens there"
+        served.wait_for_log(text)
+        served.operator().ask("reload")
+        assert served.log().count(text) == 1
+    os.remove(served.socket)
+    served.wait_for_log(f"{served.socket} was removed or replaced: listening there again")
