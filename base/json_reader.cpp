@@ -25,9 +25,12 @@ constexpr char simple_escape(char c) {
   }
 }
 
+constexpr std::size_t kUsual = 8;  // members of an object
+
 }  // namespace
 
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members) {
+  members.reserve(kUsual);
   Scanner scanner(text);
   scanner.skip_space();
   scanner.object(1, [&](Value const& key, Value const& value) {

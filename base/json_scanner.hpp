@@ -170,13 +170,23 @@ class Scanner {
     return false;
   }
 
+  void skip_plain() {
+    char const* p = p_;
+    while (p != end_ && kPlain[utf8::byte_of(*p)]) {
+      ++p;
+    }
+    p_ = p;
+  }
+
   Value string() {
     char const* const start = ++p_;  // past the opening quote
     bool escaped = false;
-    while (p_ != end_) {
-      if (kPlain[utf8::byte_of(*p_)]) {
-        ++p_;
-      } else if (*p_ == '"') {
+    while (true) {
+      skip_plain();
+      if (p_ == end_) {
+        break;
+      }
+      if (*p_ == '"') {
         Value const found{Kind::string, escaped, since(start)};
         ++p_;
         return found;
