@@ -25,17 +25,13 @@ constexpr char simple_escape(char c) {
   }
 }
 
-constexpr std::size_t kUsual = 8;  // members of an object
-
 }  // namespace
 
-std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members) {
-  members.reserve(kUsual);
+std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
+                                       std::span<Inner> inner) {
   Scanner scanner(text);
   scanner.skip_space();
-  scanner.object(1, [&](Value const& key, Value const& value) {
-    members.push_back({key.escaped, key.text, value});
-  });
+  scanner.list(1, members, inner);
   scanner.end();
   return scanner.error();
 }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,25 @@ struct SyntaxError {
   char const* expected{};
 };
 
-/// Appends the members of the object that `text` is.
-std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members);
+/// An object further in, whose members are listed in the same pass: without it a text of several
+/// levels is read once for each of them.
+struct Inner {
+  enum class Place : std::uint8_t { value, first_element };
+
+  std::string_view key;  // of the member that holds it; of several the last counts
+  Place place{};         // it is the member's value, or the first element of the array there
+  std::vector<Member>* members{};
+  std::span<Inner> inner{};  // further in
+
+  // What was found. `members` is empty where there is no object.
+  std::size_t elements{};  // of the array
+  Kind kind{Kind::null};   // of what is at the place
+};
+
+/// Appends the members of the object that `text` is. The lists of `inner` are replaced; after an
+/// error they hold what came before it.
+std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
+                                       std::span<Inner> inner = {});
 /// Appends the elements of the array that `text` is.
 std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements);
 /// Whether `text` is one JSON value of any kind.

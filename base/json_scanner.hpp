@@ -10,7 +10,9 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/json_escape.hpp"
 #include "base/json_reader.hpp"
@@ -36,8 +38,20 @@ class Scanner {
 
   std::optional<SyntaxError> error() const { return error_; }
 
+  /// Appends the members of an object.
+  void list(int depth, std::vector<Member>& members, std::span<Inner> inner) {
+    constexpr std::size_t kUsual = 8;
+    members.reserve(kUsual);
+    for (Inner& each : inner) {
+      forget(each);
+    }
+    object(depth, inner, [&members](Value const& key, Value const& value) {
+      members.push_back({key.escaped, key.text, value});
+    });
+  }
+
   template <typename Sink>
-  void object(int depth, Sink&& sink) {
+  void object(int depth, std::span<Inner> inner, Sink&& sink) {
     if (!take('{', "a JSON object")) {
       return;
     }
@@ -56,7 +70,7 @@ class Scanner {
       if (error_ || !take(':', "':' after a key")) {
         return;
       }
-      Value const found = value(depth);
+      Value const found = value_of(key.text, depth, inner);
       if (error_) {
         return;
       }
@@ -69,6 +83,11 @@ class Scanner {
 
   template <typename Sink>
   void array(int depth, Sink&& sink) {
+    elements([this, depth] { return value(depth); }, sink);
+  }
+
+  template <typename Read, typename Sink>
+  void elements(Read&& read, Sink&& sink) {
     if (!take('[', "a JSON array")) {
       return;
     }
@@ -78,7 +97,7 @@ class Scanner {
       return;
     }
     while (!error_) {
-      Value const found = value(depth);
+      Value const found = read();
       if (error_) {
         return;
       }
@@ -106,7 +125,7 @@ class Scanner {
         if (depth >= kMaxDepth) {
           fail("fewer levels of nesting");
         } else if (kind == Kind::object) {
-          object(depth + 1, ignore);
+          object(depth + 1, {}, ignore);
         } else {
           array(depth + 1, ignore);
         }
@@ -138,6 +157,50 @@ class Scanner {
   }
 
  private:
+  static void forget(Inner& inner) {
+    inner.members->clear();
+    inner.elements = 0;
+    inner.kind = Kind::null;
+    for (Inner& each : inner.inner) {
+      forget(each);
+    }
+  }
+
+  Value value_of(std::string_view key, int depth, std::span<Inner> inner) {
+    for (Inner& each : inner) {
+      if (each.key == key) {
+        forget(each);
+        return each.place == Inner::Place::value ? inner_value(depth, each)
+                                                 : inner_array(depth, each);
+      }
+    }
+    return value(depth);
+  }
+
+  Value inner_value(int depth, Inner& inner) {
+    skip_space();
+    char const* const start = p_;
+    bool const is_object = peek('{') && depth < kMaxDepth;
+    if (is_object) {
+      list(depth + 1, *inner.members, inner.inner);
+    }
+    Value const found = is_object ? Value{Kind::object, false, since(start)} : value(depth);
+    inner.kind = found.kind;
+    return found;
+  }
+
+  Value inner_array(int depth, Inner& inner) {
+    skip_space();
+    char const* const start = p_;
+    if (!peek('[') || depth >= kMaxDepth) {
+      return value(depth);
+    }
+    elements(
+        [&] { return inner.elements++ == 0 ? inner_value(depth + 1, inner) : value(depth + 1); },
+        [](Value const&) {});
+    return {Kind::array, false, since(start)};
+  }
+
   std::string_view since(char const* start) const {
     return {start, static_cast<std::size_t>(p_ - start)};
   }

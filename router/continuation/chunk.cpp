@@ -40,7 +40,7 @@ bool is_known_in_delta(json::Member const& member) {
 }
 
 void read_delta(Chunk& chunk, json::Value const& delta) {
-  if (delta.kind != Kind::object || json::read_object(delta.text, chunk.delta)) {
+  if (delta.kind != Kind::object) {
     chunk.is_odd = true;
     return;
   }
@@ -64,8 +64,8 @@ Finish finish_of(json::Value const* reason) {
   return is_failure ? Finish::failure : Finish::normal;
 }
 
-void read_choice(Chunk& chunk, json::Value const& choice) {
-  if (choice.kind != Kind::object || json::read_object(choice.text, chunk.choice)) {
+void read_choice(Chunk& chunk, Kind kind) {
+  if (kind != Kind::object) {
     chunk.is_odd = true;
     return;
   }
@@ -92,12 +92,10 @@ void read_prompt_ids(Chunk& chunk) {
   }
 }
 
-void read_usage(Chunk& chunk) {
-  json::Value const* const usage = find_value(chunk.top, "usage");
-  Members members;
-  if (usage != nullptr && usage->kind == Kind::object && !json::read_object(usage->text, members)) {
-    chunk.usage =
-        Usage{number_of(members, "prompt_tokens"), number_of(members, "completion_tokens")};
+void read_usage(Chunk& chunk, json::Inner const& usage) {
+  if (usage.kind == Kind::object) {
+    chunk.usage = Usage{number_of(*usage.members, "prompt_tokens"),
+                        number_of(*usage.members, "completion_tokens")};
   }
 }
 
@@ -115,23 +113,28 @@ Chunk read_chunk(std::string_view data) {
     chunk.kind = Chunk::Kind::done;
     return chunk;
   }
-  if (json::read_object(data, chunk.top)) {
-    chunk.top.clear();
+  using enum json::Inner::Place;
+  Members usage;
+  std::array delta{json::Inner{"delta", value, &chunk.delta}};
+  std::array inner{json::Inner{"choices", first_element, &chunk.choice, delta},
+                   json::Inner{"usage", value, &usage}};
+  auto const& [choices, counts] = inner;
+  if (json::read_object(data, chunk.top, inner)) {
+    return {};
+  }
+  json::Value const* const list = find(chunk.top, "choices");
+  if (find_value(chunk.top, "error") != nullptr || list == nullptr || list->kind != Kind::array) {
+    chunk.choice.clear();
+    chunk.delta.clear();
     return chunk;
   }
-  json::Value const* const choices = find(chunk.top, "choices");
-  std::vector<json::Value> list;
-  if (find_value(chunk.top, "error") != nullptr || choices == nullptr ||
-      choices->kind != Kind::array || json::read_array(choices->text, list)) {
-    return chunk;
-  }
-  chunk.kind = list.empty() ? Chunk::Kind::usage : Chunk::Kind::piece;
-  if (!list.empty()) {
-    read_choice(chunk, list.front());
-    chunk.is_odd = chunk.is_odd || list.size() > 1;
+  chunk.kind = choices.elements == 0 ? Chunk::Kind::usage : Chunk::Kind::piece;
+  if (choices.elements > 0) {
+    read_choice(chunk, choices.kind);
+    chunk.is_odd = chunk.is_odd || choices.elements > 1;
   }
   read_prompt_ids(chunk);
-  read_usage(chunk);
+  read_usage(chunk, counts);
   return chunk;
 }
 

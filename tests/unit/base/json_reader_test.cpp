@@ -1,5 +1,10 @@
 #include "base/json_reader.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +80,99 @@ TEST(JsonReader, Lists_members_in_order_with_duplicates) {
   EXPECT_EQ(members[2].key, "a");
   EXPECT_TRUE(members[2].value.escaped);
   EXPECT_EQ(to_string(members[2].value), "x\n");
+}
+
+/// `choices`, its first element and the `delta` of that, in one pass.
+struct Nested {
+  std::vector<Member> top, choice, delta;
+  std::size_t elements{};
+  Kind kind{};
+  bool failed{};
+};
+
+Nested in_one_pass(std::string_view text) {
+  Nested found;
+  std::array delta{Inner{"delta", Inner::Place::value, &found.delta}};
+  std::array inner{Inner{"choices", Inner::Place::first_element, &found.choice, delta}};
+  found.failed = read_object(text, found.top, inner).has_value();
+  found.elements = inner[0].elements;
+  found.kind = inner[0].kind;
+  return found;
+}
+
+Value const* last(std::vector<Member> const& members, std::string_view key) {
+  auto const found = std::find_if(members.rbegin(), members.rend(),
+                                  [key](Member const& member) { return member.key == key; });
+  return found == members.rend() ? nullptr : &found->value;
+}
+
+/// The same, each level read by itself.
+Nested level_by_level(std::string_view text) {
+  Nested found;
+  found.failed = read_object(text, found.top).has_value();
+  Value const* const choices = last(found.top, "choices");
+  std::vector<Value> list;
+  if (choices == nullptr || choices->kind != Kind::array || read_array(choices->text, list) ||
+      list.empty()) {
+    return found;
+  }
+  found.elements = list.size();
+  found.kind = list.front().kind;
+  if (found.kind == Kind::object) {
+    EXPECT_FALSE(read_object(list.front().text, found.choice));
+    Value const* const delta = last(found.choice, "delta");
+    if (delta != nullptr && delta->kind == Kind::object) {
+      EXPECT_FALSE(read_object(delta->text, found.delta));
+    }
+  }
+  return found;
+}
+
+std::string shown(std::vector<Member> const& members) {
+  std::string out;
+  for (Member const& member : members) {
+    out.append(member.key).append(member.key_escaped ? "\\=" : "=");
+    out.append(describe(member.value.kind)).append(" ").append(member.value.text).append(";");
+  }
+  return out;
+}
+
+TEST(JsonReader, Lists_what_is_further_in_as_if_each_level_were_read_by_itself) {
+  for (std::string const text :
+       {R"({})", R"({"choices":[]})", R"({"choices":null})", R"({"choices":{"delta":{"a":1}}})",
+        R"({"choices":[{"delta":{"content":"a","b":[1,{"delta":{}}]},"index":0}],"usage":{}})",
+        R"({"choices":[7,{"delta":{"a":1}}]})", R"({"choices":[[{"delta":{"a":1}}]]})",
+        R"({"choices":[{"delta":{"a":1}},{"delta":{"b":1}},{}]})",
+        R"({"choices":[{"delta":{"a":1},"delta":null}]})",
+        R"({"choices":[{"delta":{"a":1},"delta":{"b":"\u00e9"}}]})",
+        R"({"choices":[{"delta":{"a":1}}],"choices":[{"index":1}]})",
+        R"({"choices":[{"delta":{"a":1}}],"choices":"none"})",
+        R"({"delta":{"a":1},"choices":[{"choices":[{"delta":{"b":1}}]}]})",
+        R"({"ch\u006fices":[{"delta":{"a":1}}]})",
+        R"( { "choices" : [ { "delta" : { "a" : 1 } , "x" : [ ] } , 1 ] , "y" : "z" } )",
+        R"({"choices":[{"delta":{"a":1}},]})", R"({"choices":[{"delta":{"a":1]}}]})",
+        R"({"choices":[{"delta":{"a":"b}}]})"}) {
+    Nested const one = in_one_pass(text);
+    Nested const each = level_by_level(text);
+    EXPECT_EQ(one.failed, each.failed) << text;
+    if (!each.failed) {
+      EXPECT_EQ(shown(one.top), shown(each.top)) << text;
+      EXPECT_EQ(shown(one.choice), shown(each.choice)) << text;
+      EXPECT_EQ(shown(one.delta), shown(each.delta)) << text;
+      EXPECT_EQ(one.elements, each.elements) << text;
+      EXPECT_EQ(one.kind, each.kind) << text;
+    }
+  }
+}
+
+TEST(JsonReader, Allows_as_many_levels_further_in_as_everywhere) {
+  for (int levels : {kMaxDepth - 4, kMaxDepth - 3, kMaxDepth - 2}) {
+    auto const nested = std::string(static_cast<std::size_t>(levels), '[') +
+                        std::string(static_cast<std::size_t>(levels), ']');
+    std::string const text = R"({"choices":[{"delta":{"a":)" + nested + "}}]}";
+    EXPECT_EQ(in_one_pass(text).failed, level_by_level(text).failed) << levels;
+    EXPECT_EQ(in_one_pass(text).failed, levels > kMaxDepth - 4) << levels;
+  }
 }
 
 TEST(JsonReader, Names_the_byte_where_the_text_stops_to_be_json) {
