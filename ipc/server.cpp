@@ -53,13 +53,12 @@ std::optional<std::string> Server::Impl::listen() {
   return problem;
 }
 
-std::string Server::Impl::follow_sockets() {
-  std::string done = engines_.follow();
-  std::string const of_operators = admins_.follow();
-  if (!done.empty() && !of_operators.empty()) {
-    done += "; ";
+void Server::Impl::follow_sockets() {
+  for (Listener* const each : {&engines_, &admins_}) {
+    if (std::string const done = each->follow(); !done.empty()) {
+      observer_.trouble(done);
+    }
   }
-  return done + of_operators;
 }
 
 void Server::Impl::welcome(PeerId id, Welcome const& welcome) {
@@ -252,8 +251,8 @@ Server::~Server() {
 std::optional<std::string> Server::listen() {
   return impl_->listen();
 }
-std::string Server::follow_sockets() {
-  return impl_->follow_sockets();
+void Server::follow_sockets() {
+  impl_->follow_sockets();
 }
 void Server::welcome(PeerId peer, Welcome const& welcome) {
   impl_->welcome(peer, welcome);

@@ -115,9 +115,8 @@ class Server {
   [[nodiscard]] std::optional<std::string> listen();
 
   /// Listens again where a socket's file was removed, as by a cleaner of temporary files, or its
-  /// directory replaced, as by a volume that is mounted late. An account for the log; empty while
-  /// there is no news.
-  [[nodiscard]] std::string follow_sockets();
+  /// directory replaced, as by a volume that is mounted late. What was done is reported as trouble.
+  void follow_sockets();
 
   // Calls with a peer that is gone or closing do nothing.
 

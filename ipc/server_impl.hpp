@@ -57,7 +57,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void ack(PeerId id, Seq seq, std::string_view result);
   void error(PeerId id, Seq seq, ErrorCode code, std::string_view message);
   void cancels_ready(PeerId id);
-  std::string follow_sockets();
+  void follow_sockets();
   void flush() { outbox_->flush(); }
   void forget_output() { outbox_->clear(); }
   void close(PeerId id);

@@ -40,6 +40,11 @@ ipc::ServerOptions server_options(config::Config const& config) {
           .max_admin_of_process = std::max<std::size_t>(shares.operators / 4, 2)};
 }
 
+bool is_shown_at_probes(lifecycle::Action const& action) {
+  return std::holds_alternative<lifecycle::PhaseBegun>(action) ||
+         std::holds_alternative<lifecycle::VerdictChanged>(action);
+}
+
 }  // namespace
 
 Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
@@ -71,7 +76,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                    [this](HttpOrder order, std::string const& caller) {
                      return order_over_http(order, caller, operators_, core_);
                    },
-               .beat = [this] { follow_sockets(); }},
+               .beat = [this] { server_.follow_sockets(); }},
               log),
       server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),
@@ -103,7 +108,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
     provide_for_our_end(now, actions);
-    publish_ahead(actions);
+    // Before it is logged or answered: nobody who has read of a phase finds the one before.
+    if (std::ranges::any_of(actions, is_shown_at_probes)) {
+      probes_.publish(sources());
+    }
     steps_.step(now, event, actions);
     cancels_are_sent_ = send_ahead(event, actions);
     if (core_.is_restarting()) {

@@ -81,9 +81,6 @@ class Supervisor final : private ipc::Observer {
   /// Sends them to the shim before anything of this step is done or reported, so that they are
   /// there even if the supervisor is frozen or killed at its next line.
   void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
-  /// Lets the probes show a new phase or verdict before it is logged or answered, so that nobody who
-  /// has read of it finds the one before.
-  void publish_ahead(std::span<lifecycle::Action const> actions);
   /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
   /// it was one.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
@@ -114,8 +111,6 @@ class Supervisor final : private ipc::Observer {
   bool engine_may_be_dying() const;
   lifecycle::Duration server_outlives_engine() const;
   OperatorSessions::Answers operator_answers();
-  /// Listens again where a socket is not found at its path any more.
-  void follow_sockets();
   ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources() const;
   GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;

@@ -247,14 +247,8 @@ IngressSession::Listeners Supervisor::ingress_listeners() {
               }};
 }
 
-void Supervisor::follow_sockets() {
-  if (std::string const done = server_.follow_sockets(); !done.empty()) {
-    log_.warning(done);
-  }
-}
-
 ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
-  return {.follow_socket = [this] { follow_sockets(); },
+  return {.follow_socket = [this] { server_.follow_sockets(); },
           .changed =
               [this](bool is_missing) {
                 probes_.metrics().set_shim_missing(is_missing);

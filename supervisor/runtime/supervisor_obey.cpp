@@ -51,16 +51,6 @@ void Supervisor::provide_for_our_end(lifecycle::Instant now,
   }
 }
 
-void Supervisor::publish_ahead(std::span<lifecycle::Action const> actions) {
-  bool const is_due = std::ranges::any_of(actions, [](lifecycle::Action const& action) {
-    return std::holds_alternative<lifecycle::PhaseBegun>(action) ||
-           std::holds_alternative<lifecycle::VerdictChanged>(action);
-  });
-  if (is_due) {
-    probes_.publish(sources());
-  }
-}
-
 bool Supervisor::send_ahead(lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
   auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);

@@ -33,7 +33,7 @@ OperatorSessions::ReloadAnswer Supervisor::reload() {
     facts_.warnings = reload.warnings;
     apply_live_settings(before);
   }
-  follow_sockets();
+  server_.follow_sockets();
   changed();
   return {.refusal = std::nullopt, .result = reload_json(reload)};
 }

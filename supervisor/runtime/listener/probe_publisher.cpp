@@ -78,8 +78,10 @@ probes::ProbeState state_of(StatusSources const& sources) {
 }  // namespace
 
 struct ProbePublisher::Timer {
-  explicit Timer(boost::asio::io_context& io) : timer(io) {}
+  Timer(boost::asio::io_context& io, std::function<void()> on_beat_)
+      : timer(io), on_beat(std::move(on_beat_)) {}
   boost::asio::steady_timer timer;
+  std::function<void()> on_beat;
 };
 
 ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
@@ -120,8 +122,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                     responder.send(routes_.answer(request));
                   }
                 }),
-      on_beat_(std::move(handlers.beat)),
-      timer_(std::make_unique<Timer>(io)) {
+      timer_(std::make_unique<Timer>(io, std::move(handlers.beat))) {
   metrics_.watch_heartbeat(state_);
   metrics_.model_served(config.identity.model);
 }
@@ -191,7 +192,7 @@ void ProbePublisher::beat() {
     metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
     publish_loads();
   }
-  on_beat_();
+  timer_->on_beat();
 }
 
 void ProbePublisher::beat_by_itself(bool wanted) {

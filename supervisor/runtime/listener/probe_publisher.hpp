@@ -70,7 +70,7 @@ class ProbePublisher {
  private:
   void publish_loads();
   HttpOrders::Refused thresholds_on_the_loop();
-  struct Timer;
+  struct Timer;  // and what is called with each beat
   void arm();
 
   boost::asio::io_context& io_;
@@ -85,7 +85,6 @@ class ProbePublisher {
   PublicStatus public_status_;
   std::unique_ptr<probes::StatusPage> status_page_;  // none: it is off
   probes::HttpListener listener_;
-  std::function<void()> on_beat_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
   std::vector<std::uint32_t> reported_ranks_;   // with a series of what they reported
