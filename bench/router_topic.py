@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 from pathlib import Path
 
 import ingress_load as load
@@ -353,10 +354,28 @@ def _two_workers(bench, count, worker, tokens=100_000, stall=STALL, settle=0.6):
         yield old, front, streams
 
 
-def _one_pause(bench, strike, after, share):
-    """The pause of each stream, in milliseconds beyond one token interval.
+class Pause(typing.NamedTuple):
+    """Of one stream, in milliseconds beyond one token interval.
 
-    The engine is struck when this share of an interval has passed since a token.
+    The token that the engine was making when it was struck is made anew: what had passed of it is
+    part of the whole pause, whoever goes on with the stream.
+    """
+
+    whole: float  # since the token before
+    from_strike: float
+
+
+def _pauses_of(streams, struck):
+    now, interval = time.monotonic(), 1 / RATE
+    whole, from_strike = ([pause - 1e3 * interval for pause in
+                           streams.pauses(struck, now, interval, from_then_on)]
+                          for from_then_on in (False, True))  # fmt: skip
+    return list(map(Pause, whole, from_strike))
+
+
+def _one_pause(bench, strike, after, share):
+    """The pause of each stream; the engine is struck when this share of an interval has passed since
+    a token.
     """
     with _two_workers(bench, STREAMS, lambda: Worker(bench)) as (old, _, streams):
         pid = old.engine_pid()
@@ -365,11 +384,11 @@ def _one_pause(bench, strike, after, share):
         struck = time.monotonic()
         strike(old, pid)
         streams.read(after)
-        pauses = streams.pauses(struck, time.monotonic(), 1 / RATE)
+        pauses = _pauses_of(streams, struck)
         streams.must_be_right()
         if strike is _freeze:
             os.kill(pid, signal.SIGCONT)
-        return [pause - 1e3 / RATE for pause in pauses]
+        return pauses
 
 
 def _kill(_, pid):
@@ -393,10 +412,14 @@ def pauses(bench):
         ("SIGTERM, early hand-off", _drain, 3.0, 0, interval + 5),
         ("engine frozen, beyond migration.stall", _freeze, 1.5, 1e3 * STALL, 20),
     ):
-        taken = [pause - less for number in range(rounds)
-                 for pause in _one_pause(bench, strike, after, (number + 0.5) / rounds)
-                 ]  # fmt: skip
+        pauses = [pause for number in range(rounds)
+                  for pause in _one_pause(bench, strike, after, (number + 0.5) / rounds)
+                  ]  # fmt: skip
+        taken = [pause.whole - less for pause in pauses]
         yield figure(f"{name}: pause beyond one token, median", "ms", taken, bound=bound)
+        if strike is _kill:
+            yield figure(f"{name}: the same, counted from the kill", "ms",
+                         [pause.from_strike for pause in pauses], bound=bound)  # fmt: skip
         yield figure(f"{name}: the longest of {len(taken)}", "ms", [max(taken)])
 
 
@@ -427,8 +450,7 @@ def _dynamo_pause(bench, sent, after, share):
                 raise NotMeasured("Dynamo's engine has not ended")
             streams.read(0.1)
         streams.read(after)
-        pauses = streams.pauses(struck, time.monotonic(), 1 / RATE)
-        return [pause - 1e3 / RATE for pause in pauses]
+        return _pauses_of(streams, struck)
 
 
 def _brings_words(port):
@@ -453,10 +475,13 @@ def beside_dynamo(bench):
             share = (number + 0.5) / rounds
             taken["router"] += _one_pause(bench, strike, after, share)
             taken["Dynamo"] += _dynamo_pause(bench, sent, after, share)
-        for word, of in (("median", middle), ("longest", max)):
-            peer = of(taken["Dynamo"])
-            yield figure(f"beside Dynamo, {name}: pause beyond one token, {word}", "ms",
-                         [of(taken["router"])], peers={"Dynamo": peer}, bound=peer / 2)  # fmt: skip
+        for counted, place in (("", "whole"), (", counted from the strike", "from_strike")):
+            ours, peers = ([getattr(pause, place) for pause in taken[one]]
+                           for one in ("router", "Dynamo"))  # fmt: skip
+            for word, of in (("median", middle), ("longest", max)):
+                yield figure(f"beside Dynamo, {name}: pause beyond one token{counted}, {word}",
+                             "ms", [of(ours)], peers={"Dynamo": of(peers)},
+                             bound=of(peers) / 2)  # fmt: skip
 
 
 def crowd(bench):
