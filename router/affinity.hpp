@@ -4,7 +4,7 @@
 //  1. The key is a hash of the prompt's start, or of a header's value. All replicas compute the
 //     same key, whatever machine they run on.
 //  2. Each key has its own order of workers (key_ring.hpp): when a worker leaves, only its keys
-//     move, spread over all others, and they return when it does.
+//     move, spread over all others, and they return when that worker returns.
 //  3. A worker gets a key only while it has less than its share of all requests, times
 //     kMostOfAShare; the excess goes to the next worker in the key's order (bounded load).
 //
@@ -19,7 +19,8 @@
 
 namespace lastcall::router {
 
-/// A share is the number that each worker would have if all had the same.
+/// A worker's share is the number of requests that it would have if all workers had the same
+/// number.
 inline constexpr std::uint64_t kMostOfAShareNumerator = 5;
 inline constexpr std::uint64_t kMostOfAShareDenominator = 4;
 
@@ -30,11 +31,12 @@ constexpr std::uint64_t bounded_load(std::uint64_t requests, std::uint64_t worke
   return (kMostOfAShareNumerator * requests + below - 1) / below;
 }
 
-/// FNV-1a.
+/// Computes FNV-1a, which is the same on every machine.
 std::uint64_t stable_hash(std::string_view bytes);
 
-/// The first `most` bytes of the prompt, as the JSON body has them: of `messages`, with `system`
-/// before them, `prompt`, `text`, `input` or `input_ids`. Absent if the body has none of them.
+/// Hashes the first `most` bytes of the prompt as the JSON body contains it: of `messages` (with
+/// `system` before them), `prompt`, `text`, `input` or `input_ids`. Absent if the body has none of
+/// these members.
 std::optional<std::uint64_t> prefix_key(std::string_view body, std::size_t most);
 
 }  // namespace lastcall::router

@@ -1,8 +1,9 @@
-// Alarms with arbitrary times on one timer; ingress::Deadlines is for times of few lengths.
+// Alarms for arbitrary times, all run by one timer. ingress::Deadlines serves the opposite case:
+// many times of a few lengths.
 //
 // Rules:
 //  1. An owner has one alarm at most, and is notified of it once.
-//  2. An owner that goes away clears its alarm first.
+//  2. An owner that is destroyed clears its alarm first.
 //
 // Thread rule: the router's thread.
 #pragma once

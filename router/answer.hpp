@@ -1,4 +1,4 @@
-// The answer on its way to the client: its head, its payload from one or several legs, and its end.
+// The answer on its way to the client: its head, its payload from one or more legs, and its end.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -23,23 +23,25 @@ class Answer final : public RecordOwner {
   /// Both outlive this.
   Answer(Call& call, Seam& seam);
 
-  /// Whether its payload is recorded, so that it can continue elsewhere.
+  /// Whether the payload is recorded, so that the answer can continue at another worker.
   bool is_recorded() const;
   /// Writes the head.
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
-  /// Handles payload of a leg; `until_close`: its response ends with its connection.
+  /// Handles the payload of a leg. `until_close`: the end of the leg's connection ends its
+  /// response.
   continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
-  /// The time in which the worker will cut the answer, if it has announced since the last call that
-  /// it drains.
+  /// The time after which the worker will cut the answer; absent unless the worker has announced
+  /// since the last call that it is draining.
   std::optional<Time> take_hint() {
     Time const hint = std::exchange(hint_, kNoHint);
     return hint == kNoHint ? std::nullopt : std::optional(hint);
   }
-  /// The client has the next worker's first event, before the first worker cut the answer.
+  /// Called when the client has received the next worker's first event before the first worker cut
+  /// the answer.
   void handed_over(std::string& wire);
   /// Handles more of the answer, whatever its source.
   void emit(std::string_view out, std::string& wire);
-  /// The connection of a leg that is recorded has ended.
+  /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 
   /// The answer is over.

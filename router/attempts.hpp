@@ -36,28 +36,30 @@ class Attempts {
       search().others.push_back(worker.id());
     }
   }
-  /// A worker failed with this request, so another one gets it; a second failure counts as the
-  /// request's.
+  /// Called when a worker has failed with this request. Returns false the first time, so that
+  /// another worker gets the request; true after that, because a second failure is attributed to
+  /// the request.
   bool is_believed() { return std::exchange(is_doubted_, true); }
-  /// The request is sent again to a worker whose connection was closed as it was sent: either it
-  /// crossed a close of an idle connection, or the worker has died of it.
+  /// Called when the request is sent again to a worker whose connection was closed while it was
+  /// being sent: either the request crossed the closing of an idle connection, or it killed the
+  /// worker.
   void note_crossed(Worker const& worker) { search().crossed = worker.id(); }
   bool has_crossed(Worker const& worker) const {
     return search_ && search_->crossed == worker.id();
   }
-  /// An answer goes on: all but the worker that it leaves may be asked, `until` one of them takes
-  /// it.
+  /// An answer continues elsewhere: any worker except the one that it leaves may be asked, until
+  /// one accepts it or the time `until` has come.
   void begin_again(Worker const& leaves, Time until) {
     ask_all();
     note(leaves);
     wait_until(until);
   }
-  /// No worker is left, so all may be tried again.
+  /// Called when no worker is left; all of them may then be tried again.
   void ask_all() {
     first_ = 0;
     search().others.clear();
   }
-  /// One of them answers, so the earlier attempts no longer matter.
+  /// Called when one of the workers answers, so the earlier attempts no longer matter.
   void have_ended() {
     first_ = 0;
     search_.reset();
@@ -66,7 +68,8 @@ class Attempts {
   bool may_wait(Time now) const { return search_ && now < search_->until; }
 
  private:
-  struct Search {  // what most requests do without: the first worker answers
+  /// Most requests do without it, because the first worker answers.
+  struct Search {
     std::vector<std::uint64_t> others;
     std::uint64_t crossed = 0;
     Time until{};
@@ -78,7 +81,7 @@ class Attempts {
     return *search_;
   }
 
-  std::uint64_t first_ = 0;  // worker; 0: none was tried
+  std::uint64_t first_ = 0;  // id of the first worker; 0 if none was tried
   std::unique_ptr<Search> search_;
   std::uint32_t const most_;
   bool is_doubted_ = false;

@@ -1,11 +1,12 @@
-// The load above which the workers of a model count as busy: that of the configuration, and what
-// was set since.
+// The load above which the workers of a model count as busy: the configured thresholds, and those
+// that were set since.
 //
 // Rules:
-//  1. A model has the row of its name, else the one without a name, else none, and then its workers
-//     are never busy. Workers that serve any model have the row without a name.
+//  1. A model uses the row of its name; without one, the row without a name; without that, it has
+//     no thresholds and its workers are never busy. Workers that serve any model use the row
+//     without a name.
 //  2. Values that were set at run time apply to this replica instead of the configuration, until
-//     they are set again, a reload brings other thresholds of that model, or the router ends.
+//     they are set again, a reload brings other thresholds for that model, or the router ends.
 //
 // Pure, no thread rule. Source: docs/router.md, 'Rejection'.
 #pragma once
@@ -34,7 +35,7 @@ class BusyThresholds {
   static constexpr std::string_view kReplica = "this replica";
   static constexpr std::string_view kAll = "all replicas";
   probes::ThresholdRow row(std::string_view model) const;
-  /// The rows of these models, and of those that have a row of their own.
+  /// Returns the rows of these models, and of all models that have a row of their own.
   std::vector<probes::ThresholdRow> rows(std::vector<std::string> const& models) const;
 
  private:

@@ -1,5 +1,5 @@
-// A client's request, and how much of the answer the client has: the facts that both sides of a
-// request share.
+// A client's request, and how much of the answer the client has received: the facts that the
+// client's side and the worker's side of a request share.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -26,7 +26,7 @@ namespace lastcall::router {
 
 struct Parts;
 
-/// How far a request is, as it is counted.
+/// How far the request has progressed, for the metrics.
 enum class Standing : std::uint8_t { arriving, counted, over };
 
 struct Call {
@@ -37,23 +37,24 @@ struct Call {
   RequestBody body;
   Clock::time_point began_at = Clock::now();
   Clock::time_point last_event_at{};
-  Wanted wanted{};  // the model is that of the path until the body is complete
+  Wanted wanted{};  // until the body is complete, the model is the one in the path
   std::uint64_t affinity_key = 0;
   relay::Delivery delivery{};
-  continuation::Pace pace{};  // of the leg that had text last, since its first
+  continuation::Pace pace{};  // of the leg that last sent text, measured from its first text
   RouteKind route{};
-  std::uint32_t place = 0;  // of its connection among all, in parts of 2^32
+  /// The position of its connection among all connections, in units of 2^-32.
+  std::uint32_t place = 0;
   relay::Asked asked{};
   WorkerModes modes{};
   relay::After after = relay::After::keep;
-  std::optional<Moving> moving{};  // it has to continue elsewhere, and no worker has it yet
+  std::optional<Moving> moving{};  // set while it must continue elsewhere and no worker has it yet
   ErrorType error_type = ErrorType::none;
   Standing standing = Standing::arriving;
   bool has_affinity = false;
-  bool is_form = false;       // its body
+  bool is_form = false;       // its body is a form
   bool is_announced = false;  // a worker has named its model
   bool forbids_migration = false;
-  bool is_queued = false;  // nothing of its answer has come
+  bool is_queued = false;  // no byte of its answer has arrived
 
   std::optional<std::uint64_t> affinity() const {
     return has_affinity ? std::optional(affinity_key) : std::nullopt;
@@ -63,7 +64,7 @@ struct Call {
     has_affinity = key.has_value();
   }
   std::string_view id() const { return head.id(); }
-  /// Label of metrics: one that a worker has announced, or empty.
+  /// The label for metrics: the model if a worker has announced it, otherwise empty.
   std::string_view label() const { return is_announced ? wanted.model : std::string_view(); }
   Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity()}; }
   /// Describes a worker that can continue the answer. `known` must outlive what is returned.

@@ -1,5 +1,5 @@
-// Models whose last worker has left. For a while their clients get a hint to retry instead of the
-// answer that there is no such model.
+// Models whose last worker has left. For a while, their clients receive a hint to retry instead of
+// the answer that there is no such model.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Workers'.
 #pragma once
@@ -19,7 +19,7 @@ class DepartedModels {
   /// The time for which a rollout that replaces every worker of a model may leave it without one.
   static constexpr std::chrono::minutes kRemembered{10};
 
-  /// Call it after a change of the fleet.
+  /// Must be called after each change of the fleet.
   void note(Fleet const& fleet, Fleet::News const& news, Time now) {
     std::erase_if(left_at_, [now](auto const& each) { return each.second + kRemembered < now; });
     for (auto const& worker : news.left) {

@@ -1,4 +1,4 @@
-// Dynamo's words for why a request has failed, by the status that its client got.
+// Dynamo's names for the reasons why a request failed, by the status that the client received.
 //
 // Pure, no thread rule. Source: the label error_type of dynamo_frontend_requests_total.
 #pragma once
@@ -10,7 +10,7 @@ namespace lastcall::router {
 
 enum class ErrorType : std::uint8_t { none, validation, not_found, overload, internal, cancelled };
 
-/// The label; empty for what is not an error.
+/// The label; empty if it is not an error.
 constexpr std::string_view name(ErrorType type) {
   switch (type) {
     case ErrorType::none:

@@ -1,21 +1,23 @@
 // The known workers, and the choice of one for a request.
 //
 // Rules:
-//  1. A worker is its URL; sources name it, and it is known as long as one of them does. A worker
-//     that has left gets no new requests; those that it serves continue.
-//  2. Of two workers drawn at random the one with fewer requests is chosen (power of two choices),
-//     among those of the model that the request was not sent to before. Counted are this router's
-//     requests in flight, and those of others as the worker last reported. A request with a key of
-//     affinity goes to the first in the key's order that has room.
-//  3. A worker that refused, was unreachable or broke a response is skipped for a time that doubles
-//     with each failure, until it answers. If all are skipped, the one whose time ends first is
-//     chosen: a request is never refused because of another request's failure.
+//  1. A worker is identified by its URL. It is known as long as at least one source names it. A
+//     worker that has left gets no new requests; the requests that it is serving continue.
+//  2. Two workers are drawn at random, and the one with fewer requests is chosen (power of two
+//     choices). Only workers of the model that have not yet received the request are drawn. The
+//     count includes this router's requests in flight, and those of others as the worker last
+//     reported. A request with an affinity key goes to the first worker in the key's order that has
+//     room.
+//  3. A worker that refused, was unreachable, or broke off a response, is skipped for a time that
+//     doubles with each failure, until the worker answers again. If all are skipped, the one whose
+//     skip time ends first is chosen, because a request is never refused because of another
+//     request's failure.
 //  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); a
 //     worker that is known only by an engine's gauges is busy only while it has a request of this
 //     router, because the gauges of an idle engine may stand still. Busy workers get a request only
-//     if there is no other; if all workers of a model are busy, new requests are refused.
-//  5. An answer that continues goes to a worker that can accept it; among the free ones, to one
-//     that can do so best.
+//     if there is no other worker. If all workers of a model are busy, new requests are refused.
+//  5. An answer that continues goes to a worker that can accept it; among the workers with room, to
+//     one that can continue it best.
 //
 // Pure: time and random numbers are arguments. No thread rule.
 // Source: Mitzenmacher, 'The Power of Two Choices in Randomized Load Balancing'.
@@ -51,15 +53,15 @@ using Time = std::chrono::milliseconds;
 /// A source's report about one worker.
 struct Announced {
   std::string url;    // "http://10.0.0.7:8000"
-  std::string model;  // empty: any
+  std::string model;  // empty: any model
   friend bool operator==(Announced const&, Announced const&) = default;
 };
 
 /// Why a worker has not reported its load.
 enum class NoLoad : std::uint8_t {
-  silent,   // no answer in time
-  refused,  // no process listens
-  unclear,  // anything else
+  silent,   // it did not answer in time
+  refused,  // no process listens there
+  unclear,  // any other reason
 };
 
 /// How well a request fits a worker; greater is better.
@@ -70,14 +72,14 @@ class Worker {
   Worker(std::uint64_t id, Announced announced)
       : id_(id), announced_(std::move(announced)), place_(stable_hash(announced_.url)) {}
 
-  std::uint64_t id() const { return id_; }  // never used again
+  std::uint64_t id() const { return id_; }  // an id is never used again
   std::string const& url() const { return announced_.url; }
   std::string const& model() const { return announced_.model; }
   bool serves(std::string_view model) const { return model_is_any() || announced_.model == model; }
   bool model_is_any() const { return announced_.model.empty(); }
   std::size_t in_flight() const { return in_flight_; }
   bool has_left() const { return has_left_; }
-  /// Whether it has failed, and answered nothing since.
+  /// Whether it has failed, and has not answered since.
   bool is_failing() const { return failures_ > 0; }
   /// Whether it has not answered for so long that it should get no more questions
   /// (load_questions.hpp).
@@ -86,13 +88,14 @@ class Worker {
   bool is_busy(Time now) const;
   /// The number of its requests, from this router and from others.
   std::uint64_t load(Time now) const;
-  /// The time at which the last three change by themselves, as far as it is known now.
+  /// The next time at which skipped_until(), is_busy() or load() changes without an event, as far
+  /// as that is known now.
   std::optional<Time> changes_at(Time now) const;
-  /// Whether it has last reported to have no cache of prompts; false also if that is unknown.
+  /// Whether its last report said that it has no prompt cache; false if that is unknown.
   bool keeps_no_prompts() const { return report_.keeps_no_prompts; }
-  /// A hash of its URL, by which it has its place in the order of a key.
+  /// A hash of its URL, which determines its position in the order of a key.
   std::uint64_t place() const { return place_; }
-  /// What it can do at that endpoint, as probes have shown; absent if it is unknown.
+  /// What the worker can do at that endpoint, as probes have shown; absent if it is unknown.
   std::optional<continuation::Mode> found(continuation::Endpoint endpoint) const {
     return found_[static_cast<std::size_t>(endpoint)];
   }
@@ -103,7 +106,7 @@ class Worker {
   std::uint64_t const id_;
   Announced announced_;
   std::uint64_t const place_;
-  std::uint64_t named_in_ = 0;  // the last news that names it
+  std::uint64_t named_in_ = 0;  // the last call of set() in which a source named it
   std::size_t in_flight_ = 0;
   std::uint32_t failures_ = 0;  // in a row
   Time skipped_until_{};
@@ -112,8 +115,8 @@ class Worker {
   LoadQuestions questions_;
   struct Report {
     Time at{};
-    std::uint64_t others = 0;  // requests that are not ours
-    bool by_gauges = false;    // and by them alone
+    std::uint64_t others = 0;  // requests that did not come from this router
+    bool by_gauges = false;    // its ranks are known only by an engine's gauges
     bool keeps_no_prompts = false;
   };
   Report report_;                                           // the last one
@@ -134,15 +137,15 @@ class Fleet {
 
   Fleet(Skips skips, Draw draw) : skips_(skips), draw_(std::move(draw)) {}
 
-  /// Sets all workers that `source` names from now on.
+  /// Replaces the workers that `source` names.
   News set(std::size_t source, std::vector<Announced> const& workers);
 
   struct Wanted {
     std::string_view model;
-    std::optional<std::uint64_t> affinity = std::nullopt;  // its key (affinity.hpp)
-    std::function<Fit(Worker const&)> fit = nullptr;       // none: it fits all alike
+    std::optional<std::uint64_t> affinity = std::nullopt;  // its affinity key (affinity.hpp)
+    std::function<Fit(Worker const&)> fit = nullptr;       // empty: every worker fits equally
   };
-  /// Absent if there is none that the request was not sent to (`tried`: their ids).
+  /// Absent if every suitable worker has already received the request (`tried`: their ids).
   std::shared_ptr<Worker> choose(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                  Time now) const;
   std::shared_ptr<Worker> choose(std::string_view model, std::span<std::uint64_t const> tried,
@@ -160,14 +163,14 @@ class Fleet {
   }
   void failed(Worker& worker, Time now);
   void answered(Worker& worker);
-  /// A load question is sent to it now; `reported` or `reported_nothing` ends that.
+  /// A load question is being sent to the worker now; reported() or reported_nothing() ends it.
   void asked(Worker& worker, Time now) { worker.questions_.asked(now, worker.in_flight_ > 0); }
   void reported(Worker& worker, ReportedLoad const& load, Time now);
   void reported_nothing(Worker& worker, NoLoad why, Time now);
   void limit(Worker& worker, lifecycle::LoadThresholds const& thresholds);
   void found(Worker& worker, continuation::Endpoint endpoint, continuation::Mode mode);
-  /// The reason why new requests of a model are refused: what makes one of its workers busy, if all
-  /// of them are.
+  /// The reason why new requests of a model are refused: the excess of one of its workers if all of
+  /// them are busy, otherwise absent.
   std::optional<lifecycle::LoadExcess> busy(std::string_view model, Time now) const;
 
   bool knows(std::string_view model) const { return !views().index.of(model).empty(); }
@@ -178,7 +181,7 @@ class Fleet {
   std::vector<std::shared_ptr<Worker>> const& workers() const { return workers_; }
 
  private:
-  /// The workers, in the orders in which they are searched.
+  /// Indexes of the workers, in the orders in which they are searched.
   struct Views {
     KeyedWorkers& keyed(KeyedWorkers::Workers const& workers) {
       if (!by_key) {
@@ -203,8 +206,8 @@ class Fleet {
   Draw const draw_;
   std::map<std::size_t, std::vector<Announced>> sources_;
   std::vector<std::shared_ptr<Worker>> workers_;
-  mutable std::optional<Views> views_;                    // of these, where a client has asked
-  std::unordered_map<std::string_view, Worker*> by_url_;  // of the same, which hold the keys
+  mutable std::optional<Views> views_;  // indexes of workers_, built when they are needed
+  std::unordered_map<std::string_view, Worker*> by_url_;  // its keys are views into workers_
   std::uint64_t last_id_ = 0;
   std::uint64_t last_news_ = 0;
 };

@@ -1,5 +1,5 @@
-// The owner of what an answer needs to go on at another worker, and what it is notified of. Most
-// answers need nothing of that.
+// The owner of the objects that an answer needs to continue at another worker; they notify it of
+// their results. Most answers need none of them.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md.
 #pragma once
@@ -17,7 +17,7 @@ class GoingOnOwner {
 
   /// The end of an early hand-off (hand_over.hpp).
   virtual void hand_over_ended(HandedOver handed) = 0;
-  /// The end of the question whether ids and text are level (level_proof.hpp).
+  /// The end of the check whether ids and text are level (level_proof.hpp).
   virtual void proof_ended(Leaving const& leaving) = 0;
 
  protected:

@@ -1,22 +1,26 @@
-// The early hand-off of a stream whose worker drains: another one continues it before it is cut.
+// The early hand-off of a stream whose worker drains: another worker continues the stream before it
+// is cut.
 //
-// Theory of operation. A hint of the worker announces when it will cut the answer. An answer whose
-// rest fits into that time stays where it is (continuation/fitting.hpp); one that does not, or no
-// longer does, is `wanted` elsewhere. When its ids and text are level and another worker has room,
-// that worker gets the answer so far for one token, so that its cache holds it (`warming`);
-// meanwhile the old leg continues. A worker that is known to have no such cache skips this step.
-// Then the cut is made, again where they are level: the other worker gets the continuation, and
-// what the old leg sends is held (`holding`) until the new one has proven that it continues, or has
-// failed (continuation/hand_off.hpp). An answer without any text yet is started again elsewhere.
+// Theory of operation. A hint from the worker announces when it will cut the answer. An answer
+// stays where it is if the rest of it fits into that time (continuation/fitting.hpp); if it does
+// not fit, or no longer fits, the answer is `wanted` elsewhere. When its ids and text are level and
+// another worker has room, that worker is asked for one token after the answer so far, so that its
+// cache holds the answer (`warming`); meanwhile the old leg continues. A worker that is known to
+// have no such cache skips this step. Then the cut is made, again where ids and text are level: the
+// other worker gets the continuation, and what the old leg sends is held (`holding`) until the new
+// one has proven that it continues, or has failed (continuation/hand_off.hpp). An answer without
+// any text yet is started again elsewhere.
 //
 // Rules:
 //  1. No failure here ends an answer: it continues as if nothing had been tried. A move counts when
 //     it is made.
-//  2. The owner is notified of the end once, and continues with the new leg or with the old one.
-//  3. When the worker's time is over, so is this: held bytes are sent, and the cut is handled like
-//     any other.
-//  4. One worker at a time takes over as many as it would after a death (pacing.hpp), from the
-//     first leg to the proof of the second; the others wait, the smallest first.
+//  2. The owner is notified of the end once. It then continues with the new leg or with the old
+//     one.
+//  3. When the worker's time is over, the hand-off ends too: held bytes are sent, and the cut is
+//     handled like any other.
+//  4. A worker takes over only as many answers at a time as it would after another worker's death
+//     (pacing.hpp), counted from the first leg to the proof of the second; the others wait, the
+//     smallest first.
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Early hand-off'.
 #pragma once
@@ -47,13 +51,13 @@ struct Parts;
 struct HandedOver {
   enum class How : std::uint8_t {
     moved,        // `next` has taken over
-    stays,        // the old leg goes on
-    begins_anew,  // nothing was sent yet, and another worker has room
+    stays,        // the old leg continues
+    begins_anew,  // nothing has been sent yet, and another worker has room
   };
   How how = How::stays;
   std::unique_ptr<Leg> next{};
   continuation::Progress progress{};
-  std::string_view out{};  // what the client gets then
+  std::string_view out{};  // the bytes that the client gets next
 };
 
 class HandOver final : public LegListener, public Waiter, public Sleeper {
@@ -63,8 +67,8 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// The answer has progressed, at the pace of the call; `hint`: the time in which the worker of
-  /// `old` will cut it, if it has announced that since.
+  /// Called when the answer has progressed; its pace is in the call. `hint` is the time after which
+  /// the worker of `old` will cut it, if the worker has announced that since the last call.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();
@@ -88,7 +92,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
     Time cut_at{};
   };
 
-  /// Whether the rest of it fits.
+  /// Decides whether the rest of the answer fits into the worker's time.
   void weigh();
   void begin_leg(std::string_view suffix, std::string body);
   void warmed(std::span<char> bytes);

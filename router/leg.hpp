@@ -2,8 +2,8 @@
 // next event.
 //
 // Rules:
-//  1. Each wait has a deadline of the leg's own. The deadline by which the client has to read
-//     belongs to the client's connection and is never replaced by one of these.
+//  1. Each wait has a deadline that belongs to the leg. The deadline by which the client must read
+//     belongs to the client's connection, and these deadlines never replace it.
 //  2. While the client does not read, a worker cannot be late, and the leg pauses.
 //  3. A leg that is over makes no further call; it is freed after the turn in which it ended, so
 //     that its listener may end it from any of its calls.
@@ -32,14 +32,16 @@ namespace lastcall::router {
 class Leg;
 struct Parts;
 
-/// The event for which a leg has waited in vain.
+/// The event that did not arrive in time.
 enum class Late : std::uint8_t {
-  unreachable,  // for a connection
-  no_head,      // for `timeouts.first_byte`, or at a worker that is stalled
-  idle,         // for the next bytes, for `timeouts.idle`
-  stalled,      // its worker sends nothing on any stream, or nothing on this one for very long
-  gone,         // the same, of a worker that has left
-  beside,       // its answer comes whole, so it proves nothing: its worker is stalled
+  unreachable,  // waited for a connection
+  no_head,      // waited for `timeouts.first_byte`, or at a worker that is stalled
+  idle,         // waited for the next bytes for `timeouts.idle`
+  /// Its worker sends nothing on any stream, or has sent nothing on this stream for very long.
+  stalled,
+  gone,  // like `stalled`, at a worker that has left
+  /// Its answer comes in one piece, so its silence proves nothing, but its worker is stalled.
+  beside,
 };
 
 /// The owner of a leg.
@@ -53,7 +55,7 @@ class LegListener {
   virtual void leg_is_late(Leg& leg, Late how) = 0;
   virtual void leg_response(Leg& leg, std::span<char> bytes) = 0;
   virtual void leg_ended(Leg& leg, bool orderly) = 0;
-  /// All that came is handled.
+  /// All bytes that arrived have been handled.
   virtual void leg_handled() = 0;
 
  protected:
@@ -62,36 +64,36 @@ class LegListener {
 
 class Leg final : public ingress::Buried, public ingress::LegOwner, public SilentStream {
  public:
-  /// The request that it sends. `head`: without its length and its last line; `body` outlives the
-  /// leg, and `own_body` is sent in its place where there is one.
+  /// The request that the leg sends. `head` lacks the content length and the final empty line.
+  /// `body` outlives the leg; if `own_body` is not empty, it is sent instead.
   struct Message {
     std::string head;
     std::string_view body;
     std::string own_body{};
     Awaits awaits = Awaits::whole_answer;
-    bool fresh = false;  // on a connection that was not used before
+    bool fresh = false;  // on a connection that has not been used before
     Load load{};
   };
-  /// The connection exists; begin() starts the request on it.
+  /// For a connection that exists already; begin() makes one and starts the request on it.
   Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       ingress::Upstream& connection, Message message);
-  /// Absent if no connection can be made. `parts` and `listener` outlive it.
+  /// Absent if no connection can be made. `parts` and `listener` outlive the leg.
   static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
                                     std::shared_ptr<Worker> const& worker, Message message);
-  /// The leg is over; `keep`: its connection may carry another request.
+  /// Ends the leg. `keep`: its connection may carry another request.
   static void end(std::unique_ptr<Leg>& leg, bool keep);
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
   relay::ResponseReader& reader() { return reader_; }
   Outgoing const& sent() const { return out_; }
-  /// The connection carried another request before, and was closed before a byte of an answer:
-  /// servers close idle connections, and this request may have crossed that.
+  /// Whether the connection had carried another request before and was closed before a byte of an
+  /// answer arrived: servers close idle connections, and this request may have crossed that.
   bool is_stale() const { return connection_.was_used() && reader_.has_nothing(); }
 
   void listen_to(LegListener& listener) { listener_ = &listener; }
-  /// The head has come, and the leg waits for more. `progress`: an event came.
+  /// The head has arrived, and the leg waits for more. `progress`: an event has arrived.
   void await_next(bool progress);
-  /// The client does not read.
+  /// The client has stopped reading.
   void rest();
   /// The client has read everything, so the leg reads on.
   void resume();
@@ -118,7 +120,8 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
   Outgoing out_;
-  std::unique_ptr<Pacing::Place> place_;  // where its load needs one, until its first event
+  /// A place in the pacing, if its load needs one; held until its first event.
+  std::unique_ptr<Pacing::Place> place_;
 };
 
 }  // namespace lastcall::router

@@ -1,6 +1,7 @@
-// The head of a request for its legs, kept as long as another worker may get the request.
+// The head of a request, from which the heads of its legs are made; kept as long as another worker
+// may get the request.
 //
-// Rule: one text holds all of it, with the request's id in it once.
+// One text holds everything, and the request's id occurs in it once.
 // Values only, no thread rule.
 #pragma once
 
@@ -22,8 +23,8 @@ class LegHead {
   std::string_view line() const { return lines().substr(0, lines().find("\r\n")); }
   std::size_t capacity() const { return text_.capacity(); }
 
-  /// `lines`: all of it except its length, its id, its parent and its last line. `parent`: that of
-  /// the client; if empty, the router's own request is the parent.
+  /// `lines` is the head without its content length, id, parent and final empty line. `parent` is
+  /// the parent that the client sent; if it is empty, the router's own request is the parent.
   void set(std::string lines, std::string_view parent) {
     lines.append(kId);
     auto const id_at = static_cast<std::uint32_t>(lines.size());
@@ -34,10 +35,11 @@ class LegHead {
     end_ = end;
   }
 
-  /// That of one leg, without its length and its last line. `is_recorded`: its worker may hint that
-  /// it drains; `goes_on`: it continues an answer, and precedes new requests.
+  /// The head of one leg, without its content length and its final empty line. `is_recorded`: its
+  /// worker may hint that it is draining. `goes_on`: it continues an answer, so it precedes new
+  /// requests.
   std::string of_leg(std::string_view suffix, bool is_recorded, bool goes_on) const {
-    // A worker's queue may be long, and its client has waited.
+    // A worker's queue may be long, and the client has waited already.
     std::string_view const router = is_recorded ? "X-Lastcall-Router: 1\r\n" : "";
     std::string_view const priority = goes_on ? "Priority: u=0\r\n" : "";
     std::string out;
@@ -54,7 +56,7 @@ class LegHead {
   static constexpr std::string_view kId = "X-Request-Id: ";
 
  private:
-  static constexpr std::size_t kRoom = 256;  // for the lines of a leg, and a small body
+  static constexpr std::size_t kRoom = 256;  // for the lines that a leg adds, and a small body
 
   std::string_view lines() const { return text_.view().substr(0, end_); }
   std::string_view parent() const { return text_.view().substr(end_); }

@@ -1,10 +1,11 @@
 // The workers that a request is sent to, one after the other, until one of them answers.
 //
 // Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: this is a *leg*.
-// A leg that fails before the client has a byte is replaced by one to another worker at once, as
-// the endpoint allows (route.hpp), at most `choosing.attempts` in all. From the worker's head on
-// the response is relayed, whole events at a time. After that, a leg that fails is replaced by one
-// that continues where the answer stopped, if that can be proven (seam.hpp).
+// A leg that fails before the client has a byte is replaced at once by a leg to another worker, as
+// the endpoint allows (route.hpp), with at most `choosing.attempts` legs in all. Once a worker has
+// sent the head of its response, the response is relayed, whole events at a time. From then on, a
+// leg that fails is replaced by one that continues where the answer stopped, if that can be proven
+// (seam.hpp).
 //
 // Thread rule: the router's thread. Source: docs/router.md.
 #pragma once
@@ -35,7 +36,7 @@ namespace lastcall::router {
 struct Parts;
 class RoutedRequest;
 
-/// The time that the whole request may take, from now on.
+/// Limits the time that the whole request may take, from now on.
 class TotalWait final : public ingress::DeadlineOwner {
  public:
   /// Both outlive this.
@@ -48,11 +49,11 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// The limits of a request: workers, engines, and time.
+/// The limits of a request: on workers, on deaths of engines, and on time.
 struct Budget {
   Attempts attempts;
   RequestRisk risk;
-  std::unique_ptr<TotalWait> total;  // absent if it may take any time
+  std::unique_ptr<TotalWait> total;  // absent if its time is not limited
 };
 
 class Legs final : public LegListener, public Waiter, public GoingOnOwner {
@@ -62,12 +63,12 @@ class Legs final : public LegListener, public Waiter, public GoingOnOwner {
 
   /// The request is complete.
   void start();
-  /// Ends its legs, so that no worker has it any more.
+  /// Ends its legs, so that no worker works on the request any more.
   void drop();
-  /// The client has read what waited for it.
+  /// Called when the client has read all bytes that were waiting for it.
   void flushed();
   std::size_t capacity() const { return seam_.capacity() + (leg_ ? leg_->sent().capacity() : 0); }
-  /// That its client has, of an answer that is recorded.
+  /// The number of events that the client has received, if the answer is recorded.
   std::uint64_t events() const { return seam_.is_recording() ? seam_.story().events() : 0; }
 
   // LegListener
@@ -86,16 +87,17 @@ class Legs final : public LegListener, public Waiter, public GoingOnOwner {
  private:
   Tried choose_and_connect();
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
-  /// The leg brings nothing, so another worker gets the request, or `last` ends it.
+  /// Called when the leg yields nothing usable: another worker gets the request, or it ends with
+  /// `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
-  /// The leg's bytes are in `wire`: decides whether that is all, and how to continue.
+  /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
   bool is_replaced(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
-  /// An answer that has begun leaves its worker.
+  /// Takes an answer that has begun away from its worker.
   void migrate(std::string_view reason);
-  /// Sends it to another worker, now or when one has room, or answers with `last` if nothing was
-  /// sent and there is no worker.
+  /// Sends the request to another worker, now or when one has room; if nothing was sent and there
+  /// is no worker, answers with `last`.
   void go_to_another(relay::Refusal const& last);
 
   RoutedRequest& request_;
@@ -104,8 +106,8 @@ class Legs final : public LegListener, public Waiter, public GoingOnOwner {
   Budget budget_;
   Seam seam_;
   Answer answer_;
-  std::unique_ptr<HandOver> hand_over_;  // of an answer whose worker drains
-  std::unique_ptr<LevelProof> proof_;    // of an answer that leaves its worker
+  std::unique_ptr<HandOver> hand_over_;  // present while its worker drains
+  std::unique_ptr<LevelProof> proof_;    // present while the answer is leaving its worker
 };
 
 }  // namespace lastcall::router

@@ -1,14 +1,17 @@
-// Finds out whether the ids that a worker has reported are level with the text that its client has:
-// before an answer continues at another worker, that worker's `/detokenize` converts the ids.
+// Finds out whether the ids that a worker has reported are level with the text that the client has
+// received: before an answer continues at another worker, that worker's `/detokenize` converts the
+// ids to text.
 //
-// Theory of operation. Where the last event reported several ids (a slow reader merges them, and so
-// does speculative decoding), or where an engine may hold text back, bytes may be pending that are
-// not visible. The ids after the last clean boundary are sent to a worker; if their text is what
-// the client has, the ids can be sent back, otherwise the text is (continuation/transcript.hpp).
+// Theory of operation. If the last event reported several ids (because a slow reader merged events,
+// or because of speculative decoding), or if the engine may hold text back, there may be pending
+// bytes that are not visible. The ids after the last clean boundary are sent to a worker; if they
+// convert to the text that the client has, the continuation sends the ids, otherwise the text
+// (continuation/transcript.hpp).
 //
 // Rules:
-//  1. There is one question per answer and failure, for at most `timeouts.connect`. No answer, or
-//     any but that text, is not a proof, ends nothing, and does not count against a worker.
+//  1. There is one question per answer and failure, and it takes at most `timeouts.connect`. No
+//     answer, or a different text, is no proof; it ends nothing and does not count against a
+//     worker.
 //  2. The owner is notified of the end once, with the value that it passed to begin().
 //
 // Thread rule: the router's thread. Source: docs/continuation.md, 'Clean boundaries'.
@@ -30,7 +33,7 @@ namespace lastcall::router {
 
 struct Parts;
 
-/// Why an answer leaves its worker.
+/// The circumstances in which an answer leaves its worker.
 struct Leaving {
   std::shared_ptr<Worker> worker;
   std::string_view reason;  // static text

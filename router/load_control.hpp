@@ -17,7 +17,7 @@ class LoadControl {
   /// Both outlive this.
   LoadControl(boost::asio::io_context& io, Parts& parts);
 
-  /// The configuration was read, or has changed.
+  /// Must be called when the configuration was read or has changed.
   void configure();
   void came(std::shared_ptr<Worker> const& worker);
   void left(Worker const& worker);

@@ -1,11 +1,11 @@
-// Records whether a worker still answers load questions, which is the only sign of a frozen engine
-// while all of its requests are unary.
+// Records whether a worker still answers load questions. A missing answer is the only sign of a
+// frozen engine while all of its requests are unary.
 //
 // Rules:
 //  1. Only a worker that has answered while it had a request counts: a server that computes on its
-//     listening thread is silent whenever it works.
-//  2. A request that ends between question and answer leaves open which of the two the answer
-//     waited for.
+//     listening thread never answers while it works.
+//  2. If a request ends between the question and the answer, it is unknown whether the answer came
+//     during the work or after it, so it does not count.
 //  3. One question without an answer proves nothing (the router itself may have stood still), and a
 //     worker that refuses the connection starts from zero, because it is another process.
 //
@@ -30,7 +30,7 @@ class LoadQuestions {
     answers_at_work_ = answers_at_work_ || has_worked_;
     receive();
   }
-  /// It has sent something else, or that is unknown.
+  /// The worker has sent something that is not an answer, or it is unknown whether it has.
   void receive() { unanswered_ = 0; }
   void refused() { *this = {}; }
   void not_answered(Time now) {
@@ -39,17 +39,17 @@ class LoadQuestions {
     last_waited_until_ = now;
   }
 
-  /// Whether it has not answered for this long, although a live worker would have.
+  /// Whether the worker has not answered for this long although a live one would have.
   bool is_unanswered_for(Time time) const {
     return answers_at_work_ && unanswered_ > 1 && last_waited_until_ - first_asked_at_ >= time;
   }
 
  private:
   Time asked_at_{};
-  Time first_asked_at_{};  // of those without an answer
+  Time first_asked_at_{};  // of the questions that are unanswered since
   Time last_waited_until_{};
   unsigned unanswered_ = 0;  // in a row
-  bool has_worked_ = false;  // all the while since the last question
+  bool has_worked_ = false;  // without a pause since the last question
   bool answers_at_work_ = false;
 };
 

@@ -1,9 +1,9 @@
 // Looks up host names outside of the loop, each on a thread of its own, because getaddrinfo(3)
-// hangs as long as the servers of resolv.conf let it, and nothing can interrupt it.
+// blocks as long as the timeouts in resolv.conf allow, and cannot be interrupted.
 //
 // Rules:
-//  1. `done` is called on the loop, once, and never after the end of this object.
-//  2. A lookup that hangs is left behind; its thread ends by itself, or with the process.
+//  1. `done` is called on the loop, once, and never after the destruction of this object.
+//  2. A lookup that hangs is abandoned; its thread ends by itself, or with the process.
 //
 // Thread rule: the loop's thread. Source: getaddrinfo(3).
 #pragma once
@@ -34,11 +34,11 @@ class NameLookups {
 
  private:
   struct Board;
-  std::shared_ptr<Board> board_;  // shared with threads, which may outlive this
+  std::shared_ptr<Board> board_;  // shared with the threads, which may outlive this
 };
 
-/// Numeric addresses, and `localhost`, are known without a lookup (RFC 6761); absent if it is a
-/// name.
+/// The result for numeric addresses and `localhost`, which need no lookup (RFC 6761); absent for
+/// any other name.
 Resolved known_address(std::string const& host, std::uint16_t port);
 
 }  // namespace lastcall::router

@@ -26,18 +26,18 @@ class Operators {
   /// A call of `/busy_threshold`, on the listener's thread; it may be answered on any.
   using ThresholdHandler = std::function<void(probes::ThresholdCall, probes::Responder)>;
 
-  /// `metrics` and `log` outlive it. `on_threshold` is called if `rejection.http_api` is on.
+  /// `metrics` and `log` outlive this. `on_threshold` is called if `rejection.http_api` is on.
   Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
             runtime::Log& log, ThresholdHandler on_threshold);
 
-  /// Returns the problem, if there is one.
+  /// Returns the problem if the listener cannot start.
   std::optional<std::string> start() { return listener_.start(); }
   std::string address() const { return listener_.address(); }
   void know_workers(bool any) { has_workers_ = any; }
-  /// For /readyz?verbose: sources that cannot be read now. The router stays ready with the last
-  /// known workers.
+  /// Sets the sources that cannot be read now, for /readyz?verbose. The router stays ready with the
+  /// workers that it knew last.
   void know_troubled(std::set<std::string> const& sources);
-  /// For the same: what a worker can do; empty if it has left.
+  /// Sets what a worker can do, for /readyz?verbose; an empty line means that the worker has left.
   void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }
 
@@ -48,13 +48,13 @@ class Operators {
   Metrics& metrics_;
   std::optional<std::string> const token_;
   ThresholdHandler const on_threshold_;
-  runtime::RefusedCalls refused_;  // the listener's
+  runtime::RefusedCalls refused_;  // used by the listener
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;
-  std::string troubled_;                        // as lines
-  std::map<std::string, std::string> workers_;  // what they can, by URL
-  probes::HttpListener listener_;               // last, because it answers until its end
+  std::string troubled_;                        // as the lines of /readyz?verbose
+  std::map<std::string, std::string> workers_;  // what they can do, by URL
+  probes::HttpListener listener_;               // last, because it answers until it is destroyed
 };
 
 }  // namespace lastcall::router

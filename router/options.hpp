@@ -11,8 +11,9 @@
 
 namespace lastcall::router {
 
-/// How many clients a limit of open files has room for, at most what is configured: each costs two
-/// descriptors, and a part is kept for everything else. Source: docs/router.md, `limits`.
+/// The number of clients for which the limit of open files has room, but at most the configured
+/// number: each client costs two descriptors, and some are reserved for everything else. Source:
+/// docs/router.md, `limits`.
 std::size_t most_connections(Limits const& limits, std::uint64_t descriptors);
 
 ingress::Options options_of(Settings const& settings);

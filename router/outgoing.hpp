@@ -1,5 +1,5 @@
-// A request on its way to a worker: its head, its body, and how much of them was sent. What was
-// sent is no longer held.
+// A request on its way to a worker: its head, its body, and how much of them was sent. Bytes that
+// were sent are no longer held.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -16,8 +16,8 @@ namespace lastcall::router {
 
 class Outgoing {
  public:
-  /// `head`: without its length and its last line; `body` outlives it, and `own` is sent in its
-  /// place where there is one.
+  /// `head` lacks the content length and the final empty line. `body` outlives this; if `own` is
+  /// not empty, it is sent instead.
   Outgoing(std::string head, std::string_view body, std::string own)
       : left_(std::make_unique<Left>()) {
     body = own.empty() ? body : std::string_view(own);
@@ -31,8 +31,8 @@ class Outgoing {
     }
   }
 
-  /// Sends as much as the worker accepts now. What a broken connection still holds is read first,
-  /// and then its end.
+  /// Sends as much as the worker accepts now. If the connection is broken, the bytes that it still
+  /// holds are read first, and then its end is handled.
   void write_to(ingress::Upstream& connection) {
     while (left_) {
       std::size_t const first = left_->first.size();
@@ -53,22 +53,22 @@ class Outgoing {
   }
   bool has_begun() const { return has_begun_; }
   bool is_all_out() const { return left_ == nullptr; }
-  /// Bytes that are its own.
+  /// The number of bytes that it owns.
   std::size_t capacity() const {
     return left_ ? left_->first.capacity() + left_->own.capacity() : 0;
   }
 
  private:
-  /// A body up to this size goes with its head, in one call.
+  /// A body up to this size is sent together with its head, in one call.
   static constexpr std::size_t kSmallBody = std::size_t{16} * 1024;
 
   struct Left {
     std::string first;       // the head, and the body if that is small
-    std::string own;         // a larger one
-    std::string_view apart;  // that, or one that others keep
+    std::string own;         // a larger body that this owns
+    std::string_view apart;  // a view of `own`, or of a body that somebody else owns
     std::size_t sent = 0;
   };
-  std::unique_ptr<Left> left_;  // absent if everything was sent
+  std::unique_ptr<Left> left_;  // absent when everything has been sent
   bool has_begun_ = false;
 };
 

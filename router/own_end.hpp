@@ -1,13 +1,13 @@
-// The router's own end: new clients go elsewhere, running requests finish, and those that take too
-// long are cut.
+// The router's own shutdown: new clients go elsewhere, running requests finish, and those that take
+// too long are cut.
 //
 // Rules:
-//  1. From the signal on responses close their connections; connections are accepted for another
-//     `late_accept`.
-//  2. It is over when no client is left, or when `grace_period` has passed since the signal: then
-//     the rest is cut, and its clients have two seconds to read their last bytes. Idle connections
-//     are closed a moment after the last connection was accepted, so a request that is on its way
-//     by then, or whose body still comes, is served.
+//  1. From the signal on, every response closes its connection. New connections are accepted for
+//     another `late_accept`.
+//  2. The shutdown is over when no client is left, or when `grace_period` has passed since the
+//     signal: then the remaining requests are cut, and their clients have two seconds to read their
+//     last bytes. Idle connections are closed a moment after the last connection was accepted, so a
+//     request that is on its way by then, or whose body is still arriving, is served.
 //  3. A further signal changes nothing.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Its own end'.
@@ -25,12 +25,12 @@ namespace lastcall::router {
 
 class OwnEnd {
  public:
-  /// All of them outlive this; `over` is called once.
+  /// All of them outlive this; `over` is called once, at the end.
   OwnEnd(boost::asio::io_context& io, Parts& parts, ingress::Clients& clients,
          ingress::Listener& listener, std::function<void()> over);
   ~OwnEnd();
 
-  /// Returns false if it has begun before.
+  /// Begins the shutdown. Returns false if it has begun before.
   bool begin();
   bool has_begun() const { return state_ != State::none; }
 

@@ -1,11 +1,12 @@
-// A question of the router's own to a worker, outside of user traffic, and its whole answer.
+// A question that the router itself sends to a worker, outside of user traffic, and its whole
+// answer.
 //
 // Rules:
-//  1. It is marked as the router's own: `X-Lastcall-Probe`, and `X-Lastcall-Parent` for an ingress,
-//     which does not pass on the first. No user's request is counted for it.
+//  1. It is marked as the router's own by `X-Lastcall-Probe`, and by `X-Lastcall-Parent` because an
+//     ingress does not pass the former on. It is not counted as a user's request.
 //  2. Its outcome counts neither for nor against a worker.
-//  3. `done` is called once, never within ask(), and never after drop(): with the answer, or with a
-//     status of 0 if that is incomplete.
+//  3. `done` is called once, never within ask(), and never after drop(): either with the answer or,
+//     if that is incomplete, with a status of 0.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
 #pragma once
@@ -36,11 +37,11 @@ class OwnQuestion final : public LegListener {
   struct Message {
     std::string_view path;
     std::string body{};
-    std::string more{};  // lines of its head
+    std::string more{};  // more header lines
   };
   using Done = std::function<void(WholeAnswer const& answer)>;
 
-  /// Both outlive this.
+  /// `io` and `parts` outlive this. `most` is the largest size of an answer in bytes.
   OwnQuestion(boost::asio::io_context& io, Parts& parts, std::size_t most);
   ~OwnQuestion();
 
@@ -61,7 +62,7 @@ class OwnQuestion final : public LegListener {
   void end(bool keep);
 
   Parts& parts_;
-  std::size_t const most_;  // bytes of an answer
+  std::size_t const most_;  // largest size of an answer in bytes
   std::string body_;
   WholeAnswer answer_;
   Done done_;

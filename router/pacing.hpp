@@ -1,14 +1,14 @@
-// Limits how much of a failed worker's work another one gets at a time.
+// Limits how much of a failed worker's work another worker gets at a time.
 //
 // Rules:
 //  1. For answers that continue, or are handed over early, a worker computes prompts of at most
 //     `most` tokens at a time, or one larger prompt: 256 streams of 4000 tokens at once would stall
 //     its other work.
-//  2. Requests that an engine may have died of go one at a time, so that the next worker that dies
-//     shows which one it was; if engines of a pool die one after the other, only one goes to the
-//     whole pool (room.hpp).
-//  3. Any other request always has room. A place is given back with the first event of the leg, or
-//     when it is over.
+//  2. Requests that may have killed an engine are sent one at a time, so that the next worker that
+//     dies shows which request it was; if engines of a pool die one after the other, only one such
+//     request at a time goes to the whole pool (room.hpp).
+//  3. Any other request always has room. A place is returned with the first event of the leg, or
+//     when the leg is over.
 //
 // Pure, one thread. Source: docs/router.md, 'What may not spread'.
 #pragma once
@@ -25,7 +25,7 @@ namespace lastcall::router {
 struct Load {
   enum class Kind : std::uint8_t { usual, goes_on, suspect, hands_over };
   Kind kind = Kind::usual;
-  std::uint64_t tokens = 0;  // of its prompt, about
+  std::uint64_t tokens = 0;  // approximate size of its prompt
 };
 
 class Pacing {
@@ -33,9 +33,9 @@ class Pacing {
   /// `freed` is called when room becomes free.
   Pacing(std::uint64_t most, std::function<void()> freed) : most_(most), freed_(std::move(freed)) {}
 
-  /// Ids of the workers that have no room for it.
+  /// The ids of the workers that have no room for this load.
   std::vector<std::uint64_t> full(Load const& load) const;
-  /// Whether a worker has a request that an engine may have died of.
+  /// Whether any worker has a request that may have killed an engine.
   bool has_suspect() const;
 
   class Place {
@@ -62,7 +62,7 @@ class Pacing {
 
   std::uint64_t const most_;
   std::function<void()> const freed_;
-  std::unordered_map<std::uint64_t, Taken> workers_;  // those with something
+  std::unordered_map<std::uint64_t, Taken> workers_;  // only those that hold something
 };
 
 }  // namespace lastcall::router

@@ -65,7 +65,7 @@ struct Parts : ingress::ClientParts {
   Pacing pacing;
   SharedRisk risk;
   Records records;
-  Ring<RoutedRequest> live;  // those that count
+  Ring<RoutedRequest> live;  // the requests that count
   WorkerProbes probes;       // last, because it has connections
 };
 

@@ -1,8 +1,8 @@
-// The body of a request, which is read completely, because it decides about the worker and may be
-// sent again.
+// The body of a request. It is read completely before the request is sent, because it determines
+// the worker and may have to be sent again.
 //
 // Rules:
-//  1. Any split of its bytes gives the same body; bytes after it are left alone.
+//  1. The result does not depend on how the bytes are split; bytes after the body are left alone.
 //  2. A body that is malformed, too large or too slow is refused, and nothing more of it is read.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7.
@@ -33,7 +33,7 @@ class RequestBody {
   };
   struct Taken {
     std::size_t used = 0;
-    relay::HeadFault fault;  // refused; status 0 if there is no fault
+    relay::HeadFault fault;  // why the body is refused; its status is 0 if there is no fault
   };
 
   explicit RequestBody(relay::Framing const& framing);
@@ -46,7 +46,7 @@ class RequestBody {
       reading_->pace.await(now);
     }
   }
-  /// The part of it that has come.
+  /// The part of the body that has arrived.
   std::string_view text() const { return reading_ ? reading_->text : text_.view(); }
   std::size_t capacity() const { return reading_ ? reading_->text.capacity() : text_.capacity(); }
 
@@ -55,17 +55,17 @@ class RequestBody {
 
   struct Reading {  // needed until the body is complete
     relay::Framing::Kind kind = relay::Framing::Kind::none;
-    std::uint64_t left = 0;  // of a length
+    std::uint64_t left = 0;  // bytes missing, if the length is known
     relay::ChunkDecoder chunks{};
     relay::Pace pace{};
-    std::string text{};  // what has come
+    std::string text{};  // the part that has arrived
   };
 
   Taken refuse(unsigned status, std::string_view what);
 
   State state_;
   std::unique_ptr<Reading> reading_;
-  CompactText text_;  // all of it
+  CompactText text_;  // the complete body
 };
 
 }  // namespace lastcall::router

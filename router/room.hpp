@@ -16,7 +16,7 @@ namespace lastcall::router {
 
 struct Room {
   std::shared_ptr<Worker> worker;
-  bool is_full = false;  // there is none, but without pacing there would be
+  bool is_full = false;  // no worker has room, but without pacing one would
 };
 
 inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,

@@ -4,9 +4,9 @@
 // other until one of them answers, and the answer is relayed.
 //
 // Invariants:
-//  1. It ends once, and counts once, however many legs it had.
+//  1. It ends once, and is counted once, however many legs it had.
 //  2. When the client disconnects, the leg ends before anything else happens.
-//  3. Nothing is read from a worker while the client has not read what came before.
+//  3. Nothing is read from a worker while the client has not read the bytes that came before.
 //
 // It is freed after the turn in which it ended. Thread rule: the router's thread.
 // Source: docs/router.md.
@@ -43,7 +43,7 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   std::size_t unfinished() const override;
   void client_left(bool has_taken_all) override;
   void flushed() override;
-  // The client's connection waits only for the body and the client; legs have their own waits.
+  // The client's connection waits only for the body and for the client; legs have their own waits.
   void expired(ingress::Wait /*wait*/) override {}
   void connect_failed() override {}
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
@@ -51,8 +51,7 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   void abandon() override;
   void weigh() override;
 
-  // --- its legs ---
-  /// Absent once it is over.
+  // Null once the request is over.
   ingress::RequestOwner* client() const { return client_; }
   /// Sends the last bytes that the client gets.
   void write_and_end(std::string_view bytes);

@@ -23,23 +23,23 @@
 
 namespace lastcall::router {
 
-// The leg is silent, and has not ended; its worker has also left.
+// The leg has been silent for too long without ending; or, in addition, its worker has left.
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kGone = "gone";
-// What comes is no HTTP any more.
+// The bytes that arrive are not HTTP.
 inline constexpr std::string_view kMalformed = "malformed";
 // Its worker has announced that it will cut the answer.
 inline constexpr std::string_view kHandOff = "hand_off";
 
-/// Why legs failed and why the answer does not continue. Most answers have neither, and do not pay
-/// for it.
+/// Why legs failed, and why the answer does not continue. Most answers have neither, and do not pay
+/// for them.
 class Causes {
  public:
   std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
   std::string_view reason() const { return words_ ? words_->reason : std::string_view(); }
   void set_why_not(std::string_view why) { words().why_not = why; }
   void set_reason(std::string_view reason) { words().reason = reason; }
-  /// Keeps the reason of a failure, whichever leg has failed.
+  /// Keeps the reason of a failure, whichever leg failed.
   continuation::Received noted(continuation::Received received);
 
  private:
@@ -57,15 +57,15 @@ class Seam {
   /// The request is complete; `call` outlives it.
   void begin(Call const& call);
   bool is_recording() const { return story_ != nullptr; }
-  /// The facts that are known of an answer that is recorded.
+  /// The facts that are known about the answer; absent if it is not recorded.
   std::optional<continuation::Known> known() const;
 
-  /// The next leg goes to a worker of that mode; `body` gets what it sends if that is not the
-  /// client's own. Returns false if such a worker cannot accept it.
+  /// The next leg goes to a worker of that mode; `body` is set if the leg's body is not the
+  /// client's own. Returns false if such a worker cannot continue the answer.
   bool prepare(continuation::Mode mode, std::string& body);
   /// The mode of the leg that was prepared last.
   continuation::Mode mode() const { return mode_; }
-  /// That leg has answered.
+  /// Called when that leg has answered.
   void begin_leg() { story_->begin_leg(mode_); }
   continuation::Received receive(std::string_view payload, std::string& out);
   continuation::Received leg_ended(std::string& out);
@@ -73,33 +73,33 @@ class Seam {
   enum class Going : std::uint8_t {
     on,        // prepare() makes the body of a continuation
     finished,  // nothing was left to send
-    refused,   // why_not() returns why
+    refused,   // why_not() returns the reason
   };
-  /// Receives a worker's text of continuation::ids_to_prove().
+  /// Receives the text to which a worker converted continuation::ids_to_prove().
   void prove(std::string_view text) { story_->transcript().confirm(text); }
-  /// Decides after a failure of the leg, for `reason`; `limit` is set if no other worker may get
-  /// it.
+  /// Decides how to continue after the leg failed for `reason`; `limit` is set if no other worker
+  /// may get it.
   Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
               std::string& out);
-  // --- early hand-off (continuation/hand_off.hpp) ---
-  /// Absent if ids and text are not level now.
+  // The body that warms another worker's cache; absent if ids and text are not level now.
   std::optional<std::string> warming_body(continuation::Mode mode);
-  /// From now on receive() and leg_ended() are of the old leg, and what they receive is held.
-  /// Returns the body of the new one, for a worker of that mode; absent if that is impossible now.
+  /// From now on receive() and leg_ended() are for the old leg, and the bytes that they receive are
+  /// held. Returns the body of the new one, for a worker of that mode; absent if that is impossible
+  /// now.
   std::optional<std::string> cut(continuation::Mode mode);
   bool is_holding() const;
   continuation::Received receive_next(std::string_view payload, std::string& out);
   continuation::Received release(std::string& out);
 
-  /// No worker gets the next leg.
+  /// Called when no worker gets the next leg.
   void give_up(continuation::Refused why);
-  /// A static text of a closed set.
+  /// Both texts are static and from a closed set.
   std::string_view why_not() const { return causes_.why_not(); }
   std::string_view reason() const { return causes_.reason(); }
   unsigned moves() const { return moves_; }
   /// Whether the client has a part of the answer's text.
   bool has_begun() const { return story_ && story().known().transcript.has_text(); }
-  /// The record, while there is one.
+  /// The record; only while is_recording() is true.
   continuation::Continuation const& story() const { return *story_; }
   std::size_t capacity() const;
   /// Releases the record permanently. Returns false if that is impossible now, because the answer
@@ -115,8 +115,8 @@ class Seam {
   continuation::Mode mode_ = continuation::Mode::none;
 };
 
-/// The approximate number of tokens of prompt and answer; without a report, four bytes count as
-/// one.
+/// The approximate number of tokens of prompt and answer; if the engine did not report them, four
+/// bytes count as one token.
 std::uint64_t tokens_of(Seam const& seam, Call const& call);
 
 }  // namespace lastcall::router

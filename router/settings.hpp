@@ -1,11 +1,13 @@
 // The router's configuration as plain structs, and the functions that read it.
 //
-// Rules are those of the supervisor's (config/schema.hpp, config/load.hpp): a default-constructed
-// value is the default, values are checked before they get here, every problem is reported at once.
-// The file is the one of --config, else of LASTCALL_ROUTER_CONFIG, else kDefaultPath.
+// The rules are those of the supervisor's configuration (config/schema.hpp, config/load.hpp): a
+// default-constructed value is the default, values are checked before they get here, and all
+// problems are reported at once. The file is the one that --config names, otherwise the one that
+// LASTCALL_ROUTER_CONFIG names, otherwise kDefaultPath.
 //
-// The text form of each key, its range and its meaning are in settings_keys.cpp, which also makes
-// docs/router-config.md and its JSON Schema. Pure values, except for that file; no thread rule.
+// The text form of each key, its range and its meaning are in settings_keys.cpp, which also
+// generates docs/router-config.md and its JSON Schema. Pure values, except for that file; no thread
+// rule.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +76,7 @@ struct Source {
   friend bool operator==(Source const&, Source const&) = default;
 };
 
-/// What sends related requests to one worker.
+/// How related requests are recognized, which then go to one worker.
 enum class Affinity : std::uint8_t { off, prefix, header };
 
 struct Choosing {
@@ -124,7 +126,7 @@ struct Shutdown {
 
 /// The form in which workers continue an answer.
 enum class MigrateBy : std::uint8_t {
-  probe,  // what each of them was found to accept
+  probe,  // as probes of each worker have found
   off,    // answers do not continue
   text,
   vllm_ids,
@@ -134,22 +136,22 @@ enum class MigrateBy : std::uint8_t {
 struct Migration {
   MigrateBy by = MigrateBy::probe;
   std::optional<std::string> key_file;  // unset: kWorkerKeyVariable
-  bool comment = false;                 // clients are notified, in a comment
+  bool comment = false;                 // clients are notified in a comment of the stream
   std::optional<Duration> stall{20'000};
   std::uint32_t prefill_tokens = 65'536;
   Duration wait{30'000};
 };
 
-/// The questions for the load of workers.
+/// How workers are asked for their load.
 struct LoadReading {
   std::optional<Duration> interval{2'000};
   Duration max_age{10'000};
-  std::optional<std::uint32_t> port;  // unset: that of the worker's URL
+  std::optional<std::uint32_t> port;  // unset: the port of the worker's URL
 };
 
 /// The load above which the workers of a model are busy.
 struct ThresholdRule {
-  std::string model;  // empty: those without a row of their own
+  std::string model;  // empty: models without a row of their own
   std::optional<double> active_decode_blocks;
   std::optional<std::uint64_t> active_prefill_tokens;
   std::optional<std::uint32_t> ranks;
@@ -184,7 +186,7 @@ config::Keys keys_of(ThresholdRule& rule);
 
 struct LoadedSettings {
   Settings settings;
-  std::string source;  // the file that was read; empty: none
+  std::string source;  // the file that was read; empty: none was
   config::Problems errors;
 };
 

@@ -1,16 +1,17 @@
-// Detects workers that have fallen silent, by their streams that have waited too long.
+// Detects workers that have fallen silent, by the streams that have waited too long for an event.
 //
 // Rules:
 //  1. A worker is stalled if none of its streams that have begun has sent anything for `stall`;
-//     then all of its streams are, including those that have not begun. Single streams pause for
-//     good reasons (preemption, a foreign prefill, text that a parser holds back).
-//  2. A single stream, or one that has not begun, gets kAlone times as long.
-//  3. A worker that has left gets a quarter of the time, because nothing else will show that it is
+//     then all of its streams count as stalled, including those that have not begun. Single streams
+//     pause for good reasons (preemption, the prefill of another request, text that a parser holds
+//     back).
+//  2. A worker's only stream, or a stream that has not begun, gets kAlone times as long.
+//  3. A worker that has left gets a quarter of the time, because no other sign will show that it is
 //     dead.
 //  4. A stream whose client does not read is not silent.
 //  5. A unary answer is always silent and proves nothing. It leaves with the streams of a stalled
-//     worker, or after the time of a single stream if its worker has failed others and answered
-//     nothing since, or has answered no load question for `stall` (load_questions.hpp).
+//     worker, or after the time of a single stream if its worker has failed other requests and
+//     answered nothing since, or has answered no load question for `stall` (load_questions.hpp).
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -37,14 +38,15 @@ struct SilentStreams {
   SilentStream* first = nullptr;
 };
 
-/// A stream of a worker, as far as its silence matters. An event costs two stores.
+/// A stream of a worker, with the state that the detection of silence needs. An event costs two
+/// stores.
 class SilentStream {
  public:
   explicit SilentStream(Awaits awaits = Awaits::events) : awaits_(awaits) {}
   SilentStream(SilentStream const&) = delete;
   SilentStream& operator=(SilentStream const&) = delete;
 
-  /// An event came; comments do not count.
+  /// Called for each event; comments do not count.
   void speak(Time now) {
     since_ = now;
     has_spoken_ = true;
@@ -58,7 +60,8 @@ class SilentStream {
   bool has_spoken() const { return has_spoken_; }
   Awaits awaits() const { return awaits_; }
 
-  /// The stream has been silent for too long; it may leave, and others with it.
+  /// Called when the stream has been silent for too long. It may leave during the call, and others
+  /// with it.
   virtual void is_silent() = 0;
 
  protected:
@@ -67,7 +70,7 @@ class SilentStream {
  private:
   friend class Silences;
 
-  SilentStreams* among_ = nullptr;  // absent if it is not watched
+  SilentStreams* among_ = nullptr;  // null if it is not watched
   SilentStream* next_ = nullptr;
   SilentStream* previous_ = nullptr;
   Time since_{};
@@ -79,32 +82,32 @@ class SilentStream {
 class Silences {
  public:
   static constexpr int kAlone = 6;
-  static constexpr int kLeft = 4;  // parts of it, of a worker that has left
+  static constexpr int kLeft = 4;  // a worker that has left gets this fraction of the time
 
   explicit Silences(Time stall) : stall_(stall) {}
 
   void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now);
   void leave(SilentStream& stream);
-  /// It was found, but stays, and is not found again before `stall` has passed.
+  /// The stream was found but stays; it is not found again before `stall` has passed.
   void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }
   static bool has(SilentStream const& stream) { return stream.among_ != nullptr; }
 
   /// The streams that have been silent for too long now.
   std::vector<SilentStream*> find(Time now) const;
-  /// When to check again if no stream sends anything; absent if there is no stream.
+  /// The time of the next check if no stream sends anything; absent if there is no stream.
   std::optional<Time> next(Time now) const;
 
  private:
   struct Limits {
-    Time together{};  // when all of the worker's are stalled
-    Time alone{};     // how long one may be silent
+    Time together{};  // silence after which all streams of the worker are stalled
+    Time alone{};     // silence after which a single stream is stalled
     Time whole{};     // the time that a unary answer may take
   };
   Limits limits_of(SilentStreams const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);
 
   Time const stall_;
-  std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // those with some
+  std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // only workers with streams
 };
 
 }  // namespace lastcall::router

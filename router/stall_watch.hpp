@@ -1,7 +1,8 @@
 // Runs silences.hpp with one timer for all workers.
 //
-// Rule: a router whose timer fires much too late has stood still itself (its process or its host
-// was stopped) and has not read what streams sent meanwhile, so it reads first and checks then.
+// Rule: if the timer fires much too late, the router itself has stood still (its process or its
+// host was stopped) and has not read what streams sent meanwhile, so it reads first and checks
+// afterwards.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -20,7 +21,7 @@ namespace lastcall::router {
 
 class StallWatch {
  public:
-  /// `stall` is absent if no worker counts as stalled.
+  /// `stall` is absent if workers are never considered stalled.
   StallWatch(boost::asio::io_context& io, std::optional<Time> stall);
   ~StallWatch();
 

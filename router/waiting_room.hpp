@@ -1,11 +1,11 @@
-// Requests that no worker accepts now and that may wait: answers that continue, requests that an
-// engine may have died of, and answers that must be handed over before they are cut.
+// Requests that no worker accepts now and that may wait: answers that continue, requests that may
+// have killed an engine, and answers that must be handed over before they are cut.
 //
 // Rules:
-//  1. Answers that continue try first, the smallest prompt first. The others of a model try when
-//     none of these waits, suspects before answers that still come from their worker.
+//  1. Answers that continue try first, the smallest prompt first. The others of a model try when no
+//     such answer waits: suspects first, then answers that still come from their worker.
 //  2. They try when room becomes free at a worker, and also after a time that doubles from kFirst
-//     to kMost, so that workers that refuse do not get them all the time.
+//     to kMost, so that workers that refuse are not asked all the time.
 //  3. A request that finds no room ends the turn of its kind and model.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
@@ -39,7 +39,7 @@ class Waiter {
   Waiter& operator=(Waiter const&) = delete;
 
   enum class Tried : std::uint8_t {
-    gone,     // sent to a worker, or ended: it no longer waits
+    gone,     // it no longer waits: it was sent to a worker, or has ended
     no_room,  // suitable workers have no room
     refused,  // there is no worker
   };
@@ -60,7 +60,7 @@ class WaitingRoom {
 
   void enter(Waiter& waiter, std::string_view model, Load const& load);
   void leave(Waiter& waiter);
-  /// There may be room, so waiting requests try in the next turn.
+  /// Called when there may be room: waiting requests try in the next turn of the loop.
   void wake();
 
  private:
@@ -85,7 +85,7 @@ class WaitingRoom {
   std::unordered_map<Waiter*, Place> places_;
   std::uint64_t last_ = 0;
   std::optional<Time> aimed_at_;
-  bool has_room_ = false;  // since the last turn
+  bool has_room_ = false;  // since the last turn of the loop
 };
 
 }  // namespace lastcall::router

@@ -1,4 +1,4 @@
-// Reads the complete answer of a worker to a question of the router's own.
+// Reads the complete answer of a worker to one of the router's own questions.
 //
 // Thread rule: the router's thread.
 #pragma once
@@ -19,9 +19,9 @@ class WholeAnswer {
 
   explicit WholeAnswer(std::size_t most) : most_(most) {}
 
-  /// Reads what has come of it. After `whole` and `broken` nothing is read.
+  /// Reads the bytes that have arrived. Nothing is read after `whole` or `broken` was returned.
   State take(relay::ResponseReader& reader, std::span<char> bytes, relay::Asked const& asked);
-  /// Its connection has ended; returns true if that is the end of the answer.
+  /// Called when its connection has ended; returns true if that completes the answer.
   bool ended(relay::ResponseReader& reader, bool orderly) const;
 
   /// 0 if there is none.
@@ -29,7 +29,7 @@ class WholeAnswer {
   std::string const& body() const { return body_; }
 
  private:
-  std::size_t most_;  // bytes of the body
+  std::size_t most_;  // largest size of the body in bytes
   unsigned status_ = 0;
   std::string body_;
 };

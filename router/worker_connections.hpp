@@ -1,13 +1,13 @@
-// The connections to the workers: a pool for each, with the addresses of its name.
+// The connections to the workers: one pool for each, with the addresses of its host name.
 //
 // Invariants:
-//  1. A worker has its pool from the time at which it becomes known until it has left and its last
-//     connection is closed.
+//  1. A worker's pool exists from the time at which the worker becomes known until it has left and
+//     its last connection is closed.
 //  2. The name in its URL is looked up outside of the loop: when the worker appears, again
-//     `timeouts.lookup` after the last answer, and at once, at most every kSoonest, when no worker
-//     can be reached at its address. Until a name is known, connections to it wait.
-//  3. A lookup that fails leaves the last known addresses, and is repeated soon. When addresses
-//     change, idle connections are closed, and running requests go on.
+//     `timeouts.lookup` after the last answer, and at once, but at most every kSoonest, when the
+//     worker cannot be reached at an address. Until the name is resolved, connections wait.
+//  3. A lookup that fails keeps the last known addresses, and is repeated soon. When addresses
+//     change, idle connections are closed, and running requests continue.
 //  4. All workers with `https` share one TLS context.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Workers'.
@@ -45,18 +45,20 @@ class WorkerConnections {
   WorkerConnections(boost::asio::io_context& io, Parts& parts);
   ~WorkerConnections();
 
-  /// Reads the files of `worker_tls`, if some are set. Returns the problem with them, if there is
-  /// one.
+  /// Reads the files of `worker_tls`, if any are set. Returns the problem with them, or an empty
+  /// text.
   std::string start();
-  /// Empty, or why it cannot be reached: then no connection to it is made.
+  /// Makes the worker's pool. Returns an empty text, or the reason why no connection to the worker
+  /// is made.
   std::string open(Worker const& worker);
-  /// The worker has left, so unused connections are closed.
+  /// Called when the worker has left: unused connections are closed.
   void close(Worker const& worker);
-  /// Absent if there can be none.
+  /// Null if no connection can be made.
   ingress::Upstream* acquire(Worker const& worker, bool fresh);
-  /// No worker can be reached there.
+  /// Called when the worker cannot be reached at that address.
   void avoid(Worker const& worker, std::size_t address);
-  /// A connection of a worker that has left was closed, so its pool may be removed.
+  /// Called when a connection of a worker that has left was closed, so that its pool may be
+  /// removed.
   void swept(Worker const& worker);
 
  private:
@@ -72,7 +74,7 @@ class WorkerConnections {
   Parts& parts_;
   std::unique_ptr<ingress::TlsClientContext> tls_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Pool>> pools_;  // by Worker::id()
-  NameLookups lookups_;  // last: what it calls is still there
+  NameLookups lookups_;  // last, so that everything that it calls still exists
 };
 
 }  // namespace lastcall::router

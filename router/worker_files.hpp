@@ -1,12 +1,12 @@
 // Reads workers from a directory of instance files, and watches it with inotify.
 //
 // Rules:
-//  1. A file counts if its name ends in `.json` and does not begin with a dot, and if it has an
-//     object with an `advertise` (an http URL without a path) and perhaps a `model`. Other content
-//     is reported once and skipped; so is a pipe, a device or a file that is too long, without
-//     waiting for it.
-//  2. While the directory cannot be read, its last workers stay, which is reported, and it is tried
-//     again every second. If it never existed, there are no workers yet.
+//  1. A file counts if its name ends in `.json` and does not begin with a dot, and if it contains
+//     an object with an `advertise` (an http URL without a path) and perhaps a `model`. Other
+//     content is reported once and skipped. So is a pipe, a device or a file that is too long; none
+//     of them is waited for.
+//  2. While the directory cannot be read, its last known workers stay; this is reported, and
+//     reading is tried again every second. If it never existed, there are no workers yet.
 //
 // Thread rule: the loop's thread. Source: inotify(7); discovery/instance_file.cpp.
 #pragma once
@@ -28,7 +28,7 @@ class WorkerFiles {
  public:
   struct Listeners {
     std::function<void(std::vector<Announced>)> found;
-    /// Empty if it can be read again.
+    /// `problem` is empty if the directory can be read again.
     std::function<void(std::string const& problem)> troubled;
     std::function<void(std::string const& file, std::string const& problem)> skipped;
   };

@@ -1,5 +1,5 @@
-// Finds which of many workers serve a model: computed once for each set of workers, not for each
-// request.
+// Finds which of many workers serve a model. The index is computed once for each set of workers,
+// not for each request.
 //
 // Values only, no thread rule.
 #pragma once
@@ -17,7 +17,7 @@ namespace lastcall::router {
 
 class WorkerIndex {
  public:
-  /// `model`: that of the next worker; empty if it serves any.
+  /// Adds the next worker; `model` is empty if it serves any.
   void add(std::string_view model) {
     if (model.empty()) {
       any_.push_back(size_);
@@ -35,7 +35,7 @@ class WorkerIndex {
     ++size_;
   }
 
-  /// The places of the workers that serve it, in order.
+  /// The places of the workers that serve this model, in ascending order.
   std::vector<std::size_t> const& of(std::string_view model) const {
     auto const found = of_.find(model);
     return found == of_.end() ? any_ : found->second;

@@ -1,12 +1,12 @@
 // The key that workers require from each client, for the router's own questions.
 //
 // Rules:
-//  1. It is the first line of `migration.key_file`, read for each question, because keys are
-//     rotated; without a file it is the value that the environment variable had at the router's
-//     start.
+//  1. It is the first line of `migration.key_file`, which is read for each question, because keys
+//     are rotated. Without a file, it is the value that the environment variable had when the
+//     router started.
 //  2. It is sent only to workers, in `Authorization: Bearer`, and never logged.
-//  3. A file without a key is reported once, and once more when it has one again; meanwhile
-//     questions are sent without a key.
+//  3. A file without a key is reported once, and its recovery is reported once; meanwhile questions
+//     are sent without a key.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
 #pragma once
@@ -30,7 +30,7 @@ class WorkerKey {
   void report(std::string const& problem);
 
   runtime::Log& log_;
-  std::string problem_;  // that was reported last
+  std::string problem_;  // the problem that was reported last
 };
 
 }  // namespace lastcall::router

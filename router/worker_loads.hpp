@@ -1,12 +1,12 @@
 // Sends load questions to each worker, outside of user traffic.
 //
 // Rules:
-//  1. `GET /metrics` of the worker, or of `load.port` of its host; again `load.interval` after the
-//     last answer, the first time at a random moment within it, so that replicas and workers do not
-//     act in step.
+//  1. A question is `GET /metrics` of the worker, or of `load.port` at its host. It is asked again
+//     `load.interval` after the last answer, and the first time at a random moment within that
+//     interval, so that replicas and workers do not act in step.
 //  2. A worker that does not answer reports nothing: its last report is valid for `load.max_age`,
 //     and then it counts as free (fleet.hpp). The next question follows soon, so that its silence
-//     has no gap.
+//     is observed without a gap.
 //  3. A worker that has left gets no more questions.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Load'.
@@ -30,10 +30,10 @@ namespace lastcall::router {
 class WorkerLoads {
  public:
   struct Listeners {
-    /// A question goes to the worker now, at its own port.
+    /// Called when a question is sent to the worker at its own port.
     std::function<void(Worker& worker)> asks;
     std::function<void(Worker& worker, ReportedLoad const& load)> reported;
-    /// A worker with such a question has not answered it.
+    /// Called when a worker has not answered such a question.
     std::function<void(Worker& worker, NoLoad why)> reported_nothing;
   };
 

@@ -1,12 +1,12 @@
-// The sources of workers: watches every source of the configuration at the same time.
+// The sources of workers; all sources of the configuration are watched at the same time.
 //
 // Rules:
 //  1. A source has a number that is never used again; the fleet combines all sources.
-//  2. follow() may be called again, with the sources of a configuration that was read again:
-//     unchanged sources continue, and the workers of removed ones leave.
+//  2. follow() may be called again after the configuration was read again: unchanged sources
+//     continue, and the workers of removed ones leave.
 //  3. A worker's URL has only scheme, host and port. Other URLs of a registry are reported once and
 //     skipped, because requests keep their path.
-//  4. A source that cannot be read keeps its last known workers, which is reported.
+//  4. A source that cannot be read keeps its last known workers; the problem is reported.
 //
 // Thread rule: the loop's thread. Source: docs/router.md, 'Workers'.
 #pragma once
@@ -29,11 +29,11 @@ namespace lastcall::router {
 class WorkerSources {
  public:
   struct Listeners {
-    /// Sets all workers of that source from now on.
+    /// Receives all workers of that source, in place of the earlier ones.
     std::function<void(std::size_t number, std::vector<Announced> const& workers)> found;
-    /// Empty if the source can be read again.
+    /// `problem` is empty if the source can be read again.
     std::function<void(std::string const& source, std::string const& problem)> troubled;
-    /// A file or URL that does not name a worker.
+    /// A file or URL does not name a worker.
     std::function<void(std::string const& what, std::string const& problem)> skipped;
   };
 
@@ -57,7 +57,7 @@ class WorkerSources {
   std::size_t last_number_ = 0;
 };
 
-/// The reason why requests cannot be sent there; empty if they can.
+/// The reason why requests cannot be sent to that URL; empty if they can.
 std::string problem_of_worker(std::string const& url);
 
 }  // namespace lastcall::router

@@ -1,9 +1,11 @@
-// The bodies of a request's legs: the client's own, with whatever else a leg needs spliced in.
+// The bodies of a request's legs: the client's own body, with the fields spliced in that a leg
+// needs.
 //
 // Rules:
-//  1. No byte changes except the values named here and the fields that are added after the last.
-//  2. Nothing is added that the worker's mode does not accept, as some answer an unknown key with
-//     400.
+//  1. No byte changes except the values named here and the fields that are added after the last
+//     one.
+//  2. Nothing is added that the worker's mode does not accept, because some workers answer an
+//     unknown key with 400.
 //  3. A continuation's limits are lowered by the tokens that it keeps.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
@@ -19,25 +21,27 @@
 
 namespace lastcall::router::continuation {
 
-/// The abilities of a worker, at one endpoint.
+/// What a worker accepts at one endpoint.
 enum class Mode : std::uint8_t {
-  none,        // nothing is known, so nothing may be added
-  text,        // usage in every chunk; a chat goes on after the assistant's last message
-  ids_vllm,    // that, and token ids: reported, and taken as vLLM takes them
-  ids_sglang,  // and taken as SGLang takes them
+  none,  // nothing is known, so nothing may be added
+  /// It reports usage in every chunk, and continues a chat after the assistant's last message.
+  text,
+  ids_vllm,    // in addition, it reports token ids, and takes them as vLLM does
+  ids_sglang,  // in addition, it reports token ids, and takes them as SGLang does
 };
 
-/// The client's body, with what makes it possible to continue elsewhere.
+/// The client's body, with the fields that make it possible to continue elsewhere.
 std::string first_body(Request const& request, Mode mode);
 
 struct GoOn {
   Way way = Way::by_text;  // by_ids or by_text
-  TokenIds ids;            // prompt and what is kept of the answer
+  TokenIds ids;            // the prompt, and the ids of the answer that are kept
   std::string text;        // the answer's text
-  std::uint64_t kept = 0;  // tokens
+  std::uint64_t kept = 0;  // number of tokens of the answer that are kept
 };
 std::string continued_body(Request const& request, Mode mode, GoOn const& how);
-/// Turns such a body into one for a single token, which brings the prompt into the worker's cache.
+/// Turns a continued body into one for a single token, which brings the prompt into the worker's
+/// cache.
 std::string warming_body(std::string_view body);
 
 /// SGLang reports no ids in the stream of a chat, and answers a request for them with 400.

@@ -3,8 +3,8 @@
 // Rules:
 //  1. Nothing is copied except ids: values are views into the data, so that an edit can replace
 //     them.
-//  2. What is not understood is reported as such (`is_odd`) and never guessed; a stream that
-//     contains it is relayed, but not continued.
+//  2. Content that is not understood is reported as such (`is_odd`) and never guessed; a stream
+//     with such content is relayed, but not continued.
 //  3. Ids are read where vLLM and SGLang write them: `token_ids` of the choice, `prompt_token_ids`
 //     of the choice or of the chunk.
 //
@@ -27,7 +27,7 @@ using TokenIds = std::vector<TokenId>;
 enum class Finish : std::uint8_t {
   none,
   normal,   // stop, length, tool_calls, ...: the engine has sent everything
-  failure,  // abort, error: the engine gave up, though it looks like an end
+  failure,  // abort, error: the engine gave up, although this looks like an end
 };
 
 struct Usage {
@@ -38,17 +38,17 @@ struct Usage {
 struct Chunk {
   enum class Kind : std::uint8_t {
     done,   // [DONE]
-    error,  // an error object, or an object that is not of a generation
-    piece,  // with a choice
-    usage,  // without one
+    error,  // an error object, or an object that is not part of a generation
+    piece,  // has a choice
+    usage,  // has usage and no choice
   };
   Kind kind = Kind::error;
-  bool is_odd = false;  // more than one choice, or another one than 0; an unknown kind of delta
+  bool is_odd = false;  // several choices, a choice other than 0, or an unknown kind of delta
 
-  // Views; the lists are those of the objects in full, empty where there is none.
+  // These are views. The lists hold all members of their objects; they are empty if there is none.
   std::vector<json::Member> top;
   std::vector<json::Member> choice;
-  std::vector<json::Member> delta;  // of a chat
+  std::vector<json::Member> delta;  // only in a chat
 
   std::optional<json::Value> text;       // content or text
   std::optional<json::Value> reasoning;  // `reasoning` or `reasoning_content`
@@ -61,13 +61,13 @@ struct Chunk {
   std::optional<TokenIds> prompt_ids;
   std::optional<Usage> usage;
 
-  /// Whether it has anything for the client besides the role.
+  /// Whether it contains anything for the client besides the role.
   bool has_output() const;
 };
 
 Chunk read_chunk(std::string_view data);
 
-/// Reads a list of token ids; absent if it is not one.
+/// Reads a list of token ids; absent if the value is not such a list.
 std::optional<TokenIds> read_ids(json::Value const& list);
 void append_ids(std::string& out, TokenIds const& ids);
 

@@ -1,8 +1,8 @@
-// The stream that a client gets: the events of all legs as those of one answer.
+// The stream that a client gets: the events of all legs, presented as one answer.
 //
 // Rules:
-//  1. One id, created and model, those of the first leg; one role; one finish_reason; usage as of
-//     one request; one [DONE].
+//  1. There is one id, one `created` and one model, those of the first leg; one role; one
+//     finish_reason; the usage of one request; and one [DONE].
 //  2. Fields that a leg reports beyond the client's request are removed, and an event with nothing
 //     else is left out; all other bytes of an event stay as they are.
 //  3. Every event is whole.
@@ -32,26 +32,27 @@ class ClientStream {
 
   /// The state that a leg continues from.
   struct Before {
-    std::uint64_t kept = 0;               // tokens of the legs before
+    std::uint64_t kept = 0;               // tokens of the legs before this one
     std::optional<std::uint64_t> prompt;  // tokens of the client's own prompt, if known
-    std::uint64_t characters = 0;         // of the text that is a part of its prompt
-    TokenIds early_ids{};                 // report_early()
+    std::uint64_t characters = 0;         // characters of the text that is part of its prompt
+    TokenIds early_ids{};                 // set by report_early()
   };
   struct Leg {
-    bool is_later = false;  // the client has events of another leg
+    bool is_later = false;  // the client has events of an earlier leg
     bool asks_more = false;
     std::unique_ptr<Before> before{};  // absent if it begins the answer
   };
   /// Replaces the present leg and returns it.
   Leg begin_leg(Leg leg) { return std::exchange(leg_, std::move(leg)); }
-  /// Ids of events that were left out of this leg; the next event with ids reports these first.
+  /// Sets the ids of events of this leg that were left out; the next event with ids reports them
+  /// first.
   void report_early(TokenIds ids) {
     if (leg_.before) {
       leg_.before->early_ids = std::move(ids);
     }
   }
 
-  /// The part of the texts that the client may see; absent if they stay as they are.
+  /// The part of the texts that the client may see; absent if a text is sent unchanged.
   struct Texts {
     std::optional<std::string> content;
     std::optional<std::string> reasoning;
@@ -60,10 +61,10 @@ class ClientStream {
   void usage(Event const& event, Chunk const& chunk, std::string& out);
   void raw(std::string_view bytes, bool is_event, std::string& out);
 
-  // --- events of our own ---
+  // --- events that lastcall itself generates ---
   void text(std::string_view content, std::string_view reasoning, std::string& out);
   void finish(std::string_view reason, std::string& out);
-  /// The usage, if it is requested, known, and not reported yet.
+  /// Sends the usage if it was requested, is known, and has not been reported yet.
   void own_usage(std::optional<std::uint64_t> prompt, std::optional<std::uint64_t> completion,
                  std::string& out);
   void done(std::string& out);
@@ -85,12 +86,13 @@ class ClientStream {
 
   Request const& request_;
   Leg leg_;
-  CompactText head_;  // the values at the begin of every event, a line each; empty: none has come
+  /// The values at the beginning of every event, one per line; empty until an event has arrived.
+  CompactText head_;
   std::uint32_t events_ = 0;
   bool has_role_ = false;
   bool has_finished_ = false;
   bool has_usage_ = false;
-  bool says_reasoning_content_ = false;  // and not `reasoning`
+  bool says_reasoning_content_ = false;  // instead of `reasoning`
 };
 
 }  // namespace lastcall::router::continuation

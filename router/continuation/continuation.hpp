@@ -1,23 +1,23 @@
-// One answer from several workers: its input is what the legs send, and its output what the client
-// gets.
+// One answer from several workers: the input is what the legs send, and the output is what the
+// client gets.
 //
 // Theory of operation. A leg is the response of one worker. Its events are read (EventReader,
 // read_chunk), recorded (Transcript) and written for the client (Voice, ClientStream). When it
 // fails, next() makes the body of a request with which another worker continues where the record
-// ends, and nothing of that leg is sent before the Verifier has confirmed that it does. States and
-// moves: kLegMoves.
+// ends, and nothing from that leg is sent before the Verifier has confirmed that it continues
+// there. kLegMoves lists the states and their transitions.
 //
 // Rules:
 //  1. The client's text is always a prefix of one answer: nothing is sent twice, nothing is left
-//     out, and what cannot be proven is not sent.
-//  2. At most one finish_reason and one [DONE], and none after a failure.
-//  3. An answer that its engine ends with [DONE] is whole, with a finish_reason or without. It is
-//     no end after an error object or an abort, nor in a leg that has yet to prove that it
-//     continues; an end before any word is believed the second time.
-//  4. Memory is bounded by the request and what was sent of its answer; held() returns the amount,
-//     and forget() releases it permanently.
+//     out, and text that cannot be proven to continue the answer is not sent.
+//  2. There is at most one finish_reason and one [DONE], and neither after a failure.
+//  3. An answer that its engine ends with [DONE] is whole, with a finish_reason or without. A
+//     [DONE] does not count as an end after an error object or an abort, nor in a leg that has yet
+//     to prove that it continues; an end before any text is accepted only the second time.
+//  4. Memory is bounded by the size of the request and of the part of the answer that was sent;
+//     held() returns the amount, and forget() releases it permanently.
 //
-// Pure, no thread rule; nothing is thrown. Source: docs/continuation.md.
+// Pure, no thread rule; no function throws. Source: docs/continuation.md.
 #pragma once
 
 #include <cstddef>
@@ -41,35 +41,35 @@ namespace lastcall::router::continuation {
 
 struct Asked {
   std::string_view endpoint;  // relay::EndpointName::name
-  std::string_view body;      // as the client sent it; owned by the caller
+  std::string_view body;      // the client's, unchanged; owned by the caller
   bool forbidden = false;     // by a header
   bool allows_penalties = false;
 };
 
 enum class Progress : std::uint8_t {
   nothing,
-  more,          // `out` or the record got something
-  verified_now,  // and this leg is proven to continue, for the first time
+  more,          // `out` or the record has grown
+  verified_now,  // like `more`, and the leg is now proven to continue
   done,          // the answer and its end were sent
-  failed,        // the leg is useless from now on
+  failed,        // the leg can no longer be used
 };
 
 struct Received {
   Progress progress = Progress::nothing;
-  std::string_view reason{};  // the reason of a failure: a closed set of words
+  std::string_view reason{};  // why it failed; a word from a closed set
   bool moved = false;         // the client got something
-  bool verified = false;      // the leg was proven, whatever came after that
-  unsigned tokens = 0;        // as reported, or else events with text
-  /// The worker drains, and will cut the stream after this time.
+  bool verified = false;      // the leg was proven, whatever came afterwards
+  unsigned tokens = 0;        // as the engine reported, otherwise the number of events with text
+  /// Set if the worker is draining: it will cut the stream after this time.
   std::optional<std::uint64_t> hand_off_ms{};
 };
 
 /// The state of a leg.
 enum class LegState : std::uint8_t {
-  none,       // before the first, or between two
+  none,       // before the first leg, or between two legs
   live,       // its events go to the client
-  verifying,  // nothing of it goes out
-  over,       // the answer is complete, or given up
+  verifying,  // nothing of it is sent to the client yet
+  over,       // the answer is complete, or was given up
 };
 enum class LegEvent : std::uint8_t { first, again, proven, failed, complete };
 
@@ -85,32 +85,34 @@ class Continuation {
  public:
   explicit Continuation(Asked const& asked);
 
-  /// Empty if it can be continued, as far as is known; else the label of the reason.
+  /// Empty if the answer can be continued, as far as is known; otherwise the label of the reason
+  /// why not.
   std::string_view refused() const { return label(why_not(known())); }
 
-  /// The body of a first leg, or of one in place of a leg that sent nothing.
+  /// The body of the first leg, or of a leg that replaces one that sent nothing.
   std::string first_body(Mode mode);
-  /// A leg begins: with first_body(), or with what next() made last.
+  /// A leg begins with the body from first_body(), or with the one that next() made last.
   void begin_leg(Mode mode);
-  /// Handles payload of the leg; `out` gets whole events for the client.
+  /// Handles the leg's payload; `out` receives whole events for the client.
   Received receive(std::string_view payload, std::string& out);
-  /// Its connection has ended.
+  /// Called when the leg's connection has ended.
   Received leg_ended(std::string& out);
 
   struct Leg {  // the response of one worker, as far as it has been read
     EventReader reader{};
-    std::unique_ptr<Verifier> verifier{};  // of a continuing leg; most answers have none
-    Tokens kept = 0;                       // of the legs before
-    Tokens tokens = 0;                     // of its own
+    std::unique_ptr<Verifier> verifier{};  // set for a continuing leg; most answers have none
+    Tokens kept = 0;                       // tokens kept from the legs before
+    Tokens tokens = 0;                     // its own tokens
     LegState state = LegState::none;
     Way way = Way::whole;
-    bool holds_text = false;  // its engine may: of an id that it has reported
-    bool was_empty = false;   // it, or one before, has ended in order before any word
+    bool holds_text = false;  // its engine may hold back the text of an id that it has reported
+    /// The leg, or one before it, has ended in order before it sent any text.
+    bool was_empty = false;
   };
 
   struct Next {
     std::string body;
-    bool finished = false;  // nothing is left to be sent: `out` got the end of the answer
+    bool finished = false;  // nothing is left to send, and `out` got the end of the answer
     Way way = Way::whole;
   };
   /// After a failure, the body for a worker of that mode; absent if such a worker cannot continue.
@@ -121,15 +123,16 @@ class Continuation {
     Leg leg{};
     ClientStream::Leg client{};
   };
-  /// For hand_off.hpp: whether ids and text are level, and the exchange of the present leg.
+  /// Used by hand_off.hpp: may_be_cut() returns whether ids and text are level; swap_leg() replaces
+  /// the present leg.
   bool may_be_cut() const;
   Parked swap_leg(Parked other);
 
   std::uint64_t events() const { return voice_.client().events(); }
-  /// For eligibility.hpp; transcript().confirm() receives the proof.
+  /// Used by eligibility.hpp; transcript().confirm() receives the proof.
   Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Transcript& transcript() { return transcript_; }
-  /// Bytes that are held for this request, without its body.
+  /// The number of bytes that are held for this request, without its body.
   std::size_t held() const;
   /// Releases the record permanently. Returns false if that is impossible now, because a leg will
   /// continue from it.
@@ -140,7 +143,8 @@ class Continuation {
   Received take_odd(Event const& event, std::string& out);
   Received take_error(Event const& event, std::string& out);
   Received take_data(Event const& event, std::string& out);
-  /// [DONE]: the engine's own statement that it has sent everything, with a finish or without.
+  /// Handles [DONE]: the engine's own statement that it has sent everything, with a finish_reason
+  /// or without one.
   Received take_end(Event const& event, std::string& out);
   Received take_proof(Event const& event, Chunk const& chunk, std::string& out);
   Received take_piece(Event const& event, Chunk const& chunk, std::string& out);
@@ -151,11 +155,11 @@ class Continuation {
   Request request_;
   Transcript transcript_;
   Voice voice_;
-  struct Promised {  // by next(), for the leg that begins then
+  struct Promised {  // made by next(), for the leg that begins next
     Way way = Way::whole;
     Tokens kept = 0;
   };
-  Leg leg_;  // the present one
+  Leg leg_;  // the present leg
   Promised promised_;
   Refused odd_ = Refused::no;
 };

@@ -15,29 +15,30 @@
 
 namespace lastcall::router::continuation {
 
-/// The facts that are known of an answer, as far as they matter here.
+/// The facts about an answer that matter for its continuation.
 struct Known {
   Request const& request;
   Transcript const& transcript;
-  std::string_view held;      // of its text, and not at the client
-  Refused odd = Refused::no;  // what was sent rules it out
+  std::string_view held;      // text that has not been sent to the client
+  Refused odd = Refused::no;  // set if something that was sent rules a continuation out
 };
 
-/// Whether any capable worker could continue it.
+/// Returns the reason why no worker at all could continue the answer; Refused::no if a capable one
+/// could.
 Refused why_not(Known const& known);
 Refused why_not_by_ids(Known const& known);
 Refused why_not_by_text(Known const& known);
-/// Reported after the last clean boundary: a worker that can detokenize them proves that they can
-/// be given back. Empty if there is nothing to prove or a proof would not help.
+/// The ids that were reported after the last clean boundary; a worker that can detokenize them
+/// proves that they can be sent back. Empty if there is nothing to prove or a proof would not help.
 TokenIds ids_to_prove(Known const& known);
-/// Whether the client has nothing of the text.
+/// Whether the client has received none of the text.
 bool has_shown_nothing(Known const& known);
 
 /// How a worker of that mode would continue; absent if it cannot.
 std::optional<Way> way_for(Known const& known, Mode mode);
-/// The number of tokens of the answer that it would receive.
+/// The number of the answer's tokens that such a continuation would receive.
 std::uint64_t kept(Known const& known, Way way);
-/// Whether these reach the limit in tokens, so that nothing is left to send.
+/// Whether that number reaches the request's limit on tokens, so that nothing is left to send.
 bool is_spent(Known const& known, Way way);
 
 Verifier::Expected proof_of(Known const& known, Way way);

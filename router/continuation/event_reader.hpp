@@ -1,9 +1,9 @@
 // Reads server-sent events one after the other, each with its bytes and its data.
 //
 // Rules:
-//  1. Any split of the bytes gives the same events, and their bytes joined are the stream.
-//  2. What is kept of an event is bounded: one of more than kMaxEvent bytes, and all after it, is
-//     returned as `torn`, unchanged.
+//  1. However the bytes are split, the events are the same; and their bytes joined are the stream.
+//  2. The memory for an event is bounded: an event of more than kMaxEvent bytes, and everything
+//     after it, is returned unchanged as `torn`.
 //  3. An event that ends with a lone carriage return is complete with the next byte, which may be a
 //     line feed.
 //  4. A comment line or an empty line outside of an event is returned at once.
@@ -22,48 +22,48 @@ namespace lastcall::router::continuation {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    data,     // one line of data, perhaps also an `event`, `id` or `retry`
-    error,    // it is named `error`
+    data,     // one line of data, and possibly an `event`, `id` or `retry`
+    error,    // its name is `error`
     other,    // several lines of data, or none
-    comment,  // outside of an event
+    comment,  // a comment outside of an event
     blank,    // an empty line outside of an event
-    torn,     // a part of one that is too large, or what follows it
+    torn,     // a part of an event that is too large, or bytes that follow it
   };
   Kind kind{};
-  std::string_view bytes;  // all of it, line ends included
-  std::string_view data;   // the line of data, or the comment's text; for others empty
+  std::string_view bytes;  // the whole event, including line ends
+  std::string_view data;   // the line of data, or the text of the comment; otherwise empty
 };
 
 class EventReader {
  public:
-  /// The ids of a prompt come in one event; this is enough for half a million of them.
+  /// The ids of a prompt arrive in one event; this is enough for half a million of them.
   static constexpr std::uint32_t kMaxEvent = std::uint32_t{4} * 1024 * 1024;
 
   explicit EventReader(std::uint32_t most = kMaxEvent) : most_(most) {}
 
-  /// Removes the next event from the front of `bytes`; absent if there is no complete one. Its
-  /// views are valid until the next call, and no longer than `bytes` are.
+  /// Removes the next event from the front of `bytes`; absent if no event is complete. Its views
+  /// are valid until the next call, but only as long as `bytes` is.
   std::optional<Event> next(std::string_view& bytes);
-  /// Bytes of an event that has not ended.
+  /// The number of bytes held of an event that has not ended.
   std::size_t held() const { return part_ ? part_->text.size() : 0; }
 
  private:
   /// The event that is being read, as far as its lines have been taken.
   struct Lines {
-    /// The line from `at` to before `end` of `text`, its own end included. True when it ends the
-    /// event.
+    /// Takes the line from `at` up to `end` of `text`, including its line end. Returns true if the
+    /// line ends the event.
     bool take(std::string_view text, std::size_t end);
     Event finish(std::string_view text) const;
 
     std::size_t at = 0;          // where the next line begins
-    std::size_t data_begin = 0;  // of the line of data
+    std::size_t data_begin = 0;  // begin of the line of data
     std::size_t data_size = 0;
     std::size_t data_lines = 0;
-    bool has_field = false;  // the event has begun
+    bool has_field = false;  // a line of the event has been taken
     bool names_error = false;
     bool is_comment = false;  // a line outside of an event
   };
-  struct Part {  // the start of an event whose end has not come
+  struct Part {  // the start of an event whose end has not arrived
     std::string text;
     Lines lines;
   };
@@ -72,7 +72,7 @@ class EventReader {
   std::optional<Event> rest(std::string_view& bytes);
   std::optional<Event> tear(std::string_view& bytes);
 
-  std::unique_ptr<Part> part_;  // a stream that is silent between two events has none
+  std::unique_ptr<Part> part_;  // absent while a stream is silent between two events
   std::uint32_t most_;
   bool part_is_out_ = false;
   bool is_torn_ = false;

@@ -1,11 +1,11 @@
-// Whether the rest of an answer fits into the rest of its worker's time.
+// Decides whether the rest of an answer fits into the rest of its worker's time.
 //
 // Rules:
 //  1. The request limits how much can follow; an answer without such a limit does not fit.
-//  2. It fits while the most that can come, at the leg's pace so far, takes three quarters of the
-//     time without kForAMove: so it becomes clear that it does not fit while there is still time
-//     for a move.
-//  3. Silence slows a pace down.
+//  2. The answer fits while the largest possible rest, at the leg's pace so far, takes at most
+//     three quarters of the time without kForAMove: thus it becomes clear that the answer does not
+//     fit while there is still time to move it.
+//  3. While no token arrives, the pace decreases.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Early hand-off'.
 #pragma once
@@ -20,20 +20,20 @@ namespace lastcall::router::continuation {
 
 using Time = std::chrono::milliseconds;
 
-/// The point at which a leg began to send text.
+/// The point at which a leg began to send text, from which its pace is computed.
 struct Pace {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   bool is_known() const { return moves != kNone; }
 
-  Time since{};                 // its first text
-  Tokens made = 0;              // of the answer then
-  std::uint32_t moves = kNone;  // before the leg; kNone: no leg has sent any
+  Time since{};                 // time of its first text
+  Tokens made = 0;              // tokens of the answer at that time
+  std::uint32_t moves = kNone;  // moves before this leg; kNone: no leg has sent any text
 };
 
 struct Stretch {
-  std::uint64_t made = 0;             // tokens of the answer now
-  std::optional<std::uint64_t> most;  // that it can have
+  std::uint64_t made = 0;             // tokens that the answer has now
+  std::optional<std::uint64_t> most;  // largest number of tokens that it can have
   Time now{};
   Time cut_at{};
 };
@@ -41,7 +41,8 @@ struct Stretch {
 inline constexpr Time kForAMove{500};
 
 bool fits(Pace const& pace, Stretch const& left);
-/// The time at which it no longer fits if no token comes; not before `now`, nor after `cut_at`.
+/// The time from which it no longer fits if no further token arrives; not before `now`, nor after
+/// `cut_at`.
 Time fits_until(Pace const& pace, Stretch const& left);
 
 }  // namespace lastcall::router::continuation

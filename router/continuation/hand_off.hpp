@@ -1,12 +1,12 @@
-// Early hand-off: while a draining worker still answers, another one takes the answer over.
+// Early hand-off: while a draining worker still answers, another worker takes the answer over.
 //
 // Rules:
-//  1. The cut is where ids and text are level. What the old leg sends after it is held unchanged,
-//     at most kMostHeld bytes.
+//  1. The cut is made where ids and text are level. The bytes that the old leg sends after the cut
+//     are held unchanged, but at most kMostHeld bytes.
 //  2. The held bytes are dropped when the new leg is proven. They are passed on as usual when it
 //     fails, when they are too many, or when the old leg has sent everything, so that nothing is
 //     lost.
-//  3. No tokens of two legs are compared: they differ at any temperature above 0.
+//  3. The tokens of the two legs are never compared: they differ at any temperature above 0.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Early hand-off'.
 #pragma once
@@ -40,19 +40,21 @@ class HandOff {
   /// `answer` outlives this.
   explicit HandOff(Continuation& answer) : answer_(answer) {}
 
-  /// The body of the new leg, if the answer is level now; then call begin_leg() of the answer.
+  /// Makes the cut and returns the body of the new leg; absent if ids and text are not level now.
+  /// After it, call begin_leg() of the answer.
   std::optional<std::string> cut(Mode mode);
-  /// The same for a single token, which is dropped.
+  /// Returns the body of a request for a single token, which is dropped; absent under the same
+  /// condition.
   std::optional<std::string> warm(Mode mode);
   HandOffState state() const { return state_; }
 
-  /// Payload of the legs, as long as the state is `holding`. After `released` the new leg is of no
-  /// use, and what was received is that of the old one; after `moved` the old one is.
+  /// Receive the payload of the two legs while the state is `holding`. After `released` the new leg
+  /// is of no use, and the result is that of the old leg; after `moved` the old leg is of no use.
   Received receive_old(std::string_view payload, std::string& out);
   Received receive_new(std::string_view payload, std::string& out);
   Received old_ended(std::string& out);
   Received new_ended(std::string& out);
-  /// The new leg was refused or is late.
+  /// Called when the new leg was refused or is late.
   Received release(std::string& out);
 
  private:

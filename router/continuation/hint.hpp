@@ -1,7 +1,7 @@
-// The announcement of a draining worker that one of its streams will not fit into what is left of
-// its time.
+// The announcement of a draining worker that one of its streams will not fit into the rest of its
+// time.
 //
-// Rule: it is a comment of the stream, so that clients that do not know it ignore it; it is sent
+// Rule: it is a comment in the stream, so that clients that do not know it ignore it; it is sent
 // only to clients that announced themselves as routers. Pure, no thread rule. Source:
 // docs/continuation.md, 'Early hand-off'.
 #pragma once
@@ -16,9 +16,9 @@ namespace lastcall::router::continuation {
 /// What a draining worker announces in a comment of the stream.
 struct Hint {
   std::string request_id;
-  std::uint64_t deadline_ms = 0;  // until it cuts the stream
+  std::uint64_t deadline_ms = 0;  // time until it cuts the stream
 };
-/// Reads the text of a comment, as in Event::data.
+/// Reads the hint from the text of a comment (Event::data); absent if the comment is not a hint.
 std::optional<Hint> read_hint(std::string_view comment);
 
 }  // namespace lastcall::router::continuation

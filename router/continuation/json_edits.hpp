@@ -1,11 +1,12 @@
 // Edits of a JSON text that leave every other byte unchanged.
 //
-// A tree is not used, because it would change the order of keys, large seeds, floats, duplicate
-// keys and bytes that are not UTF-8, and cost more than relaying the event.
+// A tree is not used: it would change the order of keys, large seeds, floats, duplicate keys and
+// bytes that are not UTF-8, and it would cost more than relaying the event.
 //
 // Rules:
 //  1. Parts are views into the text; they do not overlap.
-//  2. An object whose members are removed stays an object: the comma beside a member goes with it.
+//  2. An object whose members are removed stays a valid object: the comma beside a member is
+//     removed with it.
 //
 // Pure, no thread rule. Source: RFC 8259.
 #pragma once
@@ -20,14 +21,14 @@
 
 namespace lastcall::router::continuation {
 
-/// A value as it is written, a string with its quotes.
+/// The value as it is written in the text; a string includes its quotes.
 std::string_view written(json::Value const& value);
-/// The key with its quotes, up to the end of its value.
+/// The member as it is written, from its quoted key to the end of its value.
 std::string_view written(json::Member const& member);
 
 /// The last member of that name, or null.
 json::Value const* find(std::vector<json::Member> const& members, std::string_view name);
-/// As find(), but null also if the value is `null`.
+/// Like find(), but also null if the value is `null`.
 json::Value const* find_value(std::vector<json::Member> const& members, std::string_view name);
 
 class JsonEdits {
@@ -35,10 +36,12 @@ class JsonEdits {
   explicit JsonEdits(std::string_view text) : text_(text) {}
 
   void replace(std::string_view part, std::string with);
-  /// Removes all members of an object for which `goes` holds; the list is that of the whole object.
+  /// Removes all members of an object for which `goes` returns true; `members` must be all members
+  /// of the object.
   void remove(std::vector<json::Member> const& members,
               std::function<bool(json::Member const&)> const& goes);
-  /// Adds a member after the last one. `object` is its text; `is_empty`: no member of it stays.
+  /// Adds a member after the last one. `object` is the text of the object; `is_empty` means that
+  /// none of its members stays.
   void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
 
   bool empty() const { return edits_.empty(); }
@@ -55,7 +58,7 @@ class JsonEdits {
   std::size_t offset(char const* at) const { return static_cast<std::size_t>(at - text_.data()); }
 
   std::string_view text_;
-  std::vector<Edit> edits_;  // in the order of their places
+  std::vector<Edit> edits_;  // in the order of their positions
 };
 
 }  // namespace lastcall::router::continuation

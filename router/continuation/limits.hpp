@@ -1,18 +1,18 @@
-// Limits how often an answer is continued, and for which requests.
+// Limits how often an answer is continued, and which requests may be.
 //
 // Rules:
-//  1. A request may move kMostPlanned times by plan, and once because an engine died, because a
-//     request that kills its engine must not go through the fleet.
+//  1. A request may move kMostPlanned times because of planned events, and once because an engine
+//     died, because a request that kills its engine must not go through the fleet.
 //  2. A request that was in flight at an engine's death is suspect for kSuspected, and so is every
-//     equal request (hash_of_request). A second death makes it poison if it followed the first: the
-//     request that was there had been sent when the first death was known. Equal requests at
-//     several engines that die together have seen one death each. An answer that completes clears
-//     it.
-//  3. Reports of one engine's end within kOneDeath are about one death, whatever their source.
-//  4. Two deaths in a pool within kManyWithin are many: suspects are then sent one at a time to the
-//     whole pool, so that a third death identifies the cause.
-//  5. Stalls and repeats take from a budget: a fifth of the requests, and a few more, so that a
-//     slow fleet does not get everything twice.
+//     equal request (hash_of_request). A second death makes it poison if it followed the first,
+//     that is, if the request at the second engine was sent after the first death had become known.
+//     If several engines with equal requests die together, each of these requests has seen only one
+//     death. A completed answer clears the suspicion.
+//  3. Reports of one engine's end within kOneDeath count as one death, whatever their source.
+//  4. If a pool has two deaths within kManyWithin, its suspects are sent one at a time to the whole
+//     pool, so that a third death identifies the cause.
+//  5. Moves because of stalls, and repeats, take from a budget: a fifth of the number of requests,
+//     plus a few more, so that a slow fleet does not receive everything twice.
 //
 // Pure: time is an argument. No thread rule. Source: docs/continuation.md, 'Limits'.
 #pragma once
@@ -37,13 +37,13 @@ enum class Cause : std::uint8_t {
   planned,       // `migrated`, an early hand-off, a worker that left its registry
   engine_death,  // `engine_dead`, an error, a connection that broke
   stall,
-  unproven,  // the leg did not continue the answer; its worker cannot, but lives
+  unproven,  // the leg did not continue the answer: its worker cannot, but is alive
 };
 
-/// `reason`: of Received.
+/// `reason` is that of Received.
 Cause cause_of(std::string_view reason);
 
-/// It counts for one request.
+/// The limit on the moves of one request.
 class MoveLimit {
  public:
   static constexpr unsigned kMostPlanned = 3;
@@ -52,7 +52,7 @@ class MoveLimit {
 
   /// Counts the move, or returns a word if it is not allowed.
   Refused take(Cause cause);
-  /// Whether it is allowed; stalls have a budget of their own.
+  /// Whether the move is allowed; moves because of stalls also need the budget.
   bool has(Cause cause) const { return MoveLimit(*this).take(cause) == Refused::no; }
 
  private:
@@ -61,16 +61,16 @@ class MoveLimit {
   std::uint8_t unproven_ = 0;
 };
 
-/// What decides a request.
+/// The contents of a request by which it is identified.
 struct Asking {
-  std::string_view line;   // method and target: it may name the model, and says what is asked
-  std::string_view model;  // that of the pool
+  std::string_view line;  // method and target, which may name the model and state what is requested
+  std::string_view model;  // the model of its pool
   std::string_view body;
 };
 /// FNV-1a, which is enough to distinguish requests that are not forged.
 std::uint64_t hash_of_request(Asking const& asking);
 
-/// Deaths have numbers, in the order in which they become known, from 1.
+/// Deaths are numbered from 1 in the order in which they become known.
 using DeathNumber = std::uint32_t;
 
 /// Requests that were in flight when an engine died, by their hashes.
@@ -82,12 +82,12 @@ class Suspects {
 
   enum class Verdict : std::uint8_t {
     unknown,
-    suspect,  // it goes last, one at a time per worker
-    poison,   // answered with 502, and not sent again
+    suspect,  // it is sent after all others, one at a time per worker
+    poison,   // it is answered with 502 and not sent again
   };
   struct Death {
     DeathNumber number = 0;
-    DeathNumber known = 0;  // the last one when the request was sent to the engine that died
+    DeathNumber known = 0;  // last death known when the request was sent to the engine that died
   };
   void note_death(std::uint64_t request, Death death, Time now);
   void clear(std::uint64_t request);
@@ -98,7 +98,7 @@ class Suspects {
   struct Entry {
     std::uint64_t request = 0;
     DeathNumber first = 0;
-    bool has_second = false;  // which followed it
+    bool has_second = false;  // a second death that followed the first
     Time last{};
   };
   void forget_old(Time now);
@@ -114,10 +114,10 @@ class RecentDeaths {
   static constexpr Time kOneDeath = std::chrono::seconds(5);  // no engine restarts faster
   static constexpr Time kManyWithin = std::chrono::minutes(1);
 
-  /// `pool`: the model that its workers serve. Returns the number of the death, which others may
-  /// have reported before.
+  /// Records a death in `pool`, the model that its workers serve. Returns the number of the death,
+  /// which may have been reported before.
   DeathNumber note(std::string_view pool, std::uint64_t worker, Time now);
-  /// The last one that is known; 0: none.
+  /// The last death that is known; 0 if there is none.
   DeathNumber last() const { return last_number_; }
   bool are_many(std::string_view pool, Time now) const;
 
@@ -137,7 +137,7 @@ class RetryBudget {
  public:
   static constexpr unsigned kPercent = 20;
   static constexpr unsigned kAtRest = 100;  // retries that an idle router has
-  static constexpr unsigned kMost = 1000;   // saved up
+  static constexpr unsigned kMost = 1000;   // most retries that can be saved up
 
   void note_request();
   bool take();

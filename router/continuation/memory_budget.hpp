@@ -1,10 +1,11 @@
-// The memory that the records of all requests may take together: when it is full, the largest is
-// dropped first, and its request can no longer be continued.
+// The limit on the memory that the records of all requests use together: when it is exceeded, the
+// largest record is dropped first, and its request can no longer be continued.
 //
 // Rules:
-//  1. Holders know what they reported last. One that goes away reports that it has nothing first.
-//  2. The largest is found among those of its power of two: finding it costs the same however many
-//     there are.
+//  1. A holder knows the size that it reported last. Before it is destroyed, it reports a size of
+//     0.
+//  2. Holders are grouped by the power of two of their size, and excess() takes one of the largest
+//     group, so its cost does not depend on their number.
 //
 // Pure, one thread. Source: docs/continuation.md, 'Memory'.
 #pragma once
@@ -34,16 +35,16 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::size_t most) : most_(most) {}
 
-  /// `holder` now has `bytes`; 0 means that it is not a holder.
+  /// Sets the size of `holder` to `bytes`; with 0 it holds nothing.
   void set(Holder& holder, std::size_t bytes);
-  /// The holder to drop if the limit is exceeded, or null.
+  /// The holder to drop if the limit is exceeded; otherwise null.
   Holder* excess() const;
   std::size_t used() const { return used_; }
 
  private:
   std::size_t const most_;
   std::size_t used_ = 0;
-  std::array<Ring<Holder>, 65> classes_;  // by the width of the size
+  std::array<Ring<Holder>, 65> classes_;  // by the bit width of the size
 };
 
 }  // namespace lastcall::router::continuation

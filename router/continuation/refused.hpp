@@ -1,7 +1,6 @@
-// The reasons why a request cannot be continued on another worker: a closed set of words.
+// The reasons why a request cannot be continued at another worker: a closed set of words.
 //
-// Rule: the label of a reason is that of the metric and of the error event, and stands in
-// docs/continuation.md.
+// Rule: a reason has the same label in the metric, in the error event, and in docs/continuation.md.
 //
 // Values only, no thread rule. Source: docs/continuation.md, the table subject by subject.
 #pragma once
@@ -15,7 +14,7 @@ namespace lastcall::router::continuation {
 
 enum class Refused : std::uint8_t {
   no,
-  // by the request
+  // because of the request
   forbidden,
   endpoint,
   not_streamed,
@@ -37,7 +36,7 @@ enum class Refused : std::uint8_t {
   media,
   stop_held,
   assistant_last,
-  // by what has been sent
+  // because of what has been sent
   tool_call_begun,
   reasoning_by_text,
   odd_event,
@@ -47,9 +46,9 @@ enum class Refused : std::uint8_t {
   prompt_unknown,
   space_sent,
   memory,
-  // by the worker
+  // because of the worker
   worker_cannot,
-  // by the limits
+  // because of the limits
   moved_too_often,
   engine_died_twice,
   poison,
@@ -59,7 +58,7 @@ enum class Refused : std::uint8_t {
 struct RefusedWords {
   Refused why{};
   std::string_view label;
-  std::string_view text;  // after "cannot be continued elsewhere: "
+  std::string_view text;  // the text that follows "cannot be continued elsewhere: "
 };
 
 inline constexpr std::array kRefusedWords = std::to_array<RefusedWords>({
@@ -121,7 +120,7 @@ static_assert(is_in_order());
 constexpr RefusedWords const& words_of(Refused why) {
   return kRefusedWords[static_cast<std::size_t>(why)];
 }
-/// The label for metrics and events, a static text.
+/// The label for metrics and events. The text is static.
 constexpr std::string_view label(Refused why) {
   return words_of(why).label;
 }

@@ -1,9 +1,9 @@
 // A client's request, as far as it matters for its continuation.
 //
 // Rules:
-//  1. Its body is kept unchanged; results are views into it.
-//  2. Whether it can be continued by token ids, and whether by text, is decided by a table of keys
-//     once; what has been sent since decides the rest (continuation.hpp).
+//  1. Its body is kept unchanged; the results are views into it.
+//  2. A table of keys decides once whether the request can be continued by token ids, and whether
+//     by text; the part of the answer that has been sent decides the rest (continuation.hpp).
 //
 // Pure, no thread rule. Source: docs/continuation.md; OpenAI's request objects and what vLLM and
 // SGLang add to them.
@@ -25,15 +25,15 @@ namespace lastcall::router::continuation {
 
 enum class Endpoint : std::uint8_t { completions, chat, other };
 
-/// `name`: of relay::EndpointName.
+/// `name` is that of relay::EndpointName.
 Endpoint endpoint_of(std::string_view name);
-/// The same name as in labels of metrics; empty for other endpoints.
+/// The same name as in the labels of metrics; empty for other endpoints.
 std::string_view name_of(Endpoint endpoint);
 
 struct Request {
   std::string_view body;
   Endpoint endpoint = Endpoint::other;
-  bool is_readable = false;  // its keys are all different, and are not escaped
+  bool is_readable = false;  // no key occurs twice, and none is escaped
 
   Refused by_ids = Refused::no;
   Refused by_text = Refused::no;
@@ -49,22 +49,24 @@ struct Request {
   std::optional<Tokens> max_tokens;
   Tokens min_tokens = 0;
   std::vector<std::string> stops;
-  std::unique_ptr<std::vector<json::Member>> kept_members;  // until forget_members()
-  /// The members of its body; empty if it is unreadable. They are kept, or read into `room`.
+  std::unique_ptr<std::vector<json::Member>> kept_members;  // null after forget_members()
+  /// The members of its body; empty if it is unreadable. If they are not kept, they are read into
+  /// `room`.
   std::vector<json::Member> const& members(std::vector<json::Member>& room) const;
-  /// The prompt, where it is given as ids.
+  /// The prompt, if it is given as ids.
   std::optional<TokenIds> prompt_ids() const;
-  /// Members are read again when they are needed, which is rare after the first leg has begun.
+  /// Releases the members. They are read again when they are needed, which is rare after the first
+  /// leg has begun.
   void forget_members() { kept_members.reset(); }
   /// Whether it can never be continued, whatever is sent.
   bool is_plain() const { return by_ids != Refused::no && by_text != Refused::no; }
-  /// Whether it has a limit in tokens that a continuation has to lower.
+  /// Whether it has a limit on tokens that a continuation must lower.
   bool counts_tokens() const { return max_tokens.has_value() || min_tokens > 0; }
 };
 
 struct RequestRules {
   bool is_forbidden = false;      // by a header
-  bool allows_penalties = false;  // presence and frequency penalties may restart
+  bool allows_penalties = false;  // presence and frequency penalties may restart at the seam
 };
 
 Request read_request(Endpoint endpoint, std::string_view body, RequestRules const& rules);

@@ -1,10 +1,10 @@
 // The known number of tokens of an answer, over all of its legs.
 //
 // Rules:
-//  1. Tokens that were not reported are estimated by the events with text, and the result is marked
-//     as an estimate.
-//  2. A record is kept as long as its answer runs, so a number in it takes no more bytes than it
-//     needs: no answer has 2^32 tokens, whatever its engine reports.
+//  1. The number of tokens that were not reported is estimated by the number of events with text,
+//     and the result is marked as an estimate.
+//  2. A record is kept as long as its answer runs, so its numbers take few bytes: no answer has
+//     2^32 tokens, whatever its engine reports.
 //
 // Values only, no thread rule. Source: docs/continuation.md, 'Limits of tokens'.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lastcall::router::continuation {
 
-/// A number of tokens, as it is kept.
+/// A number of tokens in a record.
 using Tokens = std::uint32_t;
 
 constexpr Tokens as_tokens(std::uint64_t number) {
@@ -26,7 +26,7 @@ constexpr Tokens as_tokens(std::uint64_t number) {
 
 class TokenCount {
  public:
-  /// Call it after an event with text, with the leg's count so far, if known.
+  /// Must be called after an event with text. `of_leg` is the leg's count so far, if known.
   void note_text(std::optional<std::uint64_t> of_leg) {
     ++events_;
     known_ =
@@ -34,12 +34,13 @@ class TokenCount {
   }
   std::optional<std::uint64_t> known() const { return known_; }
   std::uint64_t about() const { return known_ ? *known_ : std::uint64_t{kept_} + events_; }
-  /// Tokens of earlier legs whose ids are not in this record any more.
+  /// Tokens of earlier legs whose ids are no longer in this record.
   std::uint64_t kept() const { return kept_; }
-  /// The approximate number that is not part of the recorded prompt.
+  /// The approximate number of tokens that are not part of the recorded prompt.
   std::uint64_t about_since_prompt() const { return about() - in_prompt_; }
 
-  /// A leg continues whose prompt, if `is_known`, contains all tokens so far.
+  /// A leg that continues by text begins. `has_ids`: the ids of its prompt, which contains all
+  /// tokens so far, are known.
   void begin_leg_by_text(bool has_ids) {
     kept_ = as_tokens(about());
     known_ = known_ ? std::optional(kept_) : std::nullopt;

@@ -1,19 +1,19 @@
-// Decides whether a leg continues where the one before it ended or starts over; nothing of it
-// reaches the client before that is known.
+// Decides whether a leg continues where the one before it ended, or starts over; nothing from the
+// leg reaches the client before that is known.
 //
 // Rules:
-//  1. By ids the prompt ids that the worker reports are those sent; if it reports none, its count
-//     of the prompt's tokens is the same.
-//  2. By text they are the first leg's prompt and the ids delivered, or begin with that prompt and
-//     are longer by about as many; where it reports none, its count of the prompt rose by about
-//     that.
-//  3. The first text is that of the ids reported with it, or, by ids, of the tokens counted: one of
-//     more than kMostBytesAnId bytes an id is the prompt's text, which a detokenizer gives out
-//     after a prompt that ends inside a character.
-//  4. By text the answer's content has begun, so a leg that reasons first does not continue it:
-//     some templates drop the end of the reasoning, and a parser takes everything after that for
-//     reasoning.
-//  5. A leg that sends text before it has reported enough is unproven, and counts as wrong.
+//  1. By ids: the prompt ids that the worker reports must be those that were sent; if it reports
+//     none, its count of the prompt's tokens must be the same.
+//  2. By text: the prompt ids must be those of the first leg's prompt and of the delivered answer,
+//     or begin with that prompt and be longer by about as many as were delivered; if the worker
+//     reports none, its count of the prompt's tokens must have risen by about that number.
+//  3. The first text must be that of the ids reported with it or, by ids, that of the tokens
+//     counted: more than kMostBytesAnId bytes per id are a piece of the prompt's text, which a
+//     detokenizer emits after a prompt that ends inside a character.
+//  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
+//     because some templates drop the end of the reasoning, and a parser takes everything after
+//     that for reasoning.
+//  5. A leg that sends text before it has reported enough is unproven, and is treated as wrong.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -30,21 +30,21 @@
 namespace lastcall::router::continuation {
 
 enum class Way : std::uint8_t {
-  whole,  // the same request, as nothing was sent
+  whole,  // the same request is sent again, because nothing had been sent to the client
   by_ids,
   by_text,
 };
 
 enum class Verdict : std::uint8_t {
-  open,      // nothing that could decide it has come
-  proven,    // and this chunk is the first with text
-  unproven,  // it sends text without a report
+  open,      // nothing that could decide it has arrived
+  proven,    // it continues, and this chunk is the first with text
+  unproven,  // it sent text without reporting enough
   other_prompt,
   leaks_prompt,
-  reasons,  // after content that was given to it as text
+  reasons,  // it reasons although content was given to it as text
 };
 
-/// For the log and the label of a metric.
+/// The name for the log and for the label of a metric.
 std::string_view name(Verdict verdict);
 
 class Verifier {
@@ -53,20 +53,20 @@ class Verifier {
 
   struct Expected {
     Way way = Way::whole;
-    std::optional<TokenIds> prompt_ids;         // by ids: all sent; by text: the first leg's
-    std::optional<TokenIds> exactly;            // by text: with those delivered, where known
-    std::optional<std::uint64_t> prompt_count;  // of the first leg
-    std::uint64_t since_ids = 0;                // tokens delivered after prompt_ids, about
-    std::uint64_t since_count = 0;              // and after the first leg's prompt
-    std::string prompt_end;                     // the last bytes of the prompt's text
+    std::optional<TokenIds> prompt_ids;  // by ids: all that were sent; by text: the first leg's
+    std::optional<TokenIds> exactly;     // by text: prompt_ids and those delivered, if known
+    std::optional<std::uint64_t> prompt_count;  // count of the first leg
+    std::uint64_t since_ids = 0;    // approximate number of tokens delivered after prompt_ids
+    std::uint64_t since_count = 0;  // the same after the first leg's prompt
+    std::string prompt_end;         // the last bytes of the prompt's text
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 
   Verdict receive(Chunk const& chunk);
   Way way() const { return expected_.way; }
-  /// The prompt that the worker reported.
+  /// The prompt ids that the worker reported.
   std::optional<TokenIds>& reported() { return reported_; }
-  /// Those reported before the first text.
+  /// The ids that were reported before the first text.
   TokenIds const& early_ids() const { return early_ids_; }
 
  private:

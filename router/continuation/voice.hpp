@@ -1,7 +1,7 @@
 // Writes the texts of an answer through their gates into the client's events.
 //
-// Rule: held text of one kind is sent before text of the other kind, a tool call or the end. Pure,
-// no thread rule. Source: docs/continuation.md, 'Stop strings'.
+// Rule: held text of one kind is sent before text of the other kind, before a tool call, and before
+// the end. Pure, no thread rule. Source: docs/continuation.md, 'Stop strings'.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,10 @@ class Voice {
   ClientStream const& client() const { return client_; }
   std::string_view held() const { return content_.held(); }
   std::size_t drop_space() { return content_.drop_space(); }
-  /// The engine has sent everything, and not with a piece: what is held is sent.
+  /// Called when the engine has sent everything and the last event was not a piece: the held text
+  /// is sent.
   void release(std::string& out);
-  /// The held text will be sent again.
+  /// Called when the held text will be sent again.
   void begin_again();
 
  private:
@@ -37,7 +38,7 @@ class Voice {
   void content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out);
 
   TextGate content_;
-  std::unique_ptr<TextGate> reasoning_;  // of an answer that reasons
+  std::unique_ptr<TextGate> reasoning_;  // present only if the answer reasons
   ClientStream client_;
   bool is_stopped_ = false;
 };

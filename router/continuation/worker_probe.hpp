@@ -1,15 +1,16 @@
-// Finds out what a worker can do at one endpoint by questions outside of user traffic, once per
-// instance.
+// Finds out what a worker can do at one endpoint by asking questions outside of user traffic, once
+// per instance.
 //
 // Rules:
 //  1. Each question is a stream of one token; its answer counts only if it reports what was
-//     requested. A 400 is an answer: the worker does not accept the field. So are a 404 (it has no
-//     such endpoint), and a 500 to a question that only adds a field to one that it has answered.
+//     requested. A 400 is an answer too: the worker does not accept the field. So are a 404 (the
+//     worker has no such endpoint), and a 500 in reply to a question that only adds a field to one
+//     that the worker has answered.
 //  2. A worker that does not answer, is busy, or requires a key gets no further questions, and
 //     nothing is known of it (has_failed()).
-//  3. What was found is a Mode: the most that the worker proved.
-//  4. Text after the prompt of a completion is a longer prompt everywhere, so there is no question
-//     for that.
+//  3. The result is a Mode: the most that the worker proved.
+//  4. At completions, text after the prompt is simply a longer prompt for every engine, so there is
+//     no question about that.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
 #pragma once
@@ -30,26 +31,27 @@ namespace lastcall::router::continuation {
 enum class ProbeStep : std::uint8_t {
   usage,        // does it report its count of the prompt in the first chunk?
   text,         // does the prompt grow by a partial answer?
-  reports_ids,  // does it report ids?
+  reports_ids,  // does it report token ids?
   vllm_ids,     // does it accept them as vLLM does?
-  sglang_ids,   // or as SGLang does?
+  sglang_ids,   // does it accept them as SGLang does?
   done,
 };
 
 class WorkerProbe {
  public:
-  /// `known`: ids of some text of the model, for a worker that reports none at this endpoint but
-  /// may accept them.
+  /// `known` holds the ids of some text of the model, for a worker that reports none at this
+  /// endpoint but may accept them.
   WorkerProbe(Endpoint endpoint, std::string model, TokenIds known = {})
       : endpoint_(endpoint), model_(std::move(model)), known_(std::move(known)) {}
 
-  /// The body of the next question, to be sent to the endpoint's path; absent if it is over.
+  /// The body of the next question, to be sent to the endpoint's path; absent when the probe is
+  /// over.
   std::optional<std::string> next() const;
   /// Handles a whole answer. `status` is 0 if there was none.
   void answered(unsigned status, std::string_view stream);
   Mode mode() const { return mode_; }
   bool has_failed() const { return has_failed_; }
-  /// The ids of its prompt and one token, if it reported any.
+  /// The ids of its prompt and of one token, if it reported them.
   TokenIds const& reported() const { return history_; }
 
  private:
