@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. Only names are translated here: each field of lifecycle::Settings has one source.
-//  2. The index of a check or registry is its place in the list, here, in the core and in the
+//  2. The index of a check or registry is its position in the list, here, in the core, and in the
 //     drivers.
 //
 // Pure, no thread rule.
@@ -20,13 +20,13 @@ namespace lastcall::runtime {
 
 lifecycle::Settings settings_from(config::Config const& config, config::PodGrace const& grace);
 
-/// The limits of the same checks, as the configuration has them now.
+/// The limits of the same checks, as they are configured now.
 lifecycle::HealthLimitsChanged health_limits_from(config::Config const& config);
 
 lifecycle::AdmissionLimits admission_limits_from(config::Admission const& admission);
 lifecycle::LoadThresholds load_thresholds_from(config::Admission const& admission);
 
-/// "SIGTERM" and "TERM" are both TERM.
+/// Removes the prefix: "SIGTERM" and "TERM" both become "TERM".
 std::string_view without_sig(std::string_view signal_name);
 
 }  // namespace lastcall::runtime

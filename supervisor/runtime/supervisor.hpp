@@ -2,13 +2,13 @@
 // core's orders.
 //
 // Invariants:
-//  1. One thread decides. Everything here runs on it; the probe listener reads a published state,
-//     workers and the threads of the ingress hand their results to it.
-//  2. The order of the core's actions is the order of their effects. What the shim needs to end
-//     this stop alone (memory, will, deadline) is sent before anything else of its step is done,
-//     logged or counted, and its engine is signalled before that.
+//  1. One thread decides. Everything here runs on it. The probe listener reads a published state;
+//     workers and the threads of the ingress pass their results to it.
+//  2. The order of the core's actions is the order of their effects. The data that the shim needs
+//     to finish this stop alone (memory, will, deadline) is sent before anything else in its step
+//     is done, logged or counted, and the engine is signalled even earlier.
 //  3. It ends once: sockets are flushed and closed within kFlushWait, and the probe listener closes
-//     last. If it reported 137, it first waits as long for the shim to correct it.
+//     last. If it reported 137, it first waits equally long for the shim to correct it.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';
 // specification, 'Architecture'.
@@ -57,7 +57,7 @@ class Supervisor final : private ipc::Observer {
              Log& log);
   ~Supervisor() override;
 
-  /// The reason why it cannot run with this configuration; empty if it can.
+  /// Returns the reason why it cannot run with this configuration; empty if it can.
   std::string problem() const;
   /// Listens, and notifies the core of the start. Returns an empty text, or the reason why it
   /// cannot listen.
@@ -78,11 +78,11 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  /// Sends them to the shim before anything of this step is done or reported, so that they are
-  /// there even if the supervisor is frozen or killed at its next line.
+  /// Sends the shim what it needs to finish alone before anything else in this step is done or
+  /// reported, so that the shim has it even if the supervisor is frozen or killed right afterwards.
   void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
   /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
-  /// it was one.
+  /// the event was such a cancel.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
   void remember(lifecycle::Remember const& order);
@@ -128,15 +128,16 @@ class Supervisor final : private ipc::Observer {
   void count_peers();
   void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
-  /// Handles the engine's reported end: gone peers waited for it, and in run mode a process has to
-  /// remain that ends the engine without its shim.
+  /// Handles what the shim has reported about its engine. If the engine has ended, peers that
+  /// waited for that are released; in run mode a running engine is watched, so that it can be ended
+  /// without its shim.
   void watch_engine(ipc::PeerId shim);
-  /// The published state has changed; it is published once, at the end of this turn.
+  /// Called when the published state has changed; it is published once, at the end of this turn.
   void changed();
   void refresh();
 
   boost::asio::io_context& io_;
-  config::Config config_;  // its live keys change by reload()
+  config::Config config_;  // reload() changes its live keys
   config::LoadOptions const reload_;
   Log& log_;
   ServeFacts facts_;
@@ -167,7 +168,7 @@ class Supervisor final : private ipc::Observer {
 
   FinalReport report_;
   bool refresh_is_due_ = false;
-  bool cancels_are_sent_ = false;  // those of the step that is obeyed
+  bool cancels_are_sent_ = false;  // the cancels of the current step were sent already
   bool engine_has_run_ = false;    // in this life or an earlier one
   int exit_code_ = 0;
 };

@@ -1,9 +1,9 @@
-// Runs the commands of `cleanup.hooks`, one after the other, within one deadline.
+// Runs the commands of `cleanup.hooks` one after another, within one deadline.
 //
 // Rules:
-//  1. In the order of the configuration; a hook that fails does not keep the next from running.
-//  2. Each has its own timeout, and at most the time until the deadline; its output is logged under
-//     its name.
+//  1. Hooks run in the order of the configuration; if one fails, the next one runs nevertheless.
+//  2. Each hook has its own timeout, which ends at the deadline at the latest; its output is logged
+//     under its name.
 //  3. The result names every hook that failed.
 //
 // Thread rule: the loop's thread. Source: specification, 'Phase 3'.

@@ -1,13 +1,14 @@
-// Runs the checks at once and repeatedly while the ingress or an SDK holds an error of the engine
-// back, until all have passed or the hold is over.
+// Runs the engine's checks at once and repeatedly while the ingress or an SDK holds back an error
+// of the engine, until all checks have passed or the hold is over.
 //
 // Rules:
 //  1. Only a check that began after the error was held proves that the engine survived it.
-//  2. A check that has not passed runs again after a short pause: one failure may not be enough for
-//     the core, and one that was under way when the doubt arose proves nothing.
-//  3. If a server outlives its engine for a while, a check that passes within that time proves
-//     nothing, and checks continue.
-//  4. Doubts come as often as errors do; the pause bounds how often checks run.
+//  2. A check that has not passed runs again after a short pause, because one failure may not be
+//     enough for the core, and because a check that was under way when the doubt arose proves
+//     nothing.
+//  3. If the engine's server may outlive the engine for a while, a check that passes within that
+//     time proves nothing, and checks continue.
+//  4. A doubt arises with each error; the pause limits how often checks run.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md, 'An engine that dies'.
 #pragma once
@@ -27,12 +28,12 @@ namespace lastcall::runtime {
 class EngineDoubt {
  public:
   struct Shell {
-    /// Returns false if it is running already.
+    /// Returns false if that check is running already.
     std::function<bool(std::size_t check)> run_now;
     /// The time for which the engine's server may answer checks although the engine has died; a
-    /// check counts as a proof if it began that long after the error.
+    /// check counts as a proof only if it began that long after the error.
     std::function<lifecycle::Duration()> server_outlives_engine;
-    /// Checks have passed which prove that the engine lived at that time.
+    /// Called when the checks that have passed prove that the engine was alive at `since`.
     std::function<void(lifecycle::Instant since)> all_passed;
   };
 
@@ -41,13 +42,14 @@ class EngineDoubt {
   void add_check() { checks_.emplace_back(); }
   void arises();
   void outcome(std::size_t check, lifecycle::CheckVerdict verdict);
-  /// Checks no longer run.
+  /// Called when checks no longer run.
   void end();
 
  private:
   struct Row {
-    std::optional<lifecycle::Instant> began;        // for this doubt, and has not ended
-    std::optional<lifecycle::Instant> passed_from;  // what the last one that passed proves
+    std::optional<lifecycle::Instant> began;  // start of the unfinished check for this doubt
+    /// The last pass proves that the engine was alive at this time.
+    std::optional<lifecycle::Instant> passed_from;
   };
 
   void look();
@@ -56,7 +58,7 @@ class EngineDoubt {
 
   Shell const shell_;
   std::vector<Row> checks_;
-  std::optional<lifecycle::Instant> since_;  // of the last doubt
+  std::optional<lifecycle::Instant> since_;  // when the last doubt arose
   std::optional<lifecycle::Instant> looked_at_;
   boost::asio::steady_timer timer_;
 };

@@ -1,13 +1,14 @@
 // Runs the engine's checks and reports their results to the core.
 //
 // Rules:
-//  1. The index of a check is its place in the configuration, as in the core's settings.
-//  2. Checks run while there may be an engine: with a shim, while its engine runs; without one,
-//     always. The first round comes at once.
-//  3. An answer that proves nothing (HTTP 404, no SDK) counts as slowness.
-//  4. While an engine starts nothing is a warning, and rounds come fast. What is still missing is
-//     logged from time to time (slow_start.hpp).
-//  5. A `progress` check never fails by itself: it shows what the core's `stalled_after` judges.
+//  1. The index of a check is its position in the configuration, as in the core's settings.
+//  2. Checks run while there may be an engine: with a shim, while its engine runs; without a shim,
+//     always. The first round runs at once.
+//  3. An answer that proves nothing (HTTP 404, no SDK) is treated as slowness.
+//  4. While an engine starts, failures are not warnings, and rounds follow quickly. The checks that
+//     have not passed yet are logged from time to time (slow_start.hpp).
+//  5. A `progress` check never fails by itself: it supplies the data from which the core's
+//     `stalled_after` is judged.
 //
 // Thread rule: the loop's thread. Source: specification, 'Checks'.
 #pragma once
@@ -43,13 +44,14 @@ class HealthDriver {
   };
   struct Callbacks {
     IpcHealth::AskAll ask_peers;
-    /// The progress of the requests in flight, as a text.
+    /// Describes the progress of the requests in flight in a text.
     std::function<std::string()> describe_progress;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
     /// The time for which checks may pass although the engine has died.
     std::function<lifecycle::Duration()> server_outlives_engine;
-    /// After doubt(), checks have passed which prove that the engine lived at that time.
+    /// After doubt(): called when the checks that have passed prove that the engine was alive at
+    /// `since`.
     std::function<void(lifecycle::Instant since)> on_all_passed;
     /// Whether the engine has not been ready yet.
     std::function<bool()> is_starting;
@@ -58,12 +60,13 @@ class HealthDriver {
   HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
                EventSink& events, Log& log, Callbacks callbacks);
 
-  /// Empty, or the check that could not be made and the reason.
+  /// Names the check that could not be made, and the reason; empty if there is none.
   std::string const& problem() const { return problem_; }
 
   void run(bool wanted);
   bool is_running() const { return is_running_; }
-  /// The engine has answered with an error that may mean its death, so every check runs now.
+  /// Called when the engine has answered with an error that may mean its death: every check runs
+  /// now.
   void doubt();
   /// Starts the next round now, if checks run.
   void run_now();
@@ -98,7 +101,7 @@ class HealthDriver {
   std::optional<lifecycle::Instant> last_round_;
   EngineDoubt doubt_;
   SlowStart slow_start_;
-  probes::CheckRunner runner_;  // last: its checks refer to the others
+  probes::CheckRunner runner_;  // last, because its checks refer to the others
 };
 
 }  // namespace lastcall::runtime

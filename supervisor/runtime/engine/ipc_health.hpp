@@ -1,8 +1,8 @@
 // The `ipc` check: it sends one question to every SDK, and combines their answers into one.
 //
 // Rules:
-//  1. One `dead` is enough for a failure; otherwise every peer that was asked must answer, and one
-//     `busy` makes the answer busy.
+//  1. One `dead` makes the check fail. Otherwise every peer that was asked must answer, and one
+//     `busy` makes the result busy.
 //  2. A peer that disconnects without an answer is not waited for; if no other peer answers,
 //     nothing is proven. A peer that sends nothing causes the check's timeout.
 //  3. An unrequested `dead` counts as a failed check of its own.
@@ -26,7 +26,7 @@ class IpcHealth {
   using AskAll = std::function<std::vector<ipc::PeerId>()>;
 
   explicit IpcHealth(AskAll ask_all) : ask_all_(std::move(ask_all)) {}
-  /// The check; owned by the runner, which outlives this.
+  /// Sets the check, which is owned by the runner; the runner outlives this.
   void attach(probes::AskedCheck* check) { check_ = check; }
 
   std::string ask();

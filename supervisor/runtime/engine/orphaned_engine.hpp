@@ -1,12 +1,15 @@
-// Ends the engine when its shim was killed in run mode, because no other process would.
+// Ends the engine when its shim was killed in run mode, because no other process would do it.
 //
-// Without its shim an engine would go on with no process to stop it, and keep its GPU and its port.
-// In a pod the container ends with its PID 1; on a host only the supervisor can do it.
+// Without its shim, an engine would keep running with no process to stop it, and would keep its GPU
+// and its port. In a pod the container ends with its PID 1; on a host, only the supervisor can end
+// the engine.
 //
 // Invariants:
-//  1. Only a child of the shim that reported it is ever signalled, and what descends from it or is
-//     in its session; each is held (HeldProcess), so that a number that is used again is not hit.
-//  2. TERM and CONT to the main process, KILL to everything kGrace later or when it has ended.
+//  1. The only processes ever signalled are a child of the shim that reported it, the descendants
+//     of that child, and the processes in its session. Each is held (HeldProcess), so that a
+//     process that reuses a number is not signalled.
+//  2. The main process gets TERM and CONT. Everything gets KILL kGrace later, or when the main
+//     process has ended.
 //
 // Thread rule: the loop's thread. Source: pidfd_open(2), proc(5).
 #pragma once
@@ -31,7 +34,7 @@ namespace lastcall::runtime {
 class OrphanedEngine {
  public:
   static constexpr lifecycle::Duration kGrace{1'000};
-  static constexpr lifecycle::Duration kPatience{1'000};  // from KILL until it must be gone
+  static constexpr lifecycle::Duration kPatience{1'000};  // after KILL, until they must be gone
 
   OrphanedEngine(boost::asio::io_context& io, Log& log);
   ~OrphanedEngine();
@@ -39,13 +42,14 @@ class OrphanedEngine {
   /// The shim with this pid reports that its engine runs. Pids of another PID namespace, where the
   /// engine is not a child of the shim, are not watched.
   void watch(pid_t shim, pid_t engine);
-  /// The engine was reaped, or another shim holds it.
+  /// Called when the engine was reaped, or when another shim holds it.
   void forget();
-  /// The shim is gone, so nothing of the engine may stay.
+  /// Called when the shim is gone, so no process of the engine may remain.
   void end();
-  /// The same without a pidfd of the shim: an engine with another parent has lost its shim.
+  /// Does the same without a pidfd of the shim, if the engine has another parent: then it has lost
+  /// its shim.
   void end_if_adopted();
-  /// Whether nothing is left to end, or the rest cannot be killed.
+  /// Whether no process is left to end, or those that are left cannot be killed.
   bool is_settled() const { return !is_ending_; }
 
  private:

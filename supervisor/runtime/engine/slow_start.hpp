@@ -1,8 +1,8 @@
-// When to log what a starting engine still lacks.
+// Decides when to log what a starting engine still lacks.
 //
-// Rules: 1. the first time after kFirst, and then each time that its age has doubled: an hour of
-// loading is six lines; 2. one that starts again begins from zero. Pure values on an explicit
-// `now`.
+// Rules: 1. it is logged after kFirst, and then each time that the engine's age has doubled, so
+// that an hour of loading makes six lines; 2. an engine that starts again begins from zero. Pure:
+// time is an argument.
 // Source: specification, 'Checks'.
 #pragma once
 
@@ -16,7 +16,7 @@ class SlowStart {
  public:
   static constexpr Duration kFirst{60'000};
 
-  /// How long it has been starting, if that must be logged now.
+  /// How long the engine has been starting, if that must be logged now; otherwise absent.
   std::optional<Duration> reminder(Instant now, bool is_starting) {
     if (!is_starting) {
       forget();
@@ -34,7 +34,7 @@ class SlowStart {
     return age;
   }
 
-  /// The engine is no longer watched.
+  /// Called when the engine is no longer watched.
   void forget() { since_.reset(); }
 
  private:

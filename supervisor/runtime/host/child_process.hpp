@@ -1,18 +1,19 @@
 // One command that the supervisor runs: a cleanup hook or an exec check.
 //
 // Invariants:
-//  1. It is the leader of its own process group, reads /dev/null, has an empty signal mask, default
-//     signal actions, no descriptor of the supervisor's, and the limit on descriptors that the
-//     supervisor was started with; its output is delivered line by line.
+//  1. It is the leader of its own process group and reads /dev/null. It has an empty signal mask,
+//     default signal actions, none of the supervisor's descriptors, and the limit on descriptors
+//     that the supervisor was started with. Its output is delivered line by line.
 //  2. At the deadline the whole group gets KILL, and so do its descendants in sessions of their
-//     own. A group is only ever signalled while its leader is not reaped, so that no stranger can
-//     have taken the number.
+//     own. A group is signalled only while its leader has not been reaped, because until then no
+//     other group can have its number.
 //  3. `done` is called exactly once, later, from the loop, and soon after the deadline even if the
-//     leader cannot be killed; after cancel() never. cancel() and the destructor kill the group.
-//  4. Nothing waits for a process: the leader is reaped when it ends, by a loop that still runs.
+//     leader cannot be killed. It is never called after cancel(). cancel() and the destructor kill
+//     the group.
+//  4. Nothing blocks on a process: the running loop reaps the leader when it ends.
 //
-// Thread rule: the loop's thread. Source: launch.hpp, pidfd_open(2), waitid(2); where a sandbox
-// refuses pidfd_open, the end is polled for.
+// Thread rule: the loop's thread. Source: launch.hpp, pidfd_open(2), waitid(2); if a sandbox
+// refuses pidfd_open, the end is found by polling.
 #pragma once
 
 #include <chrono>
@@ -27,13 +28,14 @@
 namespace lastcall::runtime {
 
 struct ChildExit {
-  std::string problem;  // it could not be started; else empty
+  std::string problem;  // why it could not be started; empty if it was
   int code = 0;
-  int signal = 0;  // not 0: ended by this one
+  int signal = 0;  // the signal that ended it; 0 if none did
   bool timed_out = false;
 
   bool is_success() const { return problem.empty() && !timed_out && signal == 0 && code == 0; }
-  /// "exit code 3", "killed after 2000 ms", "signal 11", "cannot start /x: no such file".
+  /// A description, such as "exit code 3", "killed after 2000 ms", "signal 11" or "cannot start /x:
+  /// no such file".
   std::string text() const;
 };
 
@@ -41,7 +43,7 @@ struct ChildPlan {
   std::vector<std::string> command;
   std::chrono::milliseconds timeout{};
   std::function<void(std::string_view line)> on_line;  // may be empty
-  /// What its leader leaves in the group at its end is killed, too.
+  /// Whether the processes that remain in the group when its leader ends are killed, too.
   bool leaves_nothing = false;
 };
 
@@ -55,7 +57,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess const&) = delete;
 
   void cancel();
-  /// Its leader has ended and was reaped, or never started.
+  /// Whether its leader has ended and was reaped, or was never started.
   bool is_gone() const;
 
  private:

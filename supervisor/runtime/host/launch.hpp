@@ -1,12 +1,12 @@
-// Starts a command with Boost.Process. It leads a group of its own, and has default signal actions,
-// an empty mask, /dev/null to read, one descriptor to write to, the limit on descriptors that the
-// supervisor was started with, an environment without the supervisor's secrets, and nothing else of
-// the supervisor's.
+// Starts a command with Boost.Process. The command leads a process group of its own. It has default
+// signal actions, an empty signal mask, /dev/null as its input, one descriptor for its output, the
+// limit on descriptors that the supervisor was started with, and an environment without the
+// supervisor's secrets. It inherits nothing else from the supervisor.
 //
-// Blocks until the command has been executed or that has failed.
+// The call blocks until the command has been executed, or until that has failed.
 //
 // Thread rule: the loop's thread. Source: Boost.Process 1.81 v2, fork(2), execve(2), environ(7);
-// docs/adr/0022-boost-process.md has what the library leaves to its initialisers.
+// docs/adr/0022-boost-process.md lists what the library leaves to its initialisers.
 #pragma once
 
 #include <string>
@@ -17,11 +17,12 @@
 namespace lastcall::runtime {
 
 struct Launched {
-  pid_t pid = 0;    // to be reaped by the caller; 0: nothing was started
-  int problem = 0;  // errno(3) of what failed, the exec itself included
+  pid_t pid = 0;    // the caller must reap it; 0: nothing was started
+  int problem = 0;  // errno(3) of the step that failed, which may be the exec
 };
 
-/// `command` names a program with its path, or one that is in PATH. Both outputs go to `output`.
+/// `command` names a program by its path, or a program in PATH. Standard output and standard error
+/// go to `output`.
 Launched launch(std::vector<std::string> const& command, int output);
 
 }  // namespace lastcall::runtime

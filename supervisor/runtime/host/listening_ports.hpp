@@ -1,7 +1,8 @@
 // The listening TCP ports of this network namespace: in a pod, those of all containers.
 //
-// They help people whose engine does not listen at the address of its check. Rule: what cannot be
-// read is left out. Thread rule: none. Source: proc(5), /proc/net/tcp and /proc/net/tcp6.
+// They are logged to help if the engine does not listen at the address of its check. Rule: files
+// that cannot be read are left out. Thread rule: none. Source: proc(5), /proc/net/tcp and
+// /proc/net/tcp6.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 
 namespace lastcall::runtime {
 
-/// Local ports of the rows of such a file that are in the state LISTEN.
+/// The local ports in the rows of such a file whose state is LISTEN.
 std::set<std::uint16_t> listening_ports_in(std::string_view text);
 
-/// The ports of both address families, as of now.
+/// The ports of both address families at this moment.
 std::set<std::uint16_t> listening_ports();
 
 }  // namespace lastcall::runtime

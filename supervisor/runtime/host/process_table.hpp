@@ -1,9 +1,10 @@
-// Knows which process descends from which, and holds a process so that no other one can get its
-// number.
+// Knows which process descends from which, and holds a process so that a later one with the same
+// number is not mistaken for it.
 //
-// Rules: what /proc lists is outdated when it is read, so a process is opened first and examined
-// afterwards, and signalled through its descriptor. If kernel or sandbox refuse descriptors, its
-// start time identifies it, because a number that is used again has another one.
+// Rules: the contents of /proc are outdated as soon as they are read, so a process is opened first,
+// examined afterwards, and signalled through its descriptor. If the kernel or a sandbox refuses
+// descriptors, the start time identifies a process, because a process that reuses the number has
+// another one.
 //
 // No state, no thread rule. Source: proc(5), pidfd_open(2).
 #pragma once
@@ -26,21 +27,22 @@ struct Relatives {
 
 struct HeldProcess {
   pid_t pid = 0;
-  Descriptor fd;                 // empty where processes have no descriptors; then ...
-  std::uint64_t started_at = 0;  // ... this, in ticks since the machine's start; 0: it is gone
+  Descriptor fd;  // empty if processes have no descriptors
+  /// In ticks since the machine's start; identifies the process if `fd` is empty. 0: it is gone.
+  std::uint64_t started_at = 0;
   explicit operator bool() const { return fd || started_at != 0; }
 };
 
 std::optional<Relatives> relatives_of(pid_t pid);
 std::vector<Relatives> all_processes();
 
-/// Empty if it is gone.
+/// Empty if the process is gone.
 HeldProcess open_process(pid_t pid);
 bool has_ended(HeldProcess const& process);
 void send(HeldProcess const& process, int signal);
 
-/// KILL to everything that descends from `root`, sessions of their own included, but not to itself:
-/// while it lives, and is not reaped, they are found through it.
+/// Sends KILL to every descendant of `root`, including those in sessions of their own, but not to
+/// `root` itself: descendants can be found only while `root` has not been reaped.
 void kill_descendants(pid_t root);
 
 }  // namespace lastcall::runtime

@@ -12,7 +12,7 @@
 
 namespace lastcall::runtime {
 
-/// The shim keeps them from the engine as well (shim/spawn.cpp).
+/// Variables that hold secrets. The shim keeps them from the engine as well (shim/spawn.cpp).
 inline constexpr std::array<std::string_view, 5> kSecretVariables{
     "LASTCALL_ETCD_PASSWORD", "LASTCALL_NATS_PASSWORD", "LASTCALL_LIFECYCLE_TOKEN",
     "LASTCALL_INGRESS_TOKEN", "LASTCALL_ADMISSION_TOKEN"};
@@ -23,7 +23,7 @@ inline bool is_secret_variable(std::string_view assignment) {
          kSecretVariables.end();
 }
 
-/// For exec(3); it points into the environment.
+/// The result is for exec(3); it points into the environment.
 inline std::vector<char*> environment_for_others() {
   std::vector<char*> kept;
   for (char** variable = environ; *variable != nullptr; ++variable) {

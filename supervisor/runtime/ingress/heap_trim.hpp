@@ -1,11 +1,12 @@
-// Returns the memory of a wave of connections to the system.
+// Returns the memory of a wave of connections to the system after the wave is over.
 //
-// The allocator keeps what it was given: the free parts of a heap lie between those in use. A
-// second after the memory of connections has fallen to half of a sufficiently large peak, they are
-// given back. A wave leaves over several seconds: what a walk found still in use is given back the
-// same way once half of it was freed, however little it is. Each check also updates the gauge.
+// The allocator keeps freed memory, because the free parts of a heap lie between parts in use. A
+// second after the memory of connections has fallen to half of a sufficiently large peak, a walk
+// over the heap returns the free parts. A wave ends over several seconds, so memory that a walk
+// found still in use is returned in the same way once half of it has been freed, however little
+// that is. Each check also updates the gauge.
 //
-// Thread rule: the loop's thread; the walk over the heap has one of its own. Source:
+// Thread rule: the loop's thread; the walk over the heap runs on a thread of its own. Source:
 // malloc_trim(3).
 #pragma once
 
@@ -37,7 +38,7 @@ class HeapTrim {
   boost::asio::steady_timer timer_;
   ingress::MemoryBudget& budget_;
   std::function<void(std::size_t bytes)> const report_;
-  /// Bytes that the last walk found held: the rest of its wave.
+  /// Bytes that were still in use at the last walk: the rest of its wave.
   std::size_t rest_ = 0;
   std::thread trimmer_;
 };

@@ -1,6 +1,7 @@
-// Makes the proxy's options from the configuration, the limit of open files and that of memory.
+// Derives the proxy's options from the configuration, the limit of open files, and the memory
+// limit.
 //
-// Reads those limits, nothing else. No thread rule.
+// Reads those limits and nothing else. No thread rule.
 #pragma once
 
 #include "config/schema.hpp"
@@ -9,7 +10,7 @@
 
 namespace lastcall::runtime {
 
-/// Without the engine's address, which has to be looked up.
+/// The options lack the engine's address, which has to be looked up.
 ingress::Options ingress_options(config::Config const& config);
 
 /// The settings of an ingress whose clients speak TLS.

@@ -1,12 +1,14 @@
-// The ingress as the core's peer: relayed requests enter the ledger, and the core's decisions about
-// them are carried out on their connections.
+// Makes the ingress a peer of the core: relayed requests enter the ledger, and the core's decisions
+// about them are carried out on their connections.
 //
 // Invariants:
-//  1. A request that counts begins, ends and is cancelled by the same events as one of an SDK.
-//  2. Nothing of the proxy runs inside a step of the core: decisions that come in one are carried
-//     out in the loop's next turn or by its threads, on the request that they were made for.
+//  1. A relayed request that counts begins, ends and is cancelled by the same events as a request
+//     of an SDK.
+//  2. No code of the proxy runs inside a step of the core: decisions made in a step are carried out
+//     in the loop's next turn or by the proxy's threads, on the request for which they were made.
 //  3. The listener is open from `starting` to the end of phase 2. After a stop it opens again with
-//     the next engine, so never in a pod that ends, announced or not.
+//     the next engine, so it never opens again in a pod that ends, whether or not the end was
+//     announced.
 //
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
@@ -36,17 +38,19 @@ namespace lastcall::runtime {
 class IngressSession final : private ingress::Tracker {
  public:
   struct Listeners {
-    /// The engine's process may have ended, and the shim's report of it is still on its way.
+    /// Whether the engine's process may have ended, with the shim's report of that still on its
+    /// way.
     std::function<bool()> engine_may_be_gone;
-    /// The engine answers with an error that may mean its death, which would be confirmed.
+    /// Whether the engine answers with an error that may mean its death, which would then be
+    /// confirmed.
     std::function<bool()> engine_may_be_dying;
-    /// Such an error is held back until that is known.
+    /// Called when such an error is held back until that is known.
     std::function<void()> error_held;
-    /// Cancels were taken from the core's list: `ids` of at most `most`.
+    /// Called when cancels were taken from the core's list: `ids` of them, of at most `most`.
     std::function<void(std::size_t most, std::size_t ids)> cancels_taken;
     std::function<void()> request_began;
     std::function<void(ingress::HandedOff const&)> handed_off;
-    /// Serving one socket took long, on this thread or on one of the ingress's own.
+    /// Called when serving one socket took long, on this thread or on one of the ingress's own.
     std::function<void(std::string_view kind, std::chrono::steady_clock::duration took)> slow_turn;
   };
 
@@ -55,31 +59,34 @@ class IngressSession final : private ingress::Tracker {
                  Listeners listeners);
   ~IngressSession() override;
 
-  /// Empty if it listens or the ingress is off; else the reason why it cannot listen.
+  /// Returns the reason why it cannot listen; empty if it listens or the ingress is off.
   std::string start();
-  /// Its listening address; empty if it does not listen.
+  /// The address at which it listens; empty if it does not listen.
   std::string const& address() const { return address_; }
 
   // The orders of the core.
-  /// The decision on a request that waited; that on one that begins is in begin()'s reply.
+  /// The decision on a request that waited. The decision on a request that begins is in begin()'s
+  /// reply.
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);
   void cancels_ready();
   void phase(lifecycle::Phase phase);
-  /// The supervisor restarts: connections close as in the first phase of a drain.
+  /// The supervisor restarts: connections are closed as in the first phase of a drain.
   void leave();
-  /// The process ends: a client that has connected gets an answer or an orderly end.
+  /// The process ends: a client that has connected gets an answer, or an orderly end of its
+  /// connection.
   void end();
 
-  /// Checks have passed which prove that the engine lived at that time.
+  /// The checks that have passed prove that the engine was alive at `since`.
   void checks_passed(lifecycle::Instant since);
-  /// The shim or the engine may have changed.
+  /// Called when the shim or the engine may have changed.
   void refresh();
-  /// Calls back once everything that the core has cut so far is cut and reported.
+  /// Calls back once all requests that the core has cut so far are cut and reported.
   void after_cuts(std::function<void()> then);
-  /// Finds what the clients of these requests have, and reports it in this call or soon.
+  /// Finds out what the clients of these requests have received, and reports it in this call or
+  /// soon.
   void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
-  /// Polled until it is true.
+  /// The caller polls this until it returns true.
   bool is_flushed() { return !relay_ || (!turn_is_due_ && relay_->is_flushed()); }
 
  private:

@@ -1,13 +1,14 @@
-// preStop mode: the calls of hooks, over HTTP or the engine's Unix socket, held until the core
-// releases them, and the watch for another engine.
+// preStop mode: hook calls, over HTTP or the engine's Unix socket, are held until the core releases
+// them; and the watch for a replacement of the engine.
 //
 // Rules:
-//  1. A call of the engine's hook becomes an event and waits; ReleaseHook answers all that wait.
-//     The end of a caller undoes nothing.
-//  2. The supervisor's hook is answered when its event has been stepped.
-//  3. Off unless `lifecycle.enabled`; no listener and no thread unless `lifecycle.http`, too.
+//  1. A call of the engine's hook becomes an event and waits; ReleaseHook answers all waiting
+//     calls. A caller that disconnects undoes nothing.
+//  2. The supervisor's hook is answered when its event has been processed.
+//  3. It is off unless `lifecycle.enabled` is set; it has no listener and no thread unless
+//     `lifecycle.http` is set, too.
 //
-// Thread rule: the loop's thread, but for the listener's own, which only posts to it.
+// Thread rule: the loop's thread, except for the listener's own, which only posts to it.
 // Source: specification, 'preStop'.
 #pragma once
 
@@ -33,21 +34,21 @@ namespace lastcall::runtime {
 
 class HookCalls {
  public:
-  /// Answers a call with the reason of its return and how long it was held.
+  /// Answers a call with the reason of its release and the time for which it was held.
   using Return = std::function<void(std::string_view why, lifecycle::Duration held)>;
 
   HookCalls(boost::asio::any_io_executor executor, config::Config const& config, EventSink& events,
             probes::Metrics& metrics, Log& log);
   ~HookCalls();
 
-  /// Empty if it answers or is off; else the reason why it cannot listen.
+  /// Returns the reason why it cannot listen; empty if it listens or is off.
   std::string start();
   void stop();
-  /// Empty while it is off.
+  /// Empty if it is off.
   std::string address() const { return listener_ ? listener_->address() : std::string(); }
 
   bool takes_calls() const { return takes_calls_; }
-  /// `caller`: for the log.
+  /// `caller` is for the log.
   void called(probes::Hook hook, std::string const& caller, Return answer);
   void release(lifecycle::ReleaseHook const& order);
   void await(lifecycle::AwaitReplacement const& order);
@@ -63,12 +64,12 @@ class HookCalls {
   Log& log_;
   RefusedCalls refused_;
   bool const takes_calls_;
-  std::string first_caller_;  // since no end was known
+  std::string first_caller_;  // first caller since the last replacement or disproved deletion
   std::unique_ptr<probes::HttpListener> listener_;
-  std::unique_ptr<probes::ReplacementWatch> watch_;  // empty: the engine's address is not known
+  std::unique_ptr<probes::ReplacementWatch> watch_;  // null if the engine's address is not known
   std::vector<Return> waiting_;
   bool engine_is_condemned_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // as posted calls may come too late
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted calls may arrive too late
 };
 
 }  // namespace lastcall::runtime

@@ -1,12 +1,12 @@
-// The loop's side of the probe listener: publishes the state for probes, and proves that the loop
-// moves.
+// The loop's side of the probe listener: it publishes the state for probes, and proves that the
+// loop is running.
 //
 // Rules:
 //  1. The state is published on change and with each round of checks, never on the path of a
 //     request.
-//  2. One heartbeat, from whatever timer runs anyway: the rounds of the checks, or, while none
-//     runs, a slow timer of its own.
-//  3. The listener closes last: a scrape during the stop still sees it.
+//  2. There is one heartbeat. It uses a timer that runs anyway, that of the rounds of checks; while
+//     no checks run, it has a slow timer of its own.
+//  3. The listener closes last, so that a scrape during the stop still gets the state.
 //
 // Thread rule: the loop's thread; the listener has its own and reads the published state.
 #pragma once
@@ -41,7 +41,7 @@ class ProbePublisher {
   struct Handlers {
     ThresholdCalls::Handler thresholds;
     HttpOrders::Handler orders;
-    /// Called with each beat, on the loop: for what is looked at now and then.
+    /// Called on the loop with each heartbeat, for state that is examined now and then.
     std::function<void()> beat;
   };
 
@@ -49,28 +49,28 @@ class ProbePublisher {
                  Log& log);
   ~ProbePublisher();
 
-  /// Serves the status page, too; `sources` is called on the loop. Before start().
+  /// Serves the status page, too; `sources` is called on the loop. Must be called before start().
   void serve_status(std::function<StatusSources()> sources);
-  /// Empty if it answers; else the reason why it cannot listen.
+  /// Returns the reason why it cannot listen; empty if it listens.
   std::string start();
   void stop();
   std::string address() const { return listener_.address(); }
   probes::Metrics& metrics() { return metrics_; }
 
   void publish(StatusSources const& sources);
-  /// A drain or stop has ended with this report.
+  /// Called when a drain or stop has ended with this report.
   void reported(std::string const& report, lifecycle::Instant now) {
     public_status_.reported(report, now);
   }
-  /// The loop lives; figures that grow with time are updated.
+  /// Proves that the loop runs, and updates figures that grow with time.
   void beat();
-  /// The slow timer, while no checks run.
+  /// Starts or stops the slow timer, which is wanted while no checks run.
   void beat_by_itself(bool wanted);
 
  private:
   void publish_loads();
   HttpOrders::Refused thresholds_on_the_loop();
-  struct Timer;  // and what is called with each beat
+  struct Timer;  // with the function that is called with each beat
   void arm();
 
   boost::asio::io_context& io_;
@@ -83,12 +83,12 @@ class ProbePublisher {
   probes::ProbeRoutes routes_;
   probes::MetricsRelay engine_metrics_;
   PublicStatus public_status_;
-  std::unique_ptr<probes::StatusPage> status_page_;  // none: it is off
+  std::unique_ptr<probes::StatusPage> status_page_;  // null if it is off
   probes::HttpListener listener_;
   std::unique_ptr<Timer> timer_;
   bool beats_by_itself_ = false;
-  std::vector<std::uint32_t> reported_ranks_;   // with a series of what they reported
-  lifecycle::Lifecycle const* core_ = nullptr;  // once it was published
+  std::vector<std::uint32_t> reported_ranks_;   // ranks that have a series with what they reported
+  lifecycle::Lifecycle const* core_ = nullptr;  // null until it was published
 };
 
 }  // namespace lastcall::runtime

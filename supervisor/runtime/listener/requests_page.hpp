@@ -1,4 +1,4 @@
-// The list of the requests in flight for operators, in pages, as JSON text.
+// The list of the requests in flight for operators: pages of JSON text.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md, 'requests'.
 #pragma once
@@ -13,13 +13,13 @@
 
 namespace lastcall::runtime {
 
-/// Finds what the clients of relayed requests have.
+/// Finds out what the clients of relayed requests have received.
 using AskDeliveries = std::function<void(std::vector<std::string> ids, ingress::ReportDeliveries)>;
-/// Absent if `after` is not a cursor.
+/// Receives the page; absent if `after` is not a cursor.
 using ReportPage = std::function<void(std::optional<std::string>)>;
 
-/// A page of the requests in flight, in the order of peer and id, given in this call or soon.
-/// `after` is an earlier page's `next`, an opaque word for its reader.
+/// Reports a page of the requests in flight, in the order of peer and id, in this call or soon.
+/// `after` is the `next` of an earlier page, which is opaque to its reader.
 void report_requests(StatusSources const& sources, lifecycle::Instant now, std::string const& after,
                      std::size_t limit, AskDeliveries const& ask, ReportPage report);
 

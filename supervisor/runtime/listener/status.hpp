@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. A key is absent if its value is unknown.
-//  2. Durations and ages are milliseconds from now; nothing needs the reader's clock.
+//  2. Durations and ages are milliseconds relative to now, so the reader's clock does not matter.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -28,17 +28,17 @@ namespace lastcall::runtime {
 
 /// The facts that do not change while the process runs.
 struct ServeFacts {
-  std::string config_path;  // empty: the defaults
+  std::string config_path;  // empty: the defaults are used
   std::vector<std::string> warnings;
   std::string engine_socket;
   std::string admin_socket;
   std::string private_directory;
   std::string probes_address;
-  std::string hooks_address;    // empty: off
-  std::string ingress_address;  // empty: none
+  std::string hooks_address;    // empty if it is off
+  std::string ingress_address;  // empty if there is none
 };
 
-/// The sources of the answers; all outlive the caller.
+/// The sources of the answers. They all outlive the caller.
 struct StatusSources {
   lifecycle::Lifecycle const& core;
   ipc::Server const& server;
@@ -53,14 +53,14 @@ struct StatusSources {
 
 std::string status_json(StatusSources const& sources, lifecycle::Instant now);
 
-/// The operators' name of it.
+/// The peer's name for operators.
 std::string peer_name(StatusSources const& sources, ipc::PeerId peer);
 
-/// The public facts about the engine's shim, and about how the engine ended.
+/// Adds the public facts about the engine's shim, and about how the engine ended.
 void put_shim_and_end(nlohmann::ordered_json& engine, StatusSources const& sources,
                       lifecycle::Snapshot const& snapshot);
 
-/// The last result of a check as one word.
+/// The last result of a check, as one word.
 std::string_view check_state(std::optional<lifecycle::CheckVerdict> last);
 
 }  // namespace lastcall::runtime

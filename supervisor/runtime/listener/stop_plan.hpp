@@ -1,4 +1,4 @@
-// The plan of a stop as a document: the latest end of each step, and the current one.
+// The plan of a stop as a document: the latest end of each step, and the current step.
 //
 // Pure, no thread rule. Source: docs/status-page.md, 'plan'.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace lastcall::runtime {
 
-/// The plan of the stop under way, or of one that would begin now.
+/// The plan of the stop under way, or of a stop that would begin now.
 nlohmann::ordered_json plan_of(lifecycle::Lifecycle const& core,
                                lifecycle::Snapshot const& snapshot, lifecycle::Instant now);
 

@@ -1,7 +1,7 @@
-// `/busy_threshold` on the probe listener: off unless `admission.http_api`.
+// `/busy_threshold` on the probe listener. It is off unless `admission.http_api` is set.
 //
-// Thread rule: answer() on the listener's thread, the handler on the loop's: only the loop knows
-// and changes thresholds. Source: busy_threshold.hpp.
+// Thread rule: answer() on the listener's thread, the handler on the loop's, because only the loop
+// knows and changes thresholds. Source: busy_threshold.hpp.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,15 @@ class ThresholdCalls {
  public:
   using Handler = std::function<probes::Reply(probes::ThresholdCall const&)>;
 
-  /// A set without the token, on the listener's thread.
+  /// Receives a change without the right token, on the listener's thread.
   using Refused = std::function<void(RefusedCall call)>;
 
   ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler,
                  Refused refused);
 
-  /// The bytes of a body that it needs.
+  /// The largest size of a request body in bytes.
   std::size_t longest_body() const { return is_on_ ? probes::kMostBusyThresholdBody : 0; }
-  /// Returns false if it is not one of these calls.
+  /// Returns false if the request is not one of these calls.
   bool answer(probes::Request const& request, probes::Responder const& responder) const;
 
  private:

@@ -1,13 +1,16 @@
-// Feeds the core and carries out its orders: the only place where time, events and orders meet.
+// Feeds the core and carries out its orders: this is the only place where time, events and orders
+// meet.
 //
 // Invariants:
-//  1. An event is stepped with the time of its step; its actions are obeyed in their order before
-//     the next event is stepped. There is no re-entry: events that arise meanwhile wait in a queue.
-//  2. Exactly one timer serves every deadline of the core. It is moved only when a deadline comes
-//     nearer; one that moved away costs a spurious wake-up, not a system call an event.
-//  3. A timer that fires much too late is reported before anything else, because the supervisor was
-//     not running.
-//  4. After halt() nothing is stepped any more.
+//  1. An event is processed in one step, at the time of that step; its actions are carried out in
+//     order before the next step. There is no re-entry: events that arise meanwhile wait in a
+//     queue.
+//  2. Exactly one timer serves every deadline of the core. The timer is moved only to an earlier
+//     deadline; a deadline that moves to a later time costs one spurious wake-up instead of a
+//     system call per event.
+//  3. A timer that fires much too late is reported before anything else, because it means that the
+//     supervisor was not running.
+//  4. After halt() no event is processed any more.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -36,7 +39,7 @@ class CoreLoop final : public EventSink {
   using Observe = std::function<void(lifecycle::Instant now, lifecycle::Event const&,
                                      std::span<lifecycle::Action const>)>;
 
-  /// Receives the duration of each step, with everything that it ordered.
+  /// Receives the start and end of each step, including everything that it ordered.
   using Watch = std::function<void(lifecycle::Event const&, std::chrono::steady_clock::time_point,
                                    std::chrono::steady_clock::time_point)>;
 
@@ -46,7 +49,7 @@ class CoreLoop final : public EventSink {
   void set_observer(Observe observe) { observe_ = std::move(observe); }
   void set_watch(Watch watch) { watch_ = std::move(watch); }
   StepReply const& feed(lifecycle::Event const& event) override;
-  /// Whether the current decision is in the reply to the event of this step, where the caller finds
+  /// Whether the current decision is in the reply to this step's event, in which the caller finds
   /// it. False for an event that had waited in the queue, whose caller got no reply.
   bool is_in_reply(lifecycle::PeerId peer, std::string_view id) const;
   void halt();
@@ -70,11 +73,11 @@ class CoreLoop final : public EventSink {
   Watch watch_;
   std::unique_ptr<Timer> timer_;
   std::optional<lifecycle::Instant> armed_for_;
-  lifecycle::Instant due_at_{};  // of the timer, while it is armed
+  lifecycle::Instant due_at_{};  // when the timer fires, while it is armed
   lifecycle::Instant not_before_{};
   std::deque<lifecycle::Event> queue_;
   StepReply reply_;
-  lifecycle::Event const* replied_to_ = nullptr;  // the event of feed(), while it is stepped
+  lifecycle::Event const* replied_to_ = nullptr;  // the event of feed(), during its step
   bool stepping_ = false;
   bool halted_ = false;
 };

@@ -1,9 +1,10 @@
-// The only entry to the core, to which the shell's parts report events.
+// The only entry to the core, through which the parts of the shell report events.
 //
 // Rules:
 //  1. feed() runs the core and carries out its orders, in sequence, before it returns; events that
-//     this causes are fed after that, never inside.
-//  2. The reply has what the core answered to this event, when it was not queued behind another.
+//     this causes are fed afterwards, never within that call.
+//  2. The reply contains the core's answer to this event, unless the event was queued behind
+//     another.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -18,11 +19,11 @@ namespace lastcall::runtime {
 struct StepReply {
   std::optional<lifecycle::Refuse> refusal;
   std::optional<lifecycle::Answer> answer;
-  /// The answer to a request for admission; with neither, it waits.
+  /// Answers a request for admission; if neither this nor `rejected` is set, the request waits.
   bool is_admitted = false;
   std::optional<lifecycle::Reject> rejected;
 
-  /// Most replies are empty, so nothing is built for them.
+  /// Most replies are empty, so nothing is constructed for them.
   void clear() {
     refusal.reset();
     answer.reset();
@@ -38,7 +39,7 @@ class EventSink {
   EventSink& operator=(EventSink const&) = delete;
   virtual ~EventSink() = default;
 
-  /// Valid until the next call.
+  /// The reply is valid until the next call.
   virtual StepReply const& feed(lifecycle::Event const& event) = 0;
 };
 

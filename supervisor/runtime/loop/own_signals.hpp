@@ -1,10 +1,10 @@
-// Signals at the supervisor itself.
+// Signals that the supervisor itself receives.
 //
 // Rules:
-//  1. TERM, INT and QUIT are facts for the core, which knows their meaning. HUP requests a reload.
+//  1. TERM, INT and QUIT are passed to the core, which knows their meaning. HUP requests a reload.
 //     PIPE is ignored, because a disconnected peer is not a reason to end.
-//  2. Handlers are installed before the first thread; programs that are started get default signals
-//     again.
+//  2. Handlers are installed before the first thread; programs that the supervisor starts get
+//     default signal actions again.
 //
 // Thread rule: the loop's thread. Source: signal(7).
 #pragma once

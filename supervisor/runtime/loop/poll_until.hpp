@@ -1,4 +1,5 @@
-// Waits on the loop for conditions without an event: buffers elsewhere, a reader that is away.
+// Polls on the loop for conditions that cause no event, such as a buffer elsewhere or a reader that
+// is away.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -15,7 +16,8 @@
 
 namespace lastcall::runtime {
 
-/// Calls `then` as soon as `is_so`, and at `limit` at the latest; checks once per `pause`.
+/// Calls `then` as soon as `is_so` returns true, and at `limit` at the latest; checks once per
+/// `pause`.
 inline void poll_until(boost::asio::io_context& io, lifecycle::Instant limit,
                        lifecycle::Duration pause, std::function<bool()> is_so,
                        std::function<void()> then) {

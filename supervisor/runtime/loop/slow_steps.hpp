@@ -1,10 +1,10 @@
-// Detects steps of the loop that take long, because no other peer is served meanwhile.
+// Detects steps of the loop that take long. No other peer is served during such a step.
 //
 // Rules:
-//  1. Each step above kBearable is counted by its event. At most one line is logged per kPause,
-//     with the number of steps that were left out.
-//  2. Time is the wall clock's: a step may also be slow because the process had no processor, which
-//     many different events in a row show.
+//  1. Each step longer than kBearable is counted under its event. At most one line is logged per
+//     kPause, with the number of steps that were not logged.
+//  2. Time is measured by the wall clock, so a step may also be slow because the process had no
+//     processor; many different events in a row show that.
 //
 // Thread rule: the loop's thread.
 #pragma once

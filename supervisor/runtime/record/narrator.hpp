@@ -1,10 +1,11 @@
-// Writes the core's notes to the log, in the words of docs/specification.md.
+// Writes the core's notes to the log, in the terms of docs/specification.md.
 //
 // Rules:
 //  1. `Active graceful endpoints: N`, `Last endpoint completed, notifying all waiters` and
 //     `lastcall shutdown complete` are fixed words that people and tests search for.
-//  2. Each phase logs its start, and its end with outcome, time taken, time left and in flight.
-//  3. A fatal stop is logged at CRITICAL with the detail or traceback that was handed in.
+//  2. The start of each phase is logged, and so is its end, with the outcome, the time taken, the
+//     time left and the requests in flight.
+//  3. A fatal stop is logged at CRITICAL with the detail or traceback that was reported.
 //
 // Thread rule: the loop's thread. Source: specification, 'Drain report'.
 #pragma once

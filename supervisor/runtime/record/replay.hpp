@@ -1,10 +1,11 @@
-// Runs the core again with the events of a debug log, and compares its orders.
+// Runs the core again with the events of a debug log, and compares its orders with those in the
+// log.
 //
 // Rules:
-//  1. The first difference ends the replay, with the number of its line: a step whose actions
-//     differ, a gap in the records, an event that is unreadable or impossible.
-//  2. Lines that are not records of the step log are skipped: the engine writes to the same place.
-//  3. What is read is not trusted: nothing in a log can break an invariant of the core's callers.
+//  1. The first difference ends the replay, with its line number. A difference is a step whose
+//     actions differ, a gap in the records, or an event that is unreadable or impossible.
+//  2. Lines that are not records of the step log are skipped: the engine may write to the same log.
+//  3. The log is not trusted: nothing in it can break an invariant of the core's callers.
 //
 // Pure, no thread rule. The writer is step_log.hpp.
 #pragma once
@@ -19,13 +20,14 @@
 
 namespace lastcall::runtime {
 
-/// Why a caller that respects the core's rules would not feed it that event now; empty if it may.
+/// The reason why a caller that follows the core's rules would not feed it that event now; empty if
+/// it might.
 std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& event);
 
 struct ReplayMismatch {
-  std::uint64_t line = 0;  // from 1
+  std::uint64_t line = 0;  // counted from 1
   std::string problem;
-  std::string recorded;  // one action as JSON; empty if it is not about actions
+  std::string recorded;  // one action as JSON; empty if the problem is not an action
   std::string replayed;
 };
 
@@ -42,7 +44,7 @@ class Replay {
   std::uint64_t steps() const { return steps_; }
   /// The number of supervisors that started in the log.
   std::uint64_t lives() const { return lives_; }
-  /// Another version recorded this; its decisions may differ by design.
+  /// The version that recorded the log, if it is another one; its decisions may differ by design.
   std::string const& other_version() const { return other_version_; }
 
  private:

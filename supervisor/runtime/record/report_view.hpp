@@ -1,6 +1,6 @@
-// Formats a drain report for people: it converts JSON to rows of text. Pure, no thread rule.
+// Formats a drain report for people: converts its JSON to rows of text. Pure, no thread rule.
 //
-// Parts without a problem are left out or share a row; each part with a problem has its own.
+// Parts without a problem are left out or share a row; each part with a problem has its own row.
 #pragma once
 
 #include <cstddef>

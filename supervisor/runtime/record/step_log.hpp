@@ -1,11 +1,11 @@
-// Logs every input of the core at level debug, so that `lastcall replay` can run it again.
+// Logs every input of the core at debug level, so that `lastcall replay` can run it again.
 //
 // Rules:
-//  1. Three kinds of records, numbered together by `n` from 0, so that a gap shows: `core starts`
-//     with the settings, `step` with an event and its actions, `cancels taken` for cancels that a
-//     peer got between two steps, which are an input, too.
-//  2. Nothing is computed unless the level is debug. Numbers are counted nevertheless, so a level
-//     that changed meanwhile leaves a gap and not a false history.
+//  1. There are three kinds of records, numbered together by `n` from 0 so that a gap is visible:
+//     `core starts` with the settings, `step` with an event and its actions, and `cancels taken`
+//     for cancels that a peer got between two steps, which are an input, too.
+//  2. Records are built only at debug level. They are numbered at every level, so that a temporary
+//     change of the level leaves a gap instead of a false history.
 //
 // Thread rule: the loop's thread. The reader is replay.hpp.
 #pragma once

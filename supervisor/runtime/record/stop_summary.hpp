@@ -1,6 +1,6 @@
 // A stop in one sentence, for people who look at a pod's Events.
 //
-// Pure, no thread rule. Source: the drain report, whose most important part it gives.
+// Pure, no thread rule. Source: the drain report, of which this is the most important part.
 #pragma once
 
 #include "core/report.hpp"
@@ -8,8 +8,9 @@
 
 namespace lastcall::runtime {
 
-/// Summarizes a stop up to phase 3. It is a warning if there was a problem. The exit code is named
-/// if nothing can change it any more; an engine that still runs may have to be killed.
+/// Summarizes a stop up to phase 3. The result is a warning if there was a problem. It states the
+/// exit code only if nothing can change it any more: an engine that still runs may have to be
+/// killed.
 discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool engine_has_ended);
 
 }  // namespace lastcall::runtime

@@ -1,11 +1,11 @@
 // Publishes events of this instance as JSON messages for any subscriber: phases, the progress of a
-// drain, the verdict about the engine. Off without `events.nats.url`.
+// drain, and the verdict about the engine. It is off unless `events.nats.url` is set.
 //
 // Rules:
-//  1. Every message names the instance and its time; docs/discovery.md is the reference.
+//  1. Every message names the instance and the time; docs/discovery.md is the reference.
 //  2. Nothing is published between the disconnect of phase 3 and the next rearm.
-//  3. While a drain runs its progress is published at each change of the active endpoints, and
-//     with the requests that end, at most every kProgressPause.
+//  3. While a drain runs, its progress is published whenever the active endpoints change, and also
+//     when requests end, but then at most once per kProgressPause.
 //
 // Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
@@ -42,12 +42,13 @@ class EventPublisher {
 
   void report(lifecycle::Instant now, lifecycle::Action const& action);
   void migrated(ingress::HandedOff const& handed);
-  /// Disconnects from the server; `done` is called when everything was sent, or by the deadline.
+  /// Disconnects from the server; `done` is called when everything was sent, and by the deadline at
+  /// the latest.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
  private:
   struct State;
-  std::unique_ptr<State> state_;  // absent if events are off
+  std::unique_ptr<State> state_;  // null if events are off
 };
 
 }  // namespace lastcall::runtime

@@ -1,10 +1,10 @@
-// The configured registries as one object for the core's orders.
+// The configured registries, as one object that carries out the core's orders.
 //
 // Rules:
-//  1. The index of a registry is its place in `discovery:`, as in the core's settings. If none of
-//     them is `ipc`, there is one more at the end, for SDKs that report `registered`.
-//  2. Each one that has deregistered or failed is reported to the core at once, and the phase ends
-//     with the last one.
+//  1. The index of a registry is its position in `discovery:`, as in the core's settings. If none
+//     of them is of kind `ipc`, there is one more at the end, for SDKs that report `registered`.
+//  2. The result of each registry that has deregistered or failed is reported to the core at once,
+//     and the phase ends with the last one.
 //
 // Thread rule: the loop's thread. Source: specification, 'Discovery'.
 #pragma once
@@ -32,8 +32,10 @@ namespace lastcall::runtime {
 class Registries {
  public:
   struct Callbacks {
-    discovery::IpcRegistry::AskAll ask_peers;             // sends `deregister` to every SDK peer
-    discovery::IpcRegistry::AskAll ask_self_registering;  // ... to those that reported `registered`
+    /// Sends `deregister` to every SDK peer.
+    discovery::IpcRegistry::AskAll ask_peers;
+    /// Sends `deregister` to the SDK peers that reported `registered`.
+    discovery::IpcRegistry::AskAll ask_self_registering;
     discovery::IpcRegistry::ExpectedUntil peers_expected_until;
     std::function<void(discovery::RegistryStatus const&)> on_change;
     RegistryHooks hooks;
@@ -43,37 +45,38 @@ class Registries {
              std::optional<std::string> const& advertise, EventSink& events, Log& log,
              Callbacks const& callbacks);
 
-  /// Empty, or the registry that could not be made and the reason.
+  /// Names the registry that could not be made, and the reason; empty if there is none.
   std::string const& problem() const { return problem_; }
 
   void register_all();
-  /// `returns`: this is temporary, so registries that could not register again are left out.
+  /// `returns` means that this is temporary, so registries that could not register again are left
+  /// out.
   void deregister(lifecycle::Instant deadline, bool returns);
-  /// Waits for pending removals first, within the deadline.
+  /// Waits for pending removals first, but only until the deadline.
   void disconnect(lifecycle::Instant deadline, CleanupHooks::Done done);
 
   /// Sends the text to each place where people look for this instance.
   void warn(std::string const& reason, std::string const& text);
 
-  /// Every SDK's process is ordered to deregister, by the configuration.
+  /// Whether the configuration orders every SDK's process to deregister.
   bool asks_every_sdk() const { return !unnamed_; }
-  /// An SDK's process has registered by its own means, and is ordered to deregister.
   void note(std::string const& text) { set_.note(text); }
+  /// Called when an SDK's process has registered by its own means: it is ordered to deregister.
   void note_self_registering();
   void peer_joined(ipc::PeerId peer);
   void peer_done(ipc::PeerId peer);
   void peer_gone(ipc::PeerId peer);
   void peer_replaced(ipc::PeerId peer);
   void peers_may_be_back();
-  /// Whether SDKs have an order to deregister that not all have answered yet.
+  /// Whether SDKs have been ordered to deregister and not all of them have answered yet.
   bool is_asking_sdks() const;
 
-  // Without the one for SDKs if no SDK uses it.
+  // The result lacks the registry for SDKs if no SDK uses it.
   std::vector<discovery::RegistryStatus> status() const;
   std::vector<std::string> names() const;
-  /// Whether every registry has had this instance since `begin_life`.
+  /// Whether every registry has contained this instance at some time since begin_life().
   bool were_all_registered() const;
-  /// Another engine begins.
+  /// Called when another engine begins.
   void begin_life() { awaited_ = names_; }
 
  private:
@@ -93,11 +96,11 @@ class Registries {
   Log& log_;
   std::function<void(discovery::RegistryStatus const&)> on_change_;
   std::vector<std::string> names_;
-  std::vector<std::string> awaited_;          // not registered yet in this life
-  std::vector<discovery::IpcRegistry*> sdk_;  // owned by the set
-  std::vector<discovery::Registry*> named_;   // as well
-  /// The one for SDKs if the configuration names none; it is the last, and reported once it is
-  /// used.
+  std::vector<std::string> awaited_;          // registries without a registration in this life
+  std::vector<discovery::IpcRegistry*> sdk_;  // the set owns them
+  std::vector<discovery::Registry*> named_;   // the set owns them
+  /// The name of the registry for SDKs, if the configuration names none. It is the last registry,
+  /// and is reported only once it is used.
   std::optional<std::string> unnamed_;
   bool unnamed_is_used_ = false;
   std::string problem_;

@@ -1,7 +1,7 @@
 // Makes a registry from its configuration.
 //
-// Rule: secrets come from files, read when they are needed, or from the environment; never from the
-// configuration, which is printed.
+// Rule: secrets come from files, which are read when they are needed, or from the environment. They
+// never come from the configuration, because it is printed.
 //
 // Thread rule: the loop's thread. Source: docs/discovery.md.
 #pragma once
@@ -23,28 +23,29 @@
 
 namespace lastcall::runtime {
 
-/// For SDKs that register themselves although no registry of kind `ipc` is configured.
+/// Whether there is a registry for SDKs that register themselves, because none of kind `ipc` is
+/// configured.
 bool asks_sdks_unnamed(config::Config const& config);
 
 /// This pod's instance of `identity.endpoint`.
 discovery::Instance instance_of(config::Config const& config,
                                 std::optional<std::string> const& advertise);
 
-/// The facts that a registry needs from the supervisor, and its reports.
+/// The facts that a registry needs from the supervisor, and the reports that it sends back.
 struct RegistryHooks {
-  std::function<discovery::KubernetesSummary()> summary;  // of the stop so far
-  /// The pod is being deleted and has this long.
+  std::function<discovery::KubernetesSummary()> summary;  // about the stop so far
+  /// Called when the pod is being deleted; the argument is the time that it has left.
   std::function<void(std::chrono::seconds)> on_deletion;
   std::function<std::optional<std::uint64_t>()> in_flight;  // absent if unknown
-  /// The pod's deletion cost could not be written.
+  /// Called when the pod's deletion cost could not be written.
   std::function<void(std::string const&)> on_cost_failed;
 };
 
 struct MadeRegistry {
   std::unique_ptr<discovery::Registry> registry;
-  std::string problem;  // the reason if there is none
+  std::string problem;  // why there is no registry; else empty
 };
-/// Makes every kind except `ipc`, which the loop has itself.
+/// Makes a registry of any kind except `ipc`, which the loop makes itself.
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
                            config::Registry const& registry, discovery::Instance const& instance,
                            RegistryHooks const& hooks);

@@ -1,9 +1,11 @@
-// Sets limits and thresholds while requests run, by operators and over HTTP, and shows them.
+// Sets limits and thresholds while requests run, on behalf of operators and over HTTP, and shows
+// them.
 //
 // Rules:
-//  1. A change names only what it changes; null clears. It takes effect with the next event.
-//  2. What was set lasts until the next change, a reload of a file in which the same key has
-//     changed, or the supervisor's end: the configuration file is not written.
+//  1. A change names only the values that it changes; null clears a value. It takes effect with the
+//     next event.
+//  2. A value stays in effect until the next change, until a reload of a file in which the same key
+//     has changed, or until the supervisor ends: the configuration file is not written.
 //
 // Pure, no thread rule. Source: docs/ipc.md 'admission.set' and 'thresholds.set'.
 #pragma once
@@ -20,7 +22,7 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
 
-/// Computes the values after a reload: for each, that of the file if it has changed there.
+/// Computes the values after a reload: each value is that of the file if it has changed there.
 lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
                                     lifecycle::AdmissionLimits const& before,
                                     lifecycle::AdmissionLimits const& after);
@@ -28,12 +30,12 @@ lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
                                    lifecycle::LoadThresholds const& before,
                                    lifecycle::LoadThresholds const& after);
 
-/// A share in the core's unit.
+/// Converts a share to the core's unit.
 std::uint32_t millionths(double share);
-/// null if it is unset.
+/// null if the share is unset.
 nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
 
-/// The part of the status about admission.
+/// The part of the status that describes admission.
 nlohmann::ordered_json admission_json(lifecycle::AdmissionState const& state);
 
 }  // namespace lastcall::runtime

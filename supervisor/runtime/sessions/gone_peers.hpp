@@ -1,11 +1,12 @@
-// Holds reports of peers whose process has ended back for a moment.
+// Holds back, for a moment, reports of peers whose process has ended.
 //
-// An engine that dies takes its SDK's process with it, and the pidfd of that is often faster than
-// the shim's report of the engine's end. Reported in that order, requests would first be lost and
-// the engine would then die idle: a stop that lost work would look clean, and a fatal one would
-// begin without the requests that it cost. So the cause is reported first: a peer with requests
-// waits for the engine's end, or for kHold at most (a shim that is starved for longer counts as
-// gone), and a peer whose end is itself a cause waits for kHoldCritical.
+// When an engine dies, its SDK's process ends as well, and the pidfd of that process is often
+// faster than the shim's report of the engine's end. If they were reported in that order, the
+// requests would be lost first and the engine would then appear to die idle: a stop that lost work
+// would look clean, and a fatal stop would begin without the requests that it cost. Therefore the
+// cause is reported first: a peer with requests waits for the engine's end, or for kHold at most (a
+// shim that is starved for longer counts as gone), and a peer whose end is itself a cause waits for
+// kHoldCritical.
 //
 // Thread rule: the loop's thread.
 #pragma once

@@ -1,9 +1,9 @@
-// Operators on the admin socket: questions, drains, watches.
+// The operators on the admin socket: their questions, drains and watches.
 //
 // Rules:
-//  1. A question without a `seq` gets a `status` line as its answer, so that it can be typed on a
+//  1. A question without a `seq` is answered with a `status` line, so that it can be typed on a
 //     terminal.
-//  2. A watch gets a line at each change, at most one each kWatchPause, and one per requested
+//  2. A watch gets a line at each change, but at most one per kWatchPause, and one per requested
 //     interval. Without a watch no timer runs.
 //  3. An impossible order is refused with a code and a reason, never ignored.
 //  4. Each order leaves one record: its sender (uid and pid as the kernel reports them, or the
@@ -43,7 +43,7 @@ class OperatorSessions {
   struct Answers {
     std::function<ipc::Welcome()> welcome;
     std::function<std::string()> status;
-    /// Given in this call or soon; absent if `after` is not a cursor.
+    /// The page is reported in this call or soon; it is absent if `after` is not a cursor.
     std::function<void(std::string const& after, std::size_t limit,
                        std::function<void(std::optional<std::string>)> report)>
         requests;
@@ -51,7 +51,7 @@ class OperatorSessions {
     /// Each answers with the current state.
     std::function<std::string(ipc::AdmissionSet const&)> set_admission;
     std::function<std::string(ipc::ThresholdsSet const&)> set_thresholds;
-    /// Receives each order with its sender and outcome, as a sentence.
+    /// Receives each order, with its sender and outcome, as a sentence.
     std::function<void(std::string text)> noted;
   };
 
@@ -63,24 +63,24 @@ class OperatorSessions {
   void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq);
   void disconnected(ipc::PeerId peer);
 
-  /// The result of an order that did not come over the socket.
+  /// The result of an order that did not arrive on the socket.
   struct Outcome {
     std::optional<std::string> refusal;
     bool has_changed = false;
   };
-  /// Leaves the record of an order; `caller` is an address.
+  /// Carries out an order and leaves its record; `caller` is an address.
   Outcome order_from_afar(std::string const& caller, std::string const& command,
                           lifecycle::Event const& event);
 
-  /// The watched state has changed.
+  /// Called when the watched state has changed.
   void changed();
-  /// Sends the last line to each watch without a pause, because connections are about to be closed.
+  /// Sends a last line to each watch at once, because connections are about to be closed.
   void end();
   std::size_t count() const { return watches_.size(); }
 
  private:
   struct Timer;
-  /// A watching peer: the time of its last line, and its interval.
+  /// The state of a watching peer: the time of its last line, and its interval.
   struct Watch {
     bool is_on = false;
     bool is_stale = false;
@@ -92,7 +92,7 @@ class OperatorSessions {
   void requests(ipc::PeerId peer, ipc::RequestsQuery const& query, ipc::Seq seq);
   void cancel(ipc::PeerId peer, ipc::Cancel&& cancel, ipc::Seq seq);
   void reload(ipc::PeerId peer, ipc::Seq seq);
-  /// The result of an order, for the record.
+  /// The result of an order, as it is recorded.
   struct Effect {
     std::string word;
     std::string detail;
@@ -108,7 +108,7 @@ class OperatorSessions {
   EventSink& events_;
   Log& log_;
   Answers answers_;
-  std::map<ipc::PeerId, Watch> watches_;  // every operator that is connected
+  std::map<ipc::PeerId, Watch> watches_;  // all operators that are connected
   std::unique_ptr<Timer> timer_;
   std::optional<lifecycle::Instant> armed_for_;
 };

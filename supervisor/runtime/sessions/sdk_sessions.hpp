@@ -3,8 +3,8 @@
 // Invariants:
 //  1. Every line is one event; its `seq` is answered with the core's reply to that event.
 //  2. Cancels are not queued here: the server calls next_cancels() as a peer's socket accepts them.
-//  3. A peer that joins late receives the orders of the others: the phase with its deadline, the
-//     deregistration, the cleanup.
+//  3. A peer that joins late receives the orders that the others have received: the phase with its
+//     deadline, the deregistration, and the cleanup.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md.
 #pragma once
@@ -28,20 +28,20 @@ namespace lastcall::runtime {
 
 class SdkSessions {
  public:
-  /// Facts of peers, and for them, that do not concern the core.
+  /// Facts about peers that do not concern the core, and facts that peers need.
   struct Listeners {
     std::function<void(ipc::PeerId)> joined;
     std::function<void(ipc::PeerId, ipc::Health const&)> health;
-    /// It holds back an error that may mean the engine's death.
+    /// The peer holds back an error that may mean the engine's death.
     std::function<void(ipc::PeerId)> doubt;
-    /// It registers by its own means.
+    /// The peer registers by its own means.
     std::function<void(ipc::PeerId)> registered;
     std::function<void(ipc::PeerId)> deregistered;
-    /// It is gone for good or disconnected, and will not answer any more.
+    /// The peer is gone for good or has disconnected, and will not answer any more.
     std::function<void(ipc::PeerId)> left;
     /// A request began and counts as a user's.
     std::function<void(std::string_view endpoint)> request_began;
-    /// The mark of the supervisor's own requests to its engine.
+    /// Returns the mark of the supervisor's own requests to its engine.
     std::function<std::string()> own_mark;
   };
 
@@ -78,10 +78,10 @@ class SdkSessions {
   bool is_critical(ipc::PeerId peer) const;
   std::vector<ipc::PeerId> connected() const;
   std::vector<ipc::PeerId> self_registering() const;
-  /// Connections that ended and whose process has connected again: with the same name, and from the
-  /// same process if the kernel reports it.
+  /// The connections that have ended and whose process has connected again: under the same name,
+  /// and from the same process if the kernel reports it.
   std::vector<ipc::PeerId> replaced() const;
-  /// Includes those that disconnected and may come back.
+  /// Includes peers that have disconnected and may come back.
   std::vector<Row> rows() const;
 
  private:
@@ -99,7 +99,7 @@ class SdkSessions {
 
   std::map<ipc::PeerId, Row> peers_;  // until they are forgotten
   std::optional<lifecycle::Instant> cleanup_deadline_;
-  bool is_crowded_ = false;  // it was notified that all together have too many requests
+  bool is_crowded_ = false;  // it was notified that all peers together have too many requests
 };
 
 }  // namespace lastcall::runtime

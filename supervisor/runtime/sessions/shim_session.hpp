@@ -1,13 +1,14 @@
 // The session of the shim: its identity, its reports, and the orders to it.
 //
 // Invariants:
-//  1. At most one boot takes part at a time; another is answered `busy`, is closed, and changes
-//     nothing.
+//  1. At most one boot takes part at a time. A hello of another boot is answered with `busy`, its
+//     connection is closed, and it changes nothing.
 //  2. The `welcome` is written before the first order of the core's step for a `hello`: it names
-//     the phase that the hello has restored, not the one before it.
+//     the phase that the hello has restored, not the phase before that.
 //  3. A `signal` is acked only after the core has handled it and its orders were written, so the
-//     shim notices a supervisor that dies in between.
-//  4. A new connection of the same boot replaces the old one, whose end is then ignored.
+//     shim notices if the supervisor dies in between.
+//  4. A new connection of the same boot replaces the old one, and the end of the old one is then
+//     ignored.
 //
 // Thread rule: the loop's thread. Source: docs/ipc.md, 'Shims'.
 #pragma once
@@ -43,7 +44,7 @@ class ShimSession {
   /// Does nothing while no shim is connected.
   void send(ipc::FromSupervisor const& message);
 
-  /// Its last report about its engine, for display.
+  /// The last report about its engine, for display.
   ipc::EngineFacts const& engine() const { return engine_; }
   std::string const& boot() const { return boot_; }
   bool is_run_mode() const { return run_; }
@@ -59,8 +60,8 @@ class ShimSession {
   EventSink& events_;
   Log& log_;
 
-  ipc::PeerId peer_ = 0;     // connected
-  ipc::PeerId watched_ = 0;  // the last connection of this boot, whose process is watched
+  ipc::PeerId peer_ = 0;     // the peer that is connected; 0: none
+  ipc::PeerId watched_ = 0;  // the last connection of this boot; its process is watched
   std::string boot_;
   bool run_ = false;
   ipc::EngineFacts engine_;

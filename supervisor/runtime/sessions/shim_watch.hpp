@@ -1,13 +1,13 @@
 // Watches whether a serving engine has a shim, and whether the shim can find the supervisor.
 //
 // Rules:
-//  1. Outside of preStop mode an engine that passes its checks has a shim. If none is connected for
-//     kGraceForShim, no process holds the stop signal, and a stop cuts running requests; this is
-//     reported once, and again when it is over. It does not affect readiness, because the engine
-//     does serve.
-//  2. Until a shim has connected, the socket's path is checked every second. A directory that was
-//     replaced after the start of listening (a volume that is mounted late) would lead the shim to
-//     no process.
+//  1. Outside of preStop mode, an engine that passes its checks should have a shim. If none is
+//     connected for kGraceForShim, no process holds the stop signal back, so a stop would cut
+//     running requests; this is reported once, and its end is reported, too. It does not affect
+//     readiness, because the engine does serve.
+//  2. Until a shim has connected, the socket's path is checked every second. If its directory was
+//     replaced after the supervisor began to listen (by a volume that is mounted late), the shim
+//     would find no process there.
 //
 // Thread rule: the loop's thread. Source: specification, 'Failing safe'.
 #pragma once
@@ -32,13 +32,13 @@ inline constexpr std::chrono::seconds kGraceForShim{5};
 class ShimWatch {
  public:
   struct Callbacks {
-    /// Looks whether the socket's path still leads to us.
+    /// Checks whether the socket's path still leads to this process.
     std::function<void()> follow_socket;
-    /// The warning has begun, or is over.
+    /// Called when the warning begins, and when it is over.
     std::function<void(bool is_missing)> changed;
   };
 
-  /// `is_expected`: false in preStop mode, where nothing is watched.
+  /// `is_expected` is false in preStop mode, in which nothing is watched.
   ShimWatch(boost::asio::io_context& io, bool is_expected, std::string const& socket, Log& log,
             Callbacks callbacks);
   ~ShimWatch();
