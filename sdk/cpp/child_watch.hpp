@@ -1,13 +1,14 @@
-// Child processes without which the engine is a shell: their end is reported as fatal.
+// Watches child processes without which the engine cannot work: their end is reported as fatal.
 //
 // Rules:
-//  1. An end is reported unless it was with 0 or by TERM, which is how one is stopped on purpose,
-//     or how it ended cannot be known (it has been reaped already). With `any_end` every end is.
-//  2. The status is read without reaping: the code that started the child still gets it.
-//  3. A forked copy does nothing: the children are its parent's.
+//  1. An end is reported, with three exceptions: exit code 0, TERM (which is how a child is stopped
+//     on purpose), and an end whose status cannot be read because the child was reaped already.
+//     With `any_end` every end is reported.
+//  2. The status is read without reaping, so the code that started the child still gets it.
+//  3. A forked copy of the object does nothing, because the children are its parent's.
 //
-// Thread rule: methods from any thread, the destructor once; one thread of its own waits for all
-// children. `report` runs there, and in add() for a child that is gone. Source: pidfd_open(2).
+// Thread rule: methods from any thread, the destructor once. One thread of its own waits for all
+// children. `report` runs there, or in add() if the child is gone already. Source: pidfd_open(2).
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ class ChildWatch {
  public:
   using Report = std::function<void(std::string reason, std::string detail)>;
 
-  /// std::system_error: no descriptor or thread.
+  /// Throws std::system_error if there is no descriptor or thread.
   explicit ChildWatch(Report report);
   ~ChildWatch();
   ChildWatch(ChildWatch const&) = delete;
   ChildWatch& operator=(ChildWatch const&) = delete;
 
-  /// std::system_error: the system cannot watch processes.
+  /// Throws std::system_error if the system cannot watch processes.
   void add(pid_t pid, std::string name, bool any_end);
-  /// False: it is not watched (any more).
+  /// Returns false if the process is not watched (any more).
   bool forget(pid_t pid);
 
  private:

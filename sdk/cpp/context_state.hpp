@@ -1,9 +1,9 @@
-// The state that a RequestContext is a handle of, and its reports to the client that began it.
+// The state to which a RequestContext is a handle, and the reports to the client that began it.
 //
 // Rules:
-//  1. One mutex guards all trees; `level` alone is read without it.
+//  1. One mutex guards all trees; only `level` is read without it.
 //  2. No callback and no owner is called with that mutex held.
-//  3. Parents own their children, children know their parents weakly.
+//  3. Parents own their children; children hold weak references to their parents.
 //
 // Thread rule: public methods from any thread. Source: docs/ipc.md, 'Reconnecting'.
 #pragma once
@@ -30,11 +30,12 @@ enum class Level : std::uint8_t { live, stopped, killed };
 
 class ContextState;
 using ContextPtr = std::shared_ptr<ContextState>;
-/// Ids that one line of the supervisor cancelled: it need not be notified of these again.
+/// The ids that one line of the supervisor cancelled: the supervisor need not be notified of them
+/// again.
 using Notified = std::unordered_set<std::string_view>;
 
-/// The reports of a context to its client. Called on whichever thread acts on it, with no lock
-/// held.
+/// Receives the reports of a context to its client. It is called on whichever thread acts on the
+/// context, with no lock held.
 class Owner {
  public:
   Owner() = default;
@@ -42,16 +43,17 @@ class Owner {
   Owner(Owner const&) = delete;
   Owner& operator=(Owner const&) = delete;
 
-  /// These rose; the supervisor already knows of those in `notified`.
+  /// The state of these contexts has risen; the supervisor already knows that of those in
+  /// `notified`.
   virtual void raised(std::span<ContextPtr const> contexts, Notified const& notified) = 0;
   virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
-  /// The engine has let go of a cancelled request that is not over yet.
+  /// The engine has released a cancelled request that is not over yet.
   virtual void confirmed(ContextPtr const& context) = 0;
   virtual void progress(ContextState& context) = 0;
 };
 
-/// Holds the one mutex of all trees, and keeps alive what a walk met: the end of a context runs its
-/// user's code, which must not happen under the mutex.
+/// Holds the one mutex of all trees, and keeps the contexts alive that a walk has visited: the
+/// destruction of a context runs its user's code, which must not happen under the mutex.
 class TreeLock {
  public:
   TreeLock();
@@ -80,12 +82,12 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   std::optional<Outcome> outcome() const;
   bool is_confirmed() const;
 
-  /// `cause` is the reason where the cancel began, if that is not `reason`.
+  /// `cause` is the reason at the place where the cancel began, if it differs from `reason`.
   bool raise(Level level, Reason reason, std::optional<Reason> cause, Notified const& notified);
   bool link(ContextPtr const& child);
   std::uint64_t subscribe(Level level, RequestContext::Callback callback);
   bool forget(std::uint64_t token);
-  /// The one future of that level: however often it is asked for, it has one subscriber.
+  /// The one future for that level: it has a single subscriber, however often it is requested.
   std::shared_future<void> reached(Level level);
   std::shared_future<bool> stopped_or_killed();
   bool confirm();
@@ -93,7 +95,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   void progress();
   std::size_t child_count() const;
 
-  /// The owner alone reads and writes it.
+  /// Only the owner reads and writes it.
   std::atomic<bool> moved{};
 
  private:
@@ -121,7 +123,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   std::string const root_;
   std::shared_ptr<Owner> const owner_;
   std::atomic<Level> level_{Level::live};
-  std::uint64_t mark_{};  // the last walk that came by
+  std::uint64_t mark_{};  // number of the last walk that visited it
   std::optional<Reason> reason_;
   std::optional<Reason> cause_;
   std::optional<Outcome> outcome_;
@@ -129,15 +131,15 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   Children children_;
   std::vector<Above> above_;
   std::vector<Subscriber> subscribers_;
-  std::shared_future<void> stopped_, killed_;  // not valid before it is asked for
+  std::shared_future<void> stopped_, killed_;  // not valid until it is requested
   std::shared_future<bool> either_;
 };
 
-/// `what` is named in the std::invalid_argument for a text that cannot be an id.
+/// Throws std::invalid_argument, with `what` in its message, if the text cannot be an id.
 std::string checked_id(std::string id, char const* what = "request id");
 std::string random_id();
 
-/// Converts between handles and what they refer to.
+/// Converts between handles and the states that they refer to.
 struct Handles {
   static RequestContext of(ContextPtr state) { return RequestContext(std::move(state)); }
   static ContextPtr const& state_of(RequestContext const& context) { return context.state_; }

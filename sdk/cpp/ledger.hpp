@@ -1,14 +1,15 @@
 // The live requests of this process, and the lines that report them to the supervisor.
 //
 // Rules:
-//  1. The table is the truth; what was sent is only its shadow. announce() reports all of it again:
-//     the live requests as `resumed`, their cancels, and the ends that no supervisor has read.
+//  1. The table is authoritative, whatever was sent before. announce() reports all of it again: the
+//     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
 //     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
-//  3. Memory grows with live requests only; ends that wait for a supervisor are at most
-//     kMaxUnconfirmed, the oldest are forgotten.
+//  3. Memory grows with live requests only; at most kMaxUnconfirmed ends wait for a supervisor, and
+//     the oldest are forgotten.
 //
-// Thread rule: under the session's mutex; what a call adds to `Later` is called without it.
+// Thread rule: under the session's mutex; functions that a call adds to `Later` are called without
+// it.
 // Source: docs/ipc.md, 'Reconnecting'.
 #pragma once
 
@@ -49,14 +50,15 @@ struct Entry {
   std::optional<std::uint64_t> way{};
   Clock::time_point began_at{Clock::now()};
   Decided waiting;       // set while it waits for admission
-  bool was_announced{};  // a supervisor was notified
+  bool was_announced{};  // a supervisor was notified of it
 };
 
 class Ledger {
  public:
   explicit Ledger(Connection* connection) : connection_(connection) {}
 
-  /// std::invalid_argument: the id is live already. With `decided` the supervisor is asked.
+  /// Throws std::invalid_argument if the id is live already. With `decided`, the supervisor is
+  /// asked for admission.
   void begin(Entry entry, Decided decided, Later& later);
   Entry* find(std::string_view id);
   Entry* find(ContextState const& context);
@@ -68,36 +70,37 @@ class Ledger {
   void confirmed(ContextState const& context);
   void progress(ContextState& context);
 
-  /// How many live requests announce() will report.
+  /// The number of live requests and ends that announce() will report.
   std::size_t announced_size() const;
   void announce();
   void welcomed() { is_welcomed_ = true; }
-  /// The connection has ended; what was not written of it is still to be reported.
+  /// The connection has ended; lines that were not written completely are reported again later.
   void lost(Clock::time_point now, Later& later);
   void admitted(std::string_view id, Later& later);
   void rejected(ipc::Rejected const& message, Later& later);
-  /// An error that answers a question: a supervisor that cannot even be asked must not stop the
-  /// engine.
+  /// The supervisor has answered a question, perhaps with an error: a supervisor that cannot even
+  /// be asked must not stop the engine.
   void answered(std::uint64_t seq, bool is_error, Later& later);
-  /// Sends and starts what is due; returns when the next is.
+  /// Sends and starts whatever is due; returns the time at which something is due next.
   std::optional<Clock::time_point> tick(Clock::time_point now, Later& later);
-  /// Forgets all of it for good; what waits, and what will ask, may run.
+  /// Forgets everything for good; requests that wait for admission, or that ask for it later, may
+  /// run.
   void clear(Later& later);
 
   std::uint64_t next_seq() { return ++last_seq_; }
-  /// Appends a line, if there is a connection to take it.
+  /// Appends a line if there is a connection; returns whether it did.
   bool send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq = std::nullopt);
 
  private:
   struct Ended {
-    std::uint64_t until{};  // position of the end of its line
+    std::uint64_t until{};  // position of the end of its line; 0: not queued
     ipc::RequestBegin begin;
     Outcome outcome{};
   };
 
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
   std::optional<Clock::time_point> unadmitted_at() const;
-  /// `resumed`: it ran before the supervisor that reads the line.
+  /// `resumed` means that the request began before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
   static void settle(Entry& entry, Admission const& admission, Later& later);
@@ -108,11 +111,11 @@ class Ledger {
   void send_cancels(Groups&& groups);
   void forget_written();
 
-  Connection* const connection_;                         // none: no socket
+  Connection* const connection_;                         // null if there is no socket
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
   std::unordered_map<std::uint64_t, std::string> questions_;
   std::size_t waiting_{};
-  std::deque<Ended> unconfirmed_;  // the first of them queued, if `until` is not 0
+  std::deque<Ended> unconfirmed_;  // ends that were queued come first
   std::vector<ContextPtr> moved_;
   Clock::time_point moved_at_{};
   Clock::time_point lost_at_{Clock::now()};

@@ -2,14 +2,15 @@
 // Client.
 //
 // Rules:
-//  1. The connection may end at any moment; the next one is greeted with all that is to be known.
-//  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
-//  3. No callback runs and no context is raised with the mutex held.
-//  4. In a forked child every call sees that it is one before it takes the mutex, which a thread
-//     that does not exist there may hold.
+//  1. The connection may end at any moment; the greeting of the next one contains everything that
+//     the supervisor must know.
+//  2. Every line with a `seq` is answered by `ack` or `error`, and these two are not answered.
+//  3. No callback runs, and no context is raised, while the mutex is held.
+//  4. In a forked child, every call detects that it is in a child before it takes the mutex, which
+//     may be held by a thread that does not exist there.
 //
-// Thread rule: all methods from any thread, process() from one at a time, whose place close() may
-// take. Source: docs/ipc.md.
+// Thread rule: all methods from any thread, process() from one thread at a time, which close() may
+// replace. Source: docs/ipc.md.
 #pragma once
 
 #include <atomic>
@@ -44,7 +45,7 @@ struct Callbacks {
   std::function<void(Phase)> phase;
 };
 
-/// The first report of a fatal error, until it was received.
+/// The first report of a fatal error, kept until it was received.
 struct FatalReport {
   ipc::Fatal message;
   std::promise<bool> promise;
@@ -74,7 +75,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void set_endpoint(ipc::EndpointRegister endpoint);
   void drop_endpoint(std::string const& name);
   RequestContext begin(RequestOptions options, Decided decided);
-  /// Whether a thread other than this one would receive what is waited for.
+  /// Whether the caller may wait for an answer: another thread would receive it, or there is no
+  /// socket and nothing to wait for.
   bool can_wait() const;
   std::optional<RequestContext> find(std::string_view id);
   std::vector<RequestContext> live();
@@ -85,7 +87,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void watch_child(int pid, std::string name, bool any_end);
   bool forget_child(int pid);
   void failed_with_exception(std::string const& name);
-  /// From now on an end is that of a program that is done.
+  /// From now on, the end of a child or of the process counts as the end of a program that is done.
   void stop_reporting();
   void set(std::function<void(Callbacks&)> const& change);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
@@ -97,13 +99,13 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void confirmed(ContextPtr const& context) override;
   void progress(ContextState& context) override;
 
-  // After a fork: whether this process is a child of the one that made the session.
+  // After a fork: whether this process is a child of the process that made the session.
   bool is_detached() const;
   void abandon_in_child();
 
  private:
-  /// Not in a forked child: acts under the mutex, and then makes the calls that that left to be
-  /// made.
+  /// Calls `act` under the mutex, and afterwards makes the calls that it has left to be made. It
+  /// does nothing in a forked child.
   template <typename Act>
   void locked(Act act) {
     if (is_detached()) {
@@ -128,7 +130,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
-  /// The line to log about the attempt, if any.
+  /// Returns the line to log about the attempt; empty if there is none.
   std::string connect(Clock::time_point now);
   void disconnect(Later& later);
   void finish_round(Later& later);
@@ -152,7 +154,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
-  /// Reports once when a callback does not return: it is noticed by the other threads that have
+  /// Reports once that a callback does not return. Other threads notice that when they have
   /// something to send.
   void report_stall();
   void log(std::string const& text) const;
@@ -163,10 +165,12 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::unique_ptr<Connection> const connection_;
   bool has_thread_{};
   pthread_t thread_{};
-  std::shared_ptr<Session> running_;  // what the thread takes over at its start
+  std::shared_ptr<Session> running_;  // taken over by the thread when it starts
   std::mutex joining_;                // guards is_joined_
   bool is_joined_{};
-  std::recursive_mutex turn_;  // without a thread: the caller's; a callback may close
+  /// Without a thread of its own, the caller of process() holds it; it is recursive because a
+  /// callback may call close().
+  std::recursive_mutex turn_;
 
   std::mutex mutex_;
   Ledger ledger_;
@@ -180,15 +184,15 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
-  std::atomic<Clock::rep> busy_since_{};  // 0: the thread that processes waits, or was reported
+  std::atomic<Clock::rep> busy_since_{};  // 0: the processing thread waits, or was reported
   std::atomic<pthread_t> busy_{};
 
-  // What follows belongs to the thread that processes.
+  // The rest belongs to the thread that processes.
   ipc::LineBuffer input_;
   Clock::time_point absent_since_{Clock::now()};
   Clock::time_point retry_at_{};
   Clock::time_point connected_at_{};
-  std::string refusal_;  // of the last connection that was not welcomed, as it was logged
+  std::string refusal_;  // of the last connection without a welcome, as it was logged
 };
 
 }  // namespace lastcall::sdk

@@ -8,13 +8,13 @@
 //   CURLcode result = calls.perform(easy, context, &channel);  // CURLE_ABORTED_BY_CALLBACK: cut
 //   curl_slist_free_all(headers);
 //
-// Without a channel a stop closes the connection, which is a kill on the other side.
+// Without a channel, a stop closes the connection, which is a kill on the other side.
 //
 // This header is enough; the program links libcurl, 7.68 or newer. A program that drives a
-// curl_multi of its own takes AbortOnStop with curl_multi_wakeup() as these lines do.
+// curl_multi of its own can use AbortOnStop with curl_multi_wakeup(), as CurlCalls does.
 //
-// Thread rule: a CurlCalls is one thread's; the cancel may come from any. C++17. Source:
-// docs/ipc.md, 'Across pods'.
+// Thread rule: a CurlCalls belongs to one thread; the cancel may come from any thread. C++17.
+// Source: docs/ipc.md, 'Across pods'.
 #pragma once
 
 #include <functional>
@@ -32,9 +32,9 @@
 
 namespace lastcall {
 
-/// Appends the headers of outgoing_headers() that the list does not have, and the channel's;
-/// returns the list, as curl_slist_append() does. std::bad_alloc: no memory, and the list is as
-/// long as it was by then.
+/// Appends the headers of outgoing_headers() that the list does not contain, and the channel's
+/// header; returns the list, as curl_slist_append() does. Throws std::bad_alloc if there is no
+/// memory; the list then contains the headers appended so far.
 inline curl_slist* add_ids(curl_slist* list, RequestContext const& context,
                            StopChannel const* channel = nullptr) {
   std::vector<std::pair<std::string, std::string>> headers = outgoing_headers(context);
@@ -62,7 +62,7 @@ inline curl_slist* add_ids(curl_slist* list, RequestContext const& context,
 class CurlCalls {
  public:
   /// `prepare` adds the settings that a stop needs to reach the server of its call, such as a
-  /// proxy, credentials, an authority. std::bad_alloc: libcurl has no memory.
+  /// proxy, credentials, or an authority. Throws std::bad_alloc if libcurl has no memory.
   explicit CurlCalls(std::function<void(CURL*)> prepare = nullptr)
       : prepare_(std::move(prepare)), multi_(curl_multi_init()) {
     if (multi_ == nullptr) {
@@ -73,10 +73,10 @@ class CurlCalls {
   CurlCalls(CurlCalls const&) = delete;
   CurlCalls& operator=(CurlCalls const&) = delete;
 
-  /// Like curl_easy_perform() until the context stops: then the connection is closed at once and
-  /// the result is CURLE_ABORTED_BY_CALLBACK. If the other side accepts stops by the channel, this
-  /// happens at a kill, and after a stop the remaining answer is delivered before that result. A
-  /// context that is stopped already makes no call.
+  /// Works like curl_easy_perform() until the context stops: then the connection is closed at once
+  /// and the result is CURLE_ABORTED_BY_CALLBACK. If the other side accepts stops through the
+  /// channel, the connection is closed only at a kill; after a stop, the rest of the answer is
+  /// delivered before that result is returned. If the context is stopped already, no call is made.
   CURLcode perform(CURL* easy, RequestContext const& context,
                    StopChannel const* channel = nullptr) {
     if (context.is_stopped() || curl_multi_add_handle(multi_, easy) != CURLM_OK) {
@@ -105,13 +105,13 @@ class CurlCalls {
       curl_multi_remove_handle(multi_, call.stop.get());
     }
     curl_multi_remove_handle(multi_, easy);  // closes the connection of a call that is not done
-    bool const was_stopped = channel != nullptr && context.is_stopped();  // it must look cut
+    bool const was_stopped = channel != nullptr && context.is_stopped();  // returned as cut
     return was_stopped ? CURLE_ABORTED_BY_CALLBACK : call.result;
   }
 
  private:
-  static constexpr int kPollMs = 1000;         // at most; libcurl's own timers come first
-  static constexpr long kStopWithinMs = 1000;  // for the other side to accept a stop
+  static constexpr int kPollMs = 1000;         // at most; libcurl's own timers may be earlier
+  static constexpr long kStopWithinMs = 1000;  // time for the other side to accept a stop
 
   struct Cleanup {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -122,11 +122,11 @@ class CurlCalls {
     StopChannel const* channel;
     CURLcode result = CURLE_ABORTED_BY_CALLBACK;
     bool is_done = false;
-    std::unique_ptr<CURL, Cleanup> stop{};  // the DELETE, once it was sent
+    std::unique_ptr<CURL, Cleanup> stop{};  // the DELETE; set once it was sent
     bool stop_was_refused = false;
   };
 
-  /// Begins to send a stop if that is due.
+  /// Begins to send a stop if that is due; returns whether the call must be cut.
   bool is_cut(Call& call) {
     if (!call.context.is_stopped()) {
       return false;
@@ -164,7 +164,7 @@ class CurlCalls {
     return size * count;
   }
 
-  /// The URL at the server of the call.
+  /// Sets the URL of the channel at the server of the call.
   bool aim(CURL* stop, CURL* easy, StopChannel const& channel) const {
     char const* url = nullptr;
     curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);

@@ -1,9 +1,10 @@
-// How a stop reaches another tier, apart from the connection of the call that it stops.
+// How a stop reaches another tier independently of the connection of the call that it stops.
 //
 // A closed connection is a kill on the other side. A caller that wants an orderly early end there
-// sends the header of a StopChannel with its call; to stop it, it sends DELETE of the channel's
-// path to the server of the call and reads on. A side that takes part answers 204; without that
-// answer within a second, the caller closes the call. <lastcall/curl.hpp> does so for libcurl.
+// sends the header of a StopChannel with its call; to stop it, the caller sends a DELETE of the
+// channel's path to the server of the call, and continues to read. A server that takes part answers
+// 204; if that answer does not come within a second, the caller closes the call.
+// <lastcall/curl.hpp> does this for libcurl.
 //
 //   lastcall::StoppableCalls calls;                                   // once a server
 //   // with a request:
@@ -26,7 +27,7 @@ namespace lastcall {
 /// The status with which the other side reports that it has accepted a stop.
 inline constexpr int kStopTaken = 204;
 
-/// The caller's channel of a call.
+/// The caller's side of the channel of one call.
 class StopChannel {
  public:
   StopChannel();
@@ -43,11 +44,11 @@ class StopChannel {
 /// The calls that their callers may stop, for the side that is called.
 class StoppableCalls {
  public:
-  /// One of them, for the lifetime of this object.
+  /// One such call, for the lifetime of this object.
   class Call {
    public:
-    /// `channel` is the value of its X-Lastcall-Channel. Without one, or with one that could be
-    /// guessed, the call cannot be stopped.
+    /// `channel` is the value of the call's X-Lastcall-Channel. Without a channel, or with one that
+    /// could be guessed, the call cannot be stopped.
     Call(StoppableCalls& calls, std::string_view channel, RequestContext context);
     ~Call();
     Call(Call const&) = delete;
@@ -55,10 +56,10 @@ class StoppableCalls {
 
    private:
     StoppableCalls& calls_;
-    std::string channel_;  // empty: it is not among the calls
+    std::string channel_;  // empty: the call cannot be stopped
   };
 
-  /// A DELETE of this path has come. Returns true if it has stopped one of these calls, with the
+  /// A DELETE of this path has arrived. Returns true if it has stopped one of these calls, with the
   /// reason `parent`, and false if it belongs to none of them and is an ordinary request.
   bool stop(std::string_view path);
 

@@ -1,10 +1,11 @@
 // The closed sets of words for an engine: phases, reasons, outcomes, health.
 //
 // Invariants:
-//  1. An enumerator's name is its word on the wire and in logs, and name() gives it.
+//  1. An enumerator's name is its word in the protocol and in logs; name() returns it.
 //  2. A set grows only together with the protocol's reference, docs/ipc.md.
-//  3. Each has the size of an int: if a smaller one is passed by value, g++ leaves the rest of the
-//     register unchanged, and clang, which builds the library, reads it as a part of the value.
+//  3. Each enumeration has the size of an int: if a smaller one is passed by value, g++ leaves the
+//     rest of the register unchanged, but clang, which builds the library, reads it as part of the
+//     value.
 //
 // Pure values, no thread rule; C++17. Source: docs/ipc.md, 'Closed sets'.
 #pragma once
@@ -30,7 +31,7 @@ enum class Reason : int {
   control,
   connection_lost,
   parent,
-  operator_,  // `operator` is taken by the language; its word is "operator"
+  operator_,  // `operator` is a keyword of the language; its word is "operator"
   migrate,
   grace_timeout,
   engine_dead,
@@ -53,7 +54,7 @@ enum class Refusal : int { draining, overloaded, queue_timeout };
 /// An engine's report about itself.
 enum class Health : int { healthy, busy, dead };
 
-/// The word of each, a static text.
+/// The word of each value. The text is static.
 std::string_view name(Phase phase);
 std::string_view name(Reason reason);
 std::string_view name(Outcome outcome);
