@@ -10,7 +10,7 @@
 namespace lastcall::router {
 namespace {
 
-/// What stands before the prompt comes first; a request has one of the others.
+/// The first is the text before the prompt. A request has one of the others.
 constexpr std::array kPrompts = std::to_array<std::string_view>(
     {"system", "messages", "prompt", "text", "input_ids", "input", "query"});
 

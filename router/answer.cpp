@@ -17,7 +17,7 @@ using continuation::Progress;
 
 namespace {
 
-constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // in milliseconds, as it is believed
+constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // milliseconds; not believed beyond that
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
     }
     has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
   }
-  if (wire.size() > before || has_events) {  // a word for the router alone is not part of an answer
+  if (wire.size() > before || has_events) {  // a hint for the router is not part of an answer
     note_time(has_events);
   }
   return progress;
@@ -102,7 +102,7 @@ void Answer::note_time(bool has_events) {
   call_.last_event_at = is_first || has_events ? now : call_.last_event_at;
 }
 
-/// The pause is not a latency between tokens.
+/// The pause is not counted as a latency between tokens.
 void Answer::has_moved(Call::Clock::time_point now) {
   Moving const kind = *std::exchange(call_.moving, std::nullopt);
   parts().metrics.moved(kind, Moved::continued);
@@ -111,7 +111,7 @@ void Answer::has_moved(Call::Clock::time_point now) {
   }
 }
 
-/// It writes a whole event, of which clients see nothing.
+/// Writes a whole event, which clients ignore because it is a comment.
 void Answer::mark(Moving kind, std::string& wire) const {
   if (parts().settings.migration.comment) {
     std::string comment = ": lastcall-migrated {\"kind\": \"";

@@ -22,7 +22,7 @@ struct Error {
   std::string_view status;
   std::string_view message;
   std::string_view type;
-  std::string_view parameter;  // empty: null
+  std::string_view parameter;  // empty: the JSON value is null
   std::string_view code;
 };
 

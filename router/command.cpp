@@ -22,7 +22,7 @@ std::string name_of(LoadedSettings const& loaded) {
   return loaded.source.empty() ? "the defaults" : loaded.source;
 }
 
-/// False: leave with kUsage.
+/// Returns false if the program must exit with kUsage.
 bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded,
                       std::ostream& err) {
   loaded = load_settings(options, config::process_environment());

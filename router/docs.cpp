@@ -1,4 +1,4 @@
-// Writes the generated reference: `router_docs markdown` or `router_docs schema`, to stdout.
+// Writes the generated reference to stdout: `router_docs markdown` or `router_docs schema`.
 #include <iostream>
 #include <string_view>
 

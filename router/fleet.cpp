@@ -15,7 +15,7 @@ Instant instant_of(Time now) {
   return instant_from_ms(now.count());
 }
 
-/// Indexes of workers, of which only those that fit best are kept.
+/// Indexes of workers; only those that fit best are kept.
 class BestFits {
  public:
   void add(std::size_t at, Fit fit) {
@@ -57,7 +57,8 @@ std::optional<Time> Worker::changes_at(Time now) const {
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
   ++last_news_;
-  // A new worker, unless it is there already. Where two sources name one, the first decides.
+  // Adds a worker unless it exists already. If two sources name the same worker, the first one
+  // decides.
   auto const name = [this](Announced const& announced) -> std::shared_ptr<Worker> {
     auto const found = by_url_.find(announced.url);
     if (found != by_url_.end()) {
@@ -66,7 +67,7 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
         worker.named_in_ = last_news_;
         return nullptr;
       }
-      by_url_.erase(found);  // what is known of it has changed: it leaves, and comes again
+      by_url_.erase(found);  // its model has changed: it leaves, and comes again
     }
     auto made = std::make_shared<Worker>(++last_id_, announced);
     made->named_in_ = last_news_;
@@ -150,7 +151,7 @@ std::shared_ptr<Worker> const& Fleet::less_loaded(std::vector<std::size_t> const
 }
 
 void Fleet::reported(Worker& worker, ReportedLoad const& load, Time now) {
-  // A rank that is not there any more would stay free for ever.
+  // A rank that no longer exists would otherwise stay free for ever.
   worker.ranks_.peer_forgotten(kWorker);
   for (RankLoad const& rank : load.ranks) {
     lifecycle::LoadReported report{.peer = kWorker,
@@ -211,7 +212,7 @@ std::optional<lifecycle::LoadExcess> Fleet::busy(std::string_view model, Time no
 }
 
 void Fleet::failed(Worker& worker, Time now) {
-  // Requests that met the same failure at the same time are one piece of news.
+  // Several requests that met the same failure at the same time count as one failure.
   if (worker.skipped_until_ > now) {
     return;
   }
@@ -237,8 +238,8 @@ Fleet::Views& Fleet::views() const {
   return *views_;
 }
 
-/// Where there are many workers, two that would do are found by drawing, without a look at all of
-/// them. Nothing: so many did not fit that all have to be looked at.
+/// If there are many workers, two suitable ones are found by drawing, without examining all of
+/// them. Returns null if so many drawn workers did not fit that all must be examined.
 std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64_t const> tried,
                                      Time now) const {
   constexpr std::size_t kMany = 16;

@@ -38,7 +38,7 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
       begin_leg("-m" + std::to_string(seam_.moves()), std::move(*body));
     }
   } else if (state_ == State::holding && !seam_.is_holding()) {
-    drop();  // the old leg has sent everything, or too much
+    drop();  // the old leg has sent everything, or too much to be held
   }
 }
 
@@ -68,14 +68,14 @@ void HandOver::weigh() {
 Waiter::Tried HandOver::try_again() {
   bool const has_begun = seam_.has_begun();
   if (has_begun ? !seam_.story().may_be_cut() : !seam_.story().refused().empty()) {
-    state_ = State::wanted;  // until the next event, after which ids and text may be level
+    state_ = State::wanted;  // until ids and text may be level after the next event
     return Tried::gone;
   }
   Load const load{Load::Kind::hands_over, tokens_of(seam_, call_)};
   std::array const tried{from_.worker->id()};
   Room room = find_room(parts_, has_begun ? call_.to_go_on(*seam_.known()) : call_.to_choose(),
                         load, tried);
-  // An answer that starts again leaves its old worker, so it waits for one that has not just
+  // An answer that starts again leaves its old worker, so it waits for a worker that has not just
   // failed.
   if (!room.worker || (!has_begun && room.worker->skipped_until() > ingress::monotonic_now())) {
     return room.is_full ? Tried::no_room : Tried::refused;
@@ -136,7 +136,7 @@ void HandOver::flushed() {
   }
 }
 
-/// It is as if it had not been tried.
+/// Afterwards everything is as if no hand-off had been tried.
 void HandOver::failed() {
   bool const was_holding = state_ == State::holding;
   drop();
@@ -198,7 +198,7 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   }
 }
 
-/// What it sends is thrown away; its end shows that the prompt is in the worker's cache.
+/// The output is dropped; its end shows that the prompt is in the worker's cache.
 void HandOver::warmed(std::span<char> bytes) {
   relay::ResponseReader& reader = leg_->reader();
   if (reader.state() == ResponseState::body && !bytes.empty()) {

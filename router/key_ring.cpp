@@ -9,14 +9,14 @@ namespace {
 
 constexpr unsigned kBits = 64;
 
-/// The finalizer of SplitMix64: one bit of `value` changes all.
+/// The finalizer of SplitMix64: a change of one bit of `value` changes the whole result.
 constexpr std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
   return value ^ (value >> 31U);
 }
 
-/// A sequence of its own for each seed.
+/// Each seed has a sequence of its own.
 constexpr std::uint64_t drawn(std::uint64_t seed, std::size_t which) {
   return mixed(mixed(seed) + (which + 1) * 0x9e3779b97f4a7c15U);
 }
@@ -27,13 +27,13 @@ std::uint64_t KeyRing::point_of(std::uint64_t place, std::size_t which) {
   return drawn(place, which);
 }
 
-/// Not where a worker of the same hash would be.
+/// The complement keeps these points away from those of a worker with the same hash.
 std::uint64_t KeyRing::probe_of(std::uint64_t key, std::size_t which) {
   return drawn(~key, which);
 }
 
 KeyRing::KeyRing(std::span<Member const> members)
-    // About as many parts of the circle as points, and two at least.
+    // There are about as many parts of the circle as points, and at least two.
     : begins_(std::bit_ceil(std::max<std::size_t>(members.size() * kPoints, 2)) + 1),
       shift_(kBits - static_cast<unsigned>(std::countr_zero(begins_.size() - 1))) {
   std::vector<Point> drawn_points;
@@ -47,8 +47,8 @@ KeyRing::KeyRing(std::span<Member const> members)
   for (std::size_t part = 1; part < begins_.size(); ++part) {
     begins_[part] += begins_[part - 1];
   }
-  // Sorted by part, and then within each: points are spread evenly, so that takes time in
-  // proportion to their number.
+  // Points are sorted by part, and then within each part. They are spread evenly, so this takes
+  // time in proportion to their number.
   points_.resize(drawn_points.size());
   std::vector<std::uint32_t> next(begins_);
   for (Point const& point : drawn_points) {
@@ -62,7 +62,7 @@ KeyRing::KeyRing(std::span<Member const> members)
   }
 }
 
-/// The first point that is not before it, clockwise.
+/// The first point at `place` or after it, clockwise.
 std::size_t KeyRing::after(std::uint64_t place) const {
   std::size_t at = begins_[place >> shift_];
   while (at < points_.size() && points_[at].at < place) {

@@ -118,7 +118,7 @@ std::optional<std::size_t> KeyedWorkers::first_free(Wanted const& wanted,
     return std::nullopt;
   }
   std::uint64_t const most = bounded_load(free.requests + 1, free.workers);
-  // One of them has room: all together have less than `most` each.
+  // One of them has room, because not all of them can have `most` requests.
   return ring_of(wanted.model).first(wanted.key, [&](std::size_t place) {
     return counted_[place].is_free && counted_[place].requests < most &&
            std::find(without.begin(), without.end(), place) == without.end();

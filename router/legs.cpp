@@ -24,12 +24,12 @@ using continuation::Refused;
 
 constexpr unsigned kOkStatus = 200;
 
-/// Fields that a server does not know are a 400, or a 422 where a schema says so.
+/// A server answers fields that it does not know with 400, or with 422 if it validates a schema.
 constexpr bool is_malformed_request(unsigned status) {
   return status == 400 || status == 422;
 }
 
-/// A worker refuses this request with it, and would refuse it again.
+/// Whether a worker refuses the request with this status and would refuse it again.
 constexpr bool is_no(unsigned status) {
   return status >= 400 && status < 500 && status != 408 && status != 429;
 }
@@ -42,7 +42,7 @@ bool until_close(Leg& leg) {
   return leg.reader().framing().kind == relay::Framing::Kind::until_close;
 }
 
-/// In the middle of a response: the worker is at fault.
+/// In the middle of a response, the worker is at fault.
 void blame(Parts& parts, Leg& leg) {
   parts.fleet.failed(*leg.worker(), ingress::monotonic_now());
 }
@@ -55,7 +55,7 @@ Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
           .tokens = tokens_of(seam, call)};
 }
 
-/// The end that the client of an answer gets where the answer does not go on.
+/// The end that the client gets if its answer is not continued.
 relay::Refusal not_continued(Seam const& seam) {
   using lifecycle::CancelReason;
   relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)
@@ -66,8 +66,8 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
-/// The worker does not take what was added: from now on the body is the client's own. False:
-/// nothing was added.
+/// Called when the worker does not accept the added fields: from now on the body is the client's
+/// own. Returns false if nothing was added.
 bool has_given_up_additions(Call& call, Seam const& seam) {
   if (!seam.is_recording() || seam.moves() > 0 || call.modes.are_plain) {
     return false;
@@ -83,13 +83,13 @@ Fleet::Wanted next_of(Call const& call, Seam const& seam) {
   return seam.moves() > 0 ? call.to_go_on(*seam.known()) : call.to_choose();
 }
 
-/// The answer goes on, workers are there, and none of them can take it up.
+/// Whether the answer must continue and there are workers, but none of them can continue it.
 bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
   return !call.has_sent_nothing() && parts.fleet.knows(call.wanted.model) &&
          !parts.fleet.choose(next_of(call, seam), {}, ingress::monotonic_now());
 }
 
-/// A leg's pace counts from its first text on.
+/// A leg's pace counts from its first text.
 void note_pace(Call& call, Seam const& seam) {
   if (call.pace.moves != seam.moves() && seam.has_begun()) {
     call.pace = {.since = ingress::monotonic_now(),
@@ -104,7 +104,8 @@ void drop_hand_over(HandOver* hand_over) {
   }
 }
 
-/// No other worker gets it: `last` where nothing was sent, else the end with a word.
+/// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
+/// with the reason.
 void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
   seam.give_up(why);
   request.break_off(request.has_sent_nothing() ? last : not_continued(seam), Outcome::error);
@@ -221,14 +222,14 @@ Waiter::Tried Legs::try_again() {
   return tried;
 }
 
-/// `fresh`: a kept connection may be closed by its worker just now, and then it is not known
-/// whether the request was read.
+/// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
+/// whether it has read the request.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   std::string own_body;
   if (!seam_.prepare(call_.modes.of(*worker), own_body)) {
     return false;
   }
-  if (!budget_.attempts.has_crossed(*worker)) {  // else it was there before
+  if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
     budget_.risk.sent();
   }
   unsigned const moves = seam_.moves();
@@ -252,7 +253,8 @@ void Legs::leg_is_late(Leg& leg, Late how) {
       replace_leg(Failover::timed_out, relay::timed_out("no worker answered in time", true));
       return;
     case Late::beside: {
-      // Repeated where another worker can be asked; otherwise its worker may still recover.
+      // The request is repeated if another worker can be asked; otherwise this worker may still
+      // recover.
       Time const now = ingress::monotonic_now();
       std::array const here{leg.worker()->id()};
       if (call_.route.repeat == Repeat::always &&
@@ -328,7 +330,7 @@ void Legs::migrate(std::string_view reason) {
   }
 }
 
-/// An answer that has left its worker goes on at another one, or ends.
+/// An answer that has left its worker continues at another one, or ends.
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
@@ -388,12 +390,13 @@ void Legs::flushed() {
   }
 }
 
-/// Another worker is asked instead of passing this answer on.
+/// Returns true if another worker is asked, so that this answer is not passed on.
 bool Legs::is_replaced(relay::ResponseHead const& head) {
   Verdict const verdict = verdict_of(head);
   if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
     if (verdict == Verdict::answer && is_no(head.status)) {
-      // Asked again it would answer the same, and it is as good as before for other requests.
+      // The worker would give the same answer again, and it is as suitable as before for other
+      // requests.
       call_.parts.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
       if (choose_and_connect() != Tried::gone) {
@@ -449,7 +452,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   return true;
 }
 
-/// True: the leg is still there, and what is left of `bytes` is its.
+/// Returns true if the leg still exists; `bytes` then holds the rest of its bytes.
 bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
   relay::ReadHead read;
   if (!leg_->reader().read_head(bytes, call_.asked, read)) {
@@ -476,7 +479,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
 
 void Legs::leg_response(Leg& leg, std::span<char> bytes) {
   if (call_.delivery.is_over()) {
-    Leg::end(leg_, false);  // more than it was asked for
+    Leg::end(leg_, false);  // it sent more than was requested
     return;
   }
   std::string& wire = call_.parts.wire;
@@ -484,7 +487,7 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
   relay::ResponseReader& reader = leg.reader();
   while (reader.state() == ResponseState::head && !bytes.empty()) {
     if (!read_head(bytes, wire)) {
-      return;  // what `reader` was may be gone
+      return;  // the object behind `reader` may be gone
     }
   }
   Progress progress = Progress::nothing;
@@ -584,7 +587,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     if (!is_end) {
       request_.client()->write(last);
       if (seam_.is_holding()) {
-        return;  // the new leg may go on with it
+        return;  // the new leg may continue the answer
       }
       if (request_.client() != nullptr) {
         migrate("eof");

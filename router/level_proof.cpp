@@ -15,7 +15,7 @@ namespace lastcall::router {
 namespace {
 
 constexpr unsigned kDetokenized = 200;
-/// The most bytes of an answer in JSON: no tail that is worth the question has more.
+/// The largest answer in JSON: no tail that is worth the question is longer.
 constexpr std::size_t kLargestAnswer = 256 * 1024;
 
 std::string question_of(std::string_view model, continuation::TokenIds const& ids) {
@@ -31,7 +31,7 @@ std::optional<std::string> text_in(std::string_view answer) {
   if (json::read_object(answer, members)) {
     return std::nullopt;
   }
-  for (std::string_view const key : {"prompt", "text"}) {  // as vLLM and as SGLang name it
+  for (std::string_view const key : {"prompt", "text"}) {  // the names in vLLM and in SGLang
     json::Value const* const text = continuation::find(members, key);
     if (text != nullptr && text->kind == json::Kind::string) {
       return json::to_string(*text);
@@ -51,7 +51,7 @@ bool LevelProof::begin(Leaving const& leaving) {
     return false;
   }
   std::array const without{leaving.worker->id()};
-  // Ids are of no use to the others, however level they are.
+  // Ids are of no use to other workers, even if they are level.
   Fleet::Wanted const wanted{
       .model = call_.wanted.model, .affinity = call_.affinity(), .fit = [this](Worker const& one) {
         return continuation::takes_ids(call_.modes.of(one)) ? Fit::best : Fit::no;

@@ -14,7 +14,7 @@ enum class Figure : std::uint8_t { blocks, total, tokens, usage, in_flight, runn
 struct Known {
   std::string_view name;
   Figure figure;
-  std::string_view rank_label;  // empty: it has no ranks
+  std::string_view rank_label;  // empty: the figure has no ranks
 };
 
 constexpr std::array kKnown = std::to_array<Known>({
@@ -35,12 +35,12 @@ constexpr std::array kKnown = std::to_array<Known>({
 
 constexpr double kMostCount = 1e15;
 
-/// Reads `labels`, as they stand between the braces; 0 where the label is not there.
+/// Reads the rank from `labels`, the text between the braces; 0 if the label is missing.
 std::optional<std::uint32_t> rank_in(std::string_view labels, std::string_view name) {
   std::string const key = std::string(name) + "=\"";
   std::size_t at = name.empty() ? std::string_view::npos : labels.find(key);
   while (at != std::string_view::npos && at > 0 && labels[at - 1] != ',' && labels[at - 1] != ' ') {
-    at = labels.find(key, at + 1);  // the end of another label's name
+    at = labels.find(key, at + 1);  // it was the end of another label's name
   }
   if (at == std::string_view::npos) {
     return 0;
@@ -52,7 +52,7 @@ std::optional<std::uint32_t> rank_in(std::string_view labels, std::string_view n
   return is_number ? std::optional(rank) : std::nullopt;
 }
 
-/// A property of vLLM's, which is always 1.
+/// An information metric of vLLM; its value is always 1.
 constexpr std::string_view kCacheProperties = "vllm:cache_config_info";
 constexpr std::string_view kNoCache = "enable_prefix_caching=\"False\"";
 

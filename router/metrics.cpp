@@ -40,7 +40,7 @@ std::string text_of(std::string_view label) {
   return std::string(label.empty() ? "unknown" : label);
 }
 
-/// "10.0.0.7:8000"
+/// For example "10.0.0.7:8000".
 std::string worker_id_of(std::string_view url) {
   std::size_t const at = url.find("://");
   return std::string(at == std::string_view::npos ? url : url.substr(at + 3));
@@ -49,11 +49,11 @@ std::string worker_id_of(std::string_view url) {
 /// Gauges by worker and rank.
 class RankGauges {
  public:
-  using Values = std::map<std::string, double>;  // by rank; empty: of the worker as a whole
+  using Values = std::map<std::string, double>;  // by rank; "" is for the worker as a whole
 
   explicit RankGauges(Family<Gauge>& family) : family_(family) {}
 
-  /// Those that are not reported any more go.
+  /// Sets these values, and removes the gauges that are no longer reported.
   void set(std::string const& worker, Values const& values) {
     auto& gauges = gauges_[worker];
     std::erase_if(gauges, [&](auto const& each) {
@@ -84,7 +84,7 @@ class RankGauges {
   std::map<std::string, std::map<std::string, Gauge*>> gauges_;
 };
 
-/// Figures that workers report about their load.
+/// The figures that workers report about their load.
 struct TheirGauges {
   RankGauges blocks;
   RankGauges tokens;

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 struct NameLookups::Board {
   std::mutex mutex;
-  asio::io_context* io = nullptr;  // nothing: no caller waits any more
+  asio::io_context* io = nullptr;  // null: no caller waits any more
 };
 
 NameLookups::NameLookups(asio::io_context& io) : board_(std::make_shared<Board>()) {
@@ -28,8 +28,8 @@ NameLookups::~NameLookups() {
 }
 
 void NameLookups::find(std::string const& host, std::uint16_t port, Done done) {
-  // What a thread gives back is taken on the loop, where it is known whether this object still
-  // exists.
+  // A thread's result is handled on the loop, because only there it is known whether this object
+  // still exists.
   auto const give = [](std::shared_ptr<Board> const& board, Resolved found, Done const& to) {
     std::lock_guard const lock(board->mutex);
     if (board->io != nullptr) {

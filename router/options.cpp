@@ -10,7 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Descriptors that are not for clients and their connections to workers; of a low limit a quarter.
+/// Descriptors that are reserved for everything except clients and their connections to workers; at
+/// most a quarter of a low limit is reserved.
 constexpr std::uint64_t kKeptDescriptors = 256;
 
 }  // namespace

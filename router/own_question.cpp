@@ -14,7 +14,7 @@ namespace lastcall::router {
 struct OwnQuestion::Timer {
   explicit Timer(boost::asio::io_context& io) : timer(io) {}
   boost::asio::steady_timer timer;
-  unsigned number = 0;  // of the question
+  unsigned number = 0;  // number of the question
 };
 
 OwnQuestion::OwnQuestion(boost::asio::io_context& io, Parts& parts, std::size_t most)
@@ -43,7 +43,7 @@ void OwnQuestion::ask(std::shared_ptr<Worker> const& worker, Message message,
       parts_, *this, worker,
       {.head = std::move(head), .body = body_, .awaits = Awaits::whole_answer, .load = {}});
   timer_->timer.expires_after(leg_ ? patience : std::chrono::milliseconds::zero());
-  // A timer that has run out calls even where another question was asked since.
+  // The handler of an expired timer runs even if another question was asked in the meantime.
   timer_->timer.async_wait([this, still = std::weak_ptr<Timer>(timer_),
                             number = timer_->number](boost::system::error_code const& error) {
     std::shared_ptr<Timer> const timer = still.lock();

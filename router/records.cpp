@@ -12,7 +12,7 @@ void Records::set(RecordOwner& owner, std::size_t bytes) {
   changed_(budget_.used(), dropped_);
 }
 
-/// One that is needed is looked at again when its size changes.
+/// A record that is needed now is examined again when its size changes.
 void Records::drop(RecordOwner& owner) {
   budget_.set(owner, 0);
   dropped_ += owner.forget_record() ? 1 : 0;

@@ -47,15 +47,15 @@ Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
   shared().suspects.note_death(hash(), {.number = number, .known = known_}, now);
   is_suspect_ = !has_begun;
   Refused const limit = moves_.take(Cause::engine_death);
-  // A request that has brought tokens is less likely to be what engines die of than another one
-  // like it: it is no suspect.
+  // A request that has produced tokens is less likely to be the cause of the death than another one
+  // that was in flight, so it is no suspect.
   return limit == Refused::no && is_poison(now) ? Refused::poison : limit;
 }
 
 Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool has_begun,
                            Time now) {
   Cause const cause = continuation::cause_of(reason);
-  // An engine that gives up one answer in words lives.
+  // An engine that reports the end of one answer is alive.
   if (reason == "eof" || reason == "engine_dead") {
     return died(worker, has_begun, now);
   }

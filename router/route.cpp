@@ -18,8 +18,8 @@ struct Rule {
 
 constexpr std::uint8_t kModels = 1;
 
-/// After the first two the names are those of relay/endpoint_name.hpp; what is missing is not
-/// routed.
+/// After the first two, the names are those of relay/endpoint_name.hpp. Endpoints that are not
+/// listed are not routed.
 constexpr std::array kRules = std::to_array<Rule>({
     {"", Repeat::unsent},
     {"models", Repeat::always},
@@ -41,7 +41,7 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"responses", Repeat::unsent},
 });
 
-/// The field `model` of a form: what uploads have in place of JSON.
+/// Reads the field `model` of a form; uploads are forms instead of JSON.
 std::string model_of_form(std::string_view body) {
   constexpr std::string_view kName = "name=\"model\"";
   constexpr std::size_t kMaxModel = relay::BodyLook::kMaxModel;

@@ -31,7 +31,7 @@ std::string id_of(Parts& parts, relay::Fields const& fields) {
   return ingress::is_usable_id(wanted) ? std::string(wanted) : parts.ids.make();
 }
 
-/// A client that wants to upgrade and gets a plain answer goes on without the upgrade.
+/// A client that requests an upgrade and gets an ordinary answer continues without the upgrade.
 relay::Asked without_upgrade(relay::Asked asked) {
   asked.is_upgrade = false;
   return asked;
@@ -42,7 +42,7 @@ bool is_written_anew(std::string_view name) {
          relay::http_text::same(name, "x-lastcall-parent") ||
          relay::http_text::same(name, "x-lastcall-migration") ||
          relay::http_text::same(name, "x-lastcall-router") ||
-         // Events that are compressed cannot be distinguished.
+         // Compressed events cannot be separated.
          relay::http_text::same(name, "accept-encoding");
 }
 
@@ -79,15 +79,15 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,
                              .keeps_underscores = parts().options.keeps_underscores});
-  lines.resize(lines.rfind(LegHead::kId));  // each leg has its own
+  lines.resize(lines.rfind(LegHead::kId));  // each leg has its own id
   Choosing const& choosing = parts().settings.choosing;
   if (choosing.affinity == Affinity::header) {
     std::string_view const value = only(taken.head.fields, choosing.affinity_header);
     call_.set_affinity(value.empty() ? std::nullopt : std::optional(stable_hash(value)));
   }
   call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
-  // Where a router stands behind a router, the client is the first one's. No request is its own
-  // parent.
+  // If this router is behind another router, the parent is the one that the first router was given.
+  // No request is its own parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
   call_.head.set(std::move(lines), parent);
 }
@@ -129,7 +129,7 @@ std::size_t RoutedRequest::unfinished() const {
   return call_.body.takes_more() ? call_.body.text().size() : 0;
 }
 
-/// All of it is there: which worker gets it?
+/// Called when the body is complete: decides which worker gets the request.
 void RoutedRequest::route() {
   std::string of_path = std::move(call_.wanted.model);
   Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.is_form);
@@ -251,7 +251,7 @@ void RoutedRequest::flushed() {
 }
 
 void RoutedRequest::client_left(bool has_taken_all) {
-  // Many clients close at [DONE], and do not await the end of the body.
+  // Many clients close at [DONE] and do not wait for the end of the body.
   bool const has_its_end = has_taken_all && call_.delivery.events().has_sent_done();
   if (call_.standing == Standing::counted && !call_.delivery.is_over() && !has_its_end) {
     call_.error_type = ErrorType::cancelled;

@@ -32,7 +32,7 @@ namespace {
 namespace asio = boost::asio;
 constexpr int kBacklog = 4096;
 
-/// Empty, or why clients cannot be served.
+/// Returns the reason why clients cannot be served; empty if they can.
 std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& log) {
   if (!tls.cert_file) {
     return {};
@@ -165,7 +165,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
         stop(signal);
       }
       if (!error) {
-        await_signal();  // a second one changes nothing
+        await_signal();  // a second signal changes nothing
       }
     });
   }
@@ -233,7 +233,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return std::make_unique<RoutedRequest>(parts, client, taken);
   }
 
-  Settings settings;  // the parts see the changes of what is live in it
+  Settings settings;  // the parts see changes of live keys here
   config::LoadOptions const loaded_from;
   runtime::Log& log;
   asio::io_context io{1};
@@ -245,7 +245,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  std::set<std::string> troubled;  // sources
+  std::set<std::string> troubled;  // names of sources
   LoadControl load{io, parts};
   WorkerSources sources{
       io,

@@ -71,7 +71,7 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
                         std::string& out) {
   causes_.set_reason(reason);
   if (reason == kStall || reason == kGone || reason == kHandOff) {
-    story_->leg_ended(out);  // no worker has sent that
+    story_->leg_ended(out);  // the end was not sent by a worker
   }
   causes_.set_why_not(story_->refused());
   if (!why_not().empty()) {
@@ -113,7 +113,7 @@ bool Seam::is_holding() const {
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
   continuation::Received const received = causes_.noted(hand_off_->receive_new(payload, out));
   if (!is_holding()) {
-    hand_off_.reset();  // it is over; another one begins anew
+    hand_off_.reset();  // it is over, and another hand-off begins anew
   }
   return received;
 }

@@ -74,8 +74,8 @@ std::optional<Time> Silences::next(Time now) const {
   if (of_worker_.empty()) {
     return std::nullopt;
   }
-  // A stream that rests or sends its first event, and a worker that leaves, change when the next
-  // one is due.
+  // A stream that pauses or sends its first event, and a worker that leaves, may change the result;
+  // it is computed again when the next stream is due.
   Time soonest = now + std::max<Time>(stall_ / kLeft, Time(1));
   for (auto const& [id, of] : of_worker_) {
     Limits const limits = limits_of(of);

@@ -54,7 +54,7 @@ void StallWatch::look() {
     return;
   }
   for (SilentStream* const stream : silences_.find(now)) {
-    if (Silences::has(*stream)) {  // one that was found may have ended others
+    if (Silences::has(*stream)) {  // a stream that was found before may have ended others
       stream->is_silent();
     }
   }

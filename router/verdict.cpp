@@ -8,11 +8,11 @@
 namespace lastcall::router {
 namespace {
 
-/// Reasons of requests that an engine had begun.
+/// The reasons of refusals of requests that an engine had begun.
 constexpr std::array kBegun =
     std::to_array<std::string_view>({"migrate", "migrated", "grace_timeout", "timeout"});
 constexpr std::array kFailing = std::to_array<unsigned>({502, 503, 504, 529});
-/// What the server does not know how to do, whichever server it is: 501 and 505.
+/// Statuses for requests that no server knows how to handle: 501 and 505.
 constexpr std::array kUnknown = std::to_array<unsigned>({501, 505});
 
 bool is_one_of(std::span<unsigned const> statuses, unsigned status) {

@@ -66,8 +66,8 @@ void WaitingRoom::call() {
   for (auto const& [place, entry] : entries_) {
     turn.push_back(place);
   }
-  Place const* full = nullptr;      // the last that found no room
-  Place const* going_on = nullptr;  // the last that goes on, and still waits
+  Place const* full = nullptr;      // the last place that found no room
+  Place const* going_on = nullptr;  // the last continuing answer that still waits
   for (Place const& place : turn) {
     auto const found = entries_.find(place);
     if (found == entries_.end()) {
@@ -98,7 +98,7 @@ void WaitingRoom::call() {
   }
   if (!entries_.empty()) {
     Time const now = ingress::monotonic_now();
-    aim(has_room_ ? now : std::max(soonest, now + kFirst / 2));  // it may not have been its turn
+    aim(has_room_ ? now : std::max(soonest, now + kFirst / 2));  // it may have had no turn yet
   }
 }
 

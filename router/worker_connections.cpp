@@ -23,7 +23,7 @@ bool is_same(ingress::Endpoint const& one, ingress::Endpoint const& other) {
   return one.size == other.size && std::memcmp(&one.address, &other.address, one.size) == 0;
 }
 
-/// In whatever order: servers of names turn it round.
+/// The order is ignored, because name servers rotate it.
 bool are_same(Addresses const& one, Addresses const& other) {
   return one.size() == other.size() &&
          std::is_permutation(one.begin(), one.end(), other.begin(), is_same);
@@ -55,13 +55,13 @@ struct WorkerConnections::Pool final : ingress::Buried {
   Parts& parts;
   std::string const url;
   config::Address const address;
-  boost::asio::steady_timer timer;  // of the next lookup
+  boost::asio::steady_timer timer;  // for the next lookup
   Addresses addresses{};
   std::optional<ingress::EnginePool> connections{};
   bool is_named = false;
-  bool is_looked_up = false;  // just now
+  bool is_looked_up = false;  // a lookup is running
   Time looked_at{};
-  unsigned failures = 0;  // lookups, in a row
+  unsigned failures = 0;  // failed lookups in a row
   std::optional<Time> notified_at{};
 };
 
@@ -140,7 +140,7 @@ void WorkerConnections::look_up(std::uint64_t id, Pool& pool) {
 void WorkerConnections::look_up_in(std::uint64_t id, Pool& pool, std::chrono::milliseconds wait) {
   auto const part = static_cast<std::uint64_t>(wait.count()) / 4;
   pool.timer.expires_after(wait + std::chrono::milliseconds(parts_.ids.draw() % (part + 1)));
-  // A timer that has run out calls even where its worker has left since.
+  // The handler of an expired timer runs even if the worker has left in the meantime.
   pool.timer.async_wait([this, id](boost::system::error_code const& error) {
     auto const at = pools_.find(id);
     if (!error && at != pools_.end() && !at->second->is_looked_up) {

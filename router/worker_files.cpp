@@ -34,10 +34,10 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kLookAgain{1};
 constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-/// The watch has ended, or follows a directory that is elsewhere now.
+/// The watch has ended, or follows a directory that has moved elsewhere.
 constexpr std::uint32_t kDepartures = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
 
-/// Whether one of these events is that.
+/// Whether one of these events is a departure.
 bool has_departed(std::span<char const> events) {
   while (events.size() >= sizeof(inotify_event)) {
     inotify_event event{};
@@ -55,9 +55,9 @@ std::string text_member(nlohmann::ordered_json const& object, char const* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Nothing: `problem` says why.
+/// Absent if the file names no worker; `problem` is then set to the reason.
 std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
-  // The loop reads it: a pipe in its place would hold up all clients.
+  // The loop reads the file, so a pipe in its place would block all clients.
   auto const text = discovery::read_regular(path.string(), discovery::kMostOfAnInstanceFile);
   if (!text) {
     problem = "not a readable regular file of at most 64 KiB";
@@ -97,7 +97,7 @@ WorkerFiles::WorkerFiles(asio::io_context& io, std::string directory, Listeners 
 WorkerFiles::~WorkerFiles() = default;
 
 void WorkerFiles::start() {
-  // Watched before it is read: what changes meanwhile is an event.
+  // The watch begins before the directory is read, so that every later change is an event.
   int const fd = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   int error = fd < 0 ? errno : 0;
   if (fd >= 0 && ::inotify_add_watch(fd, directory_.c_str(), kChanges) < 0) {
@@ -137,7 +137,7 @@ void WorkerFiles::await_change() {
                                    if (error == asio::error::operation_aborted) {
                                      return;
                                    }
-                                   // Another one may have its name by now.
+                                   // Another directory may have its name by now.
                                    std::error_code gone;
                                    if (error ||
                                        has_departed(std::span(watch_->buffer).first(size)) ||

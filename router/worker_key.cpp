@@ -29,7 +29,7 @@ std::optional<std::string> WorkerKey::read(std::optional<std::string> const& fil
     report(discovery::why_no_secret(*file));
     return std::nullopt;
   }
-  if (key->back() == '\r') {  // as an editor of another system ends lines
+  if (key->back() == '\r') {  // editors of other systems end lines with it
     key->pop_back();
   }
   return key;

@@ -13,7 +13,7 @@
 namespace lastcall::router {
 namespace {
 
-/// How long after a question without an answer the next one is asked, at most.
+/// After a question without an answer, the next one is asked after at most this time.
 constexpr Duration kSoon{1'000};
 
 std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port) {
@@ -25,7 +25,7 @@ std::string url_of_load(Worker const& worker, std::optional<std::uint32_t> port)
   return "http://" + config::to_text(url->address) + "/metrics";
 }
 
-/// `hangs`: its name is not looked up yet, which shows nothing about it.
+/// `hangs`: the lookup of the name is still running, which shows nothing about the worker.
 NoLoad why_not(probes::CheckOutcome const& outcome, bool hangs) {
   if (outcome.result == probes::CheckResult::failed_definite) {
     return NoLoad::refused;
@@ -85,7 +85,7 @@ void WorkerLoads::forget(Worker const& worker) {
 
 void WorkerLoads::ask_in(Followed& followed, Duration wait) {
   followed.timer.expires_after(wait);
-  // A timer that has run out calls even where its worker has left since.
+  // The handler of an expired timer runs even if the worker has left in the meantime.
   followed.timer.async_wait(
       [this, still = followed.weak_from_this()](boost::system::error_code const& error) {
         if (auto const one = still.lock(); one && !error) {

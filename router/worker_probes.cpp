@@ -22,11 +22,11 @@ namespace {
 using continuation::Endpoint;
 using continuation::Mode;
 
-/// Bytes: a stream of one token, or a list of models.
+/// The size in bytes of a stream of one token, or of a list of models.
 constexpr std::size_t kLongestProbeAnswer = std::size_t{512} * 1024;
 constexpr unsigned kAnswered = 200;
 
-/// The questions, in this order.
+/// The questions, in the order in which they are asked.
 enum class Stage : std::uint8_t { models, completions, chat };
 
 std::string_view word_for(std::optional<Mode> mode) {
@@ -40,7 +40,7 @@ constexpr bool is_no_entry(unsigned status) {
 
 }  // namespace
 
-/// One worker: it waits for its turn, is being asked, or is known.
+/// One worker, which waits for its turn, is being asked, or is known.
 class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
  public:
   Asking(WorkerProbes& owner, std::shared_ptr<Worker> worker)
@@ -54,12 +54,12 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   bool is_running() const { return state_ == State::running; }
   unsigned no_entry() const { return no_entry_; }
   bool has_failed_first() const { return failures_ == 1; }
-  /// It waits for its turn.
+  /// Called when the worker waits for its turn.
   void wait_for_turn() { state_ = State::due; }
   void begin();
-  /// What is known of it may not hold any more.
+  /// What is known about the worker may no longer be true.
   void doubt();
-  /// At once, where it is not being asked already.
+  /// Asks the worker at once, unless it is being asked already.
   void retry();
 
  private:
@@ -79,13 +79,13 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   boost::asio::steady_timer timer_;
   State state_ = State::idle;
   Stage stage_ = Stage::models;
-  std::string model_;    // that it is asked for
+  std::string model_;    // the model that is named in the questions
   std::string made_by_;  // the owner of the first model that it lists: "vllm"
   std::optional<continuation::WorkerProbe> probe_;
   std::optional<Mode> of_completions_;
   std::optional<Mode> of_chat_;
   unsigned failures_ = 0;  // in a row
-  unsigned no_entry_ = 0;  // status of an answer that wanted another key, or one at all
+  unsigned no_entry_ = 0;  // status of an answer that required another key, or any key
 };
 
 void WorkerProbes::Asking::begin() {
@@ -112,7 +112,7 @@ void WorkerProbes::Asking::answered(WholeAnswer const& answer) {
     no_entry_ = is_no_entry(answer.status()) ? answer.status() : no_entry_;
   }
   if (answer.status() == 0) {
-    finish();  // it would not answer anything else either
+    finish();  // it would not answer any other question either
   } else {
     ask_next();
   }
@@ -164,7 +164,7 @@ void WorkerProbes::Asking::finish() {
     failures_ = 0;
     state_ = State::idle;
   } else {
-    constexpr unsigned kMostWaits = 6;  // doubled so often, the first is above the longest
+    constexpr unsigned kMostWaits = 6;  // after so many doublings the wait is above the longest
     auto const wait = std::min<std::chrono::milliseconds>(
         kFirstWait * (1U << std::min(failures_++, kMostWaits)), kLongestWait);
     ask_in(wait);
@@ -173,12 +173,12 @@ void WorkerProbes::Asking::finish() {
 }
 
 void WorkerProbes::Asking::ask_in(std::chrono::milliseconds wait) {
-  // Routers that have started together do not ask in step.
+  // Routers that have started together must not ask in step.
   auto const part = static_cast<std::uint64_t>(wait.count()) / 4;
   auto const more = std::chrono::milliseconds(owner_.parts_.ids.draw() % (part + 1));
   state_ = State::waiting;
   timer_.expires_after(wait + more);
-  // A timer that has run out calls even where its worker has left since.
+  // The handler of an expired timer runs even if the worker has left in the meantime.
   timer_.async_wait([still = weak_from_this()](boost::system::error_code const& error) {
     auto const one = still.lock();
     if (one && !error && one->state_ == State::waiting) {
@@ -293,7 +293,7 @@ void WorkerProbes::ended(Asking& asking) {
   begin_next();
 }
 
-/// How many workers there are of each kind.
+/// Counts the workers of each kind.
 void WorkerProbes::count() const {
   if (parts_.settings.migration.by != MigrateBy::probe) {
     return;

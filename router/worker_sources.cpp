@@ -21,7 +21,8 @@
 namespace lastcall::router {
 namespace {
 
-/// The supervisor's name is withheld from whatever `lastcall run` starts, so that ours comes first.
+/// The supervisor's variable is withheld from any program that `lastcall run` starts, so the
+/// router's own comes first.
 std::string etcd_password_of_environment() {
   config::Environment const environment = config::process_environment();
   auto const own = environment(kEtcdPasswordVariable);
@@ -38,11 +39,11 @@ std::string problem_of_worker(std::string const& url) {
   return parsed->path == "/" ? "" : "its URL has a path, expected scheme, host and port alone";
 }
 
-/// One source, with what reads it.
+/// One source, with the object that reads it.
 struct WorkerSources::Followed {
   Source source;
   std::size_t number = 0;
-  std::string name{};  // label of a metric, and in the log
+  std::string name{};  // the name in the log and in the label of a metric
   std::unique_ptr<WorkerFiles> files{};
   std::unique_ptr<discovery::InstanceWatch> registry{};
   std::set<std::string> reported{};  // URLs that were skipped
@@ -55,7 +56,7 @@ struct WorkerSources::Followed {
             .troubled = [this, &to](std::string const& problem) { to.troubled(name, problem); }};
   }
 
-  /// Slices name no scheme.
+  /// EndpointSlices do not state the scheme.
   std::string url_of(discovery::FoundInstance const& instance) const {
     auto const* const slices = std::get_if<KubernetesSource>(&source.kind);
     constexpr std::string_view kPlain = "http://";

@@ -15,7 +15,7 @@ using json::Kind;
 using json::Value;
 using Members = std::vector<json::Member>;
 
-/// The changes of one body; a key that is there already gets the new value.
+/// The changes of one body; a key that already exists gets the new value.
 class Body {
  public:
   explicit Body(Request const& request)
@@ -72,7 +72,8 @@ void ask(Body& body, Request const& request, Mode mode) {
   if (mode == Mode::none) {
     return;
   }
-  // Only vLLM is known to hold nothing back for a stop string when that is asked for in the output.
+  // Only vLLM is known to hold no text back for a stop string if the string is requested in the
+  // output.
   bool const is_level = mode == Mode::ids_vllm || request.stops.empty();
   if (is_level && reports_ids(mode, request.endpoint) && request.by_ids == Refused::no &&
       !request.wants_ids) {

@@ -31,7 +31,8 @@ bool is_empty_list(json::Value const& value) {
   return value.kind == Kind::array && !json::read_array(value.text, elements) && elements.empty();
 }
 
-/// A member that a delta may hold without carrying anything that is not kept: all else is odd.
+/// Whether a delta may contain this member without carrying content that is not recorded. Anything
+/// else is odd.
 bool is_known_in_delta(json::Member const& member) {
   constexpr std::array kKnown = std::to_array<std::string_view>(
       {"role", "content", "reasoning", "reasoning_content", "tool_calls"});
@@ -150,7 +151,7 @@ std::optional<TokenIds> read_ids(json::Value const& list) {
       ++at;
     }
   };
-  for (skip(); at != end; skip()) {  // that it is a list is known: commas are where they belong
+  for (skip(); at != end; skip()) {  // it is known to be a list, so commas can be skipped
     TokenId id = 0;
     auto const [stop, problem] = std::from_chars(at, end, id);
     bool const is_whole =

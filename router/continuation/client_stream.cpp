@@ -27,8 +27,8 @@ bool is_empty(std::optional<json::Value> const& own, std::optional<std::string> 
   return changed ? changed->empty() : !own || own->text.empty();
 }
 
-/// Offsets in logprobs of completions count from the start of the answer, and a leg's own prompt
-/// holds so many characters of that.
+/// Offsets in the logprobs of completions count from the start of the answer, but a leg's own
+/// prompt contains this many characters of the answer.
 void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characters) {
   json::Value const* const logprobs = find_value(chunk.choice, "logprobs");
   Members members;
@@ -48,7 +48,7 @@ void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characte
   }
 }
 
-/// The values at the begin of every event, each as it is written.
+/// The values at the beginning of every event, each as it is written.
 struct Head {
   explicit Head(std::string_view lines) {
     for (std::string_view* const value : {&id, &object, &created, &model}) {
@@ -56,7 +56,7 @@ struct Head {
       lines.remove_prefix(std::min(lines.size(), value->size() + 1));
     }
   }
-  /// A part of an object: all of it that comes before the choices.
+  /// The first part of an object: everything before the choices.
   std::string text() const {
     std::string text = "{\"id\":";
     text.append(id).append(",\"object\":").append(object);
@@ -118,7 +118,7 @@ void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
     }
   }
   if (json::Value const* const details = find(members, "prompt_tokens_details")) {
-    edits.replace(written(*details), "null");  // it reports how much was cached
+    edits.replace(written(*details), "null");  // it would report how much was cached
   }
 }
 
@@ -151,7 +151,7 @@ void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
   edits.replace(written(*ids), std::move(list));
 }
 
-/// Nothing in it is for the client.
+/// Whether nothing in the event is for the client.
 bool ClientStream::is_left_out(Chunk const& chunk, Texts const& texts) const {
   bool const shows_role = chunk.has_role && !(has_role_ && leg_.is_later);
   bool const shows_usage = chunk.usage && request_.wants_all_usage;
@@ -163,7 +163,7 @@ bool ClientStream::is_left_out(Chunk const& chunk, Texts const& texts) const {
 
 void ClientStream::emit(Event const& event, JsonEdits const& edits, std::string& out) {
   ++events_;
-  if (leg_.is_later) {  // nothing but its data: `id:` and `retry:` are the first leg's
+  if (leg_.is_later) {  // only its data: `id:` and `retry:` are those of the first leg
     out.append("data: ");
     edits.append_to(out);
     out.append("\n\n");

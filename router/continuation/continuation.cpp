@@ -15,7 +15,7 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// The types of error objects that report that sending the request again is right.
+/// Returns the type of an error object if that type means that the request should be sent again.
 std::optional<std::string_view> retryable_type(std::string_view data) {
   Members members;
   Members error;
@@ -39,7 +39,7 @@ std::optional<std::string_view> retryable_type(std::string_view data) {
   return "error";
 }
 
-/// Code points, as engines count them.
+/// Counts code points, as engines do.
 std::uint64_t characters_of(std::string_view text) {
   constexpr unsigned kKind = 0xC0;
   constexpr unsigned kInside = 0x80;
@@ -59,7 +59,7 @@ Continuation::Continuation(Asked const& asked)
 std::string Continuation::first_body(Mode mode) {
   std::string body = continuation::first_body(request_, mode);
   if (!request_.has_prompt_ids) {
-    request_.forget_members();  // the answer may be long in coming
+    request_.forget_members();  // it may be long before the answer arrives
   }
   return body;
 }
@@ -136,7 +136,7 @@ Received Continuation::take(Event const& event, std::string& out) {
   return {};
 }
 
-/// It can be relayed, but nothing after it can be vouched for.
+/// The event can be relayed, but nothing after it can be guaranteed to continue correctly.
 Received Continuation::take_odd(Event const& event, std::string& out) {
   if (leg_.state == LegState::verifying) {
     return fail("odd_event", out);
@@ -196,7 +196,7 @@ Received Continuation::take_end(Event const& event, std::string& out) {
   bool const is_empty = !client.has_finished() && !request_.is_plain() && odd_ == Refused::no &&
                         !transcript_.has_text() && leg_.tokens == 0;
   if (is_empty && !std::exchange(leg_.was_empty, true)) {
-    return fail("empty", out);  // another worker has more, or the same
+    return fail("empty", out);  // another worker may have more, or also nothing
   }
   voice_.release(out);
   if (client.is_later()) {
@@ -218,7 +218,7 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
   if (verdict != Verdict::proven) {
     return fail(name(verdict), out);
   }
-  // What it sends is recorded after what it was given.
+  // The leg's output is recorded after the text that it was given.
   kLegMoves.apply(leg_.state, LegEvent::proven);
   if (leg_.way == Way::by_ids) {
     transcript_.go_on_by_ids();
@@ -226,11 +226,11 @@ Received Continuation::take_proof(Event const& event, Chunk const& chunk, std::s
     std::size_t const again = request_.endpoint == Endpoint::chat ? voice_.drop_space() : 0;
     transcript_.go_on_by_text(again, std::move(leg_.verifier->reported()));
   }
-  TokenIds const& early = leg_.verifier->early_ids();  // of the start of a character
+  TokenIds const& early = leg_.verifier->early_ids();  // ids of the start of a character
   transcript_.add({.ids = &early});
   leg_.tokens = as_tokens(leg_.tokens + early.size());
   voice_.client().report_early(early);
-  leg_.verifier.reset();  // it has the ids of the whole prompt
+  leg_.verifier.reset();  // it contains the ids of the whole prompt
   Received received = take_piece(event, chunk, out);
   received.progress =
       received.progress < Progress::done ? Progress::verified_now : received.progress;
@@ -276,7 +276,7 @@ Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::s
   }
   bool const is_stopped = voice_.piece(event, chunk, out);
   Received received{Progress::more};
-  if (is_stopped && chunk.finish == Finish::none) {  // over the seam, where no engine saw it
+  if (is_stopped && chunk.finish == Finish::none) {  // across the seam, so no engine saw it
     voice_.client().finish("stop", out);
     received = complete(out);
   }
@@ -284,7 +284,7 @@ Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::s
   return received;
 }
 
-/// A failure after the answer's finish does not matter to it.
+/// A failure after the answer's finish_reason does not affect the answer.
 Received Continuation::fail(std::string_view reason, std::string& out) {
   if (voice_.client().has_finished()) {
     return complete(out);
@@ -361,7 +361,7 @@ bool Continuation::forget() {
   if (leg_.state != LegState::live) {
     return false;
   }
-  // Where nothing was sent yet the whole request can still be sent again.
+  // If nothing was sent yet, the whole request can still be sent again.
   if (odd_ == Refused::no && transcript_.has_text()) {
     odd_ = Refused::memory;
   }

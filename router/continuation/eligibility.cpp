@@ -11,7 +11,8 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Where the prompt is a text: its last bytes, which no first delta may hold.
+/// Returns the last bytes of the prompt, which no first delta may contain; empty unless the prompt
+/// is a text.
 std::string prompt_end_of(Request const& request) {
   constexpr std::size_t kEnd = 24;
   std::vector<json::Member> room;
@@ -30,7 +31,7 @@ Refused why_not(Known const& known) {
   if (known.odd != Refused::no) {
     return known.odd;
   }
-  if (!known.transcript.has_text()) {  // the request again, whatever it is
+  if (!known.transcript.has_text()) {  // then the whole request is sent again
     bool const has_reported_ids = request.wants_ids && !known.transcript.tail_ids().empty();
     bool const is_known = request.endpoint != Endpoint::other && request.is_readable;
     return has_reported_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
@@ -46,7 +47,7 @@ Refused why_not_by_ids(Known const& known) {
   if (!known.transcript.knows_ids()) {
     return Refused::ids_unknown;
   }
-  // Its client would have ids, or what is reported about them, that are thrown away.
+  // Otherwise the client would have ids, or data about them, that are discarded.
   bool const wants_each = known.request.wants_ids || known.request.wants_logprobs;
   bool const has_reported_more = wants_each && !known.transcript.tail_ids().empty();
   return known.transcript.is_level() && !has_reported_more ? Refused::no : Refused::ids_not_level;

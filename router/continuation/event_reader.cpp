@@ -6,9 +6,10 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Returns the place after the first line end at or after `at`, or npos; a return that nothing
-/// follows yet may be half of one. It looks at one window after the other, so that lines that all
-/// end with a return cost no search for a line feed each.
+/// Returns the position after the first line end at or after `at`, or npos. A carriage return that
+/// nothing follows yet may be the first half of a line end. The search proceeds in windows, so that
+/// a text whose lines all end with a carriage return does not cost a search for a line feed per
+/// line.
 std::size_t line_end(std::string_view text, std::size_t at) {
   constexpr std::size_t kWindow = 256;
   for (; at < text.size(); at += kWindow) {
@@ -103,7 +104,7 @@ std::optional<Event> EventReader::next(std::string_view& bytes) {
   return part_ ? rest(bytes) : whole(bytes);
 }
 
-/// As long as an event is whole in `bytes`, nothing is copied.
+/// Nothing is copied as long as an event is complete in `bytes`.
 std::optional<Event> EventReader::whole(std::string_view& bytes) {
   std::string_view const text = bytes;
   Lines lines;

@@ -5,9 +5,9 @@
 namespace lastcall::router::continuation {
 namespace {
 
-constexpr double kShare = 0.75;  // of the time, that what is left may take
+constexpr double kShare = 0.75;  // of the time that the rest may take
 
-/// Tokens that can come for each one that the leg has reported.
+/// The number of tokens that can still come for each token that the leg has reported.
 double left_for_each(Pace const& pace, Stretch const& left) {
   std::uint64_t const most = left.most.value_or(0);
   std::uint64_t const to_come = most - std::min(most, left.made);

@@ -38,7 +38,7 @@ Received HandOff::receive_old(std::string_view payload, std::string& out) {
   return held_.size() > kMostHeld ? release(out) : Received{};
 }
 
-/// It may have sent everything: then its client gets the whole answer sooner from it.
+/// The old leg may have sent everything; then the client gets the whole answer sooner from it.
 Received HandOff::old_ended(std::string& out) {
   old_has_ended_ = true;
   std::string_view const held = held_;
@@ -49,7 +49,7 @@ Received HandOff::old_ended(std::string& out) {
 
 Received HandOff::receive_new(std::string_view payload, std::string& out) {
   Received const received = answer_.receive(payload, out);
-  if (received.verified) {  // and it goes on from there, even where it failed right after that
+  if (received.verified) {  // it is proven, even if it failed right after that
     std::string().swap(held_);
     kHandOffMoves.apply(state_, HandOffEvent::proven);
     return received;

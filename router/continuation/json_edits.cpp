@@ -53,7 +53,7 @@ void JsonEdits::remove(std::vector<json::Member> const& members,
       one_stays = true;
       continue;
     }
-    if (one_stays) {  // with what is between it and the one before
+    if (one_stays) {  // together with the text between it and the member before
       std::string_view const before = written(members[i - 1]);
       begin = offset(before.data()) + before.size();
     } else if (i + 1 < members.size()) {

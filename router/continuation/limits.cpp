@@ -26,7 +26,7 @@ Refused MoveLimit::take(Cause cause) {
     case Cause::unproven:
       return ++unproven_ > kMostUnproven ? Refused::worker_cannot : Refused::no;
     case Cause::stall:
-      return Refused::no;  // its budget is that of all requests
+      return Refused::no;  // all requests share one budget for that
   }
   return Refused::no;
 }
@@ -38,7 +38,7 @@ std::uint64_t hash_of_request(Asking const& asking) {
     for (char const c : part) {
       hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
     }
-    hash *= kPrime;  // where one part ends
+    hash *= kPrime;  // marks the end of a part
   }
   return hash;
 }
@@ -90,7 +90,7 @@ DeathNumber RecentDeaths::note(std::string_view pool, std::uint64_t worker, Time
       if (death.pool == pool) {
         return death.number;
       }
-      noted.number = death.number;  // it serves several models
+      noted.number = death.number;  // the worker serves several models
       noted.at = death.at;
     }
   }

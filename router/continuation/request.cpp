@@ -14,7 +14,7 @@ using json::Kind;
 using json::Value;
 using Members = std::vector<json::Member>;
 
-/// How many tokens completions make by default.
+/// The number of tokens that completions generate by default.
 constexpr Tokens kCompletionsDefault = 16;
 
 bool is_set(Value const& value) {
@@ -131,7 +131,7 @@ void read_stops(Request& request, Members const& members) {
       request.stops.push_back(json::to_string(one));
     }
   }
-  // Asked for in the output, it would bring the texts of special tokens along.
+  // If stop strings are requested in the output, the texts of special tokens are included, too.
   Value const* const skips = find(members, "skip_special_tokens");
   bool const shows_special =
       find_value(members, "stop_token_ids") != nullptr || (skips != nullptr && is_no(*skips));
@@ -224,8 +224,8 @@ void apply_rules(Request& request, Members const& members, RequestRules const& r
   }
 }
 
-/// Those of completions report where in the text they are: text that is given back is the prompt's,
-/// and text that is held or trimmed is not what they refer to.
+/// The logprobs of completions report positions in the text: text that is sent back becomes part of
+/// the prompt, and text that is held or trimmed is not what they refer to.
 void read_logprobs(Request& request, Members const& members) {
   Value const* const value = find_value(members, "logprobs");
   request.wants_logprobs = value != nullptr && value->text != "false";

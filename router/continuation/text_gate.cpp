@@ -22,7 +22,7 @@ Found first_of(std::span<std::string const> stops, std::string_view text) {
   return first;
 }
 
-/// The longest end of `text` with which one of them begins.
+/// The size of the longest suffix of `text` that is the start of a stop string.
 std::size_t begun(std::span<std::string const> stops, std::string_view text) {
   std::size_t longest = 0;
   for (std::string_view const stop : stops) {
@@ -35,12 +35,12 @@ std::size_t begun(std::span<std::string const> stops, std::string_view text) {
   return longest;
 }
 
-/// Bytes at the end of `text` that may still be cut off.
+/// The number of bytes at the end of `text` that may still be cut off.
 std::size_t size_to_hold(std::string_view text, TextGate::Rules const& rules) {
   std::size_t const stop = rules.keeps_stop ? 0 : begun(rules.stops, text);
   std::size_t const space =
       rules.holds_space ? space_at_end(text.substr(0, text.size() - stop)) : 0;
-  // Ahead of white space that is dropped later, the start of a stop string is at the end again.
+  // If white space is dropped later, the start of a stop string before it is at the end again.
   text.remove_suffix(stop + space);
   std::size_t const ahead = space > 0 && !rules.keeps_stop ? begun(rules.stops, text) : 0;
   return stop + space + ahead;

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// How much room there is to be where `bytes` are needed, and there is room for `has`. A record
-/// outlives the moments in which it grows, and is small in most answers, so that it does not get
-/// twice its size as containers do by themselves, nor one small block after the other.
+/// The room to allocate if `bytes` are needed and there is room for `has`. A record is kept much
+/// longer than it grows, and is small for most answers; therefore it neither doubles, as containers
+/// do by themselves, nor grows by one small block after another.
 std::size_t room_for(std::size_t bytes, std::size_t has) {
   constexpr std::size_t kFirst = 96;
   return std::max(bytes, has + has / 4 + kFirst);

@@ -8,7 +8,7 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Re-tokenized text merges differently at its seams: by some tokens, not by many.
+/// Re-tokenized text merges differently at its seams; the difference is a few tokens, not many.
 bool is_about(std::uint64_t rise, std::uint64_t delivered) {
   std::uint64_t const slack = delivered / 8 + 2;
   return rise > 0 && rise + slack >= delivered && rise <= delivered + slack;
@@ -69,8 +69,8 @@ bool Verifier::fits(std::uint64_t count) const {
 }
 
 bool Verifier::leaks(Chunk const& chunk) const {
-  // A prompt of text ends with a whole character: there the count alone would reject legs that are
-  // right.
+  // A prompt given as text ends with a complete character, so there the count alone would reject
+  // correct legs.
   std::uint64_t const counted =
       expected_.way == Way::by_ids && chunk.usage ? chunk.usage->completion : 0;
   std::uint64_t const tokens = chunk.ids.empty() ? counted : chunk.ids.size();

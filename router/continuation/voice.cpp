@@ -7,7 +7,7 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// White space at the end of a chat's text is held where the text may have to be given back.
+/// White space at the end of a chat's text is held if the text may have to be sent back.
 TextGate::Rules rules_of(Request const& request, bool is_content) {
   if (request.is_plain()) {
     return {};
@@ -82,7 +82,8 @@ void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string&
 
 bool Voice::piece(Event const& event, Chunk const& chunk, std::string& out) {
   ClientStream::Texts texts;
-  // Where the content's are open, so are those of the reasoning, with the same stop strings.
+  // If the gate of the content is open, so is that of the reasoning, because both have the same
+  // stop strings.
   if (!rules_of(client_.request(), true).are_open()) {
     reasoning(chunk, texts, out);
     content(chunk, texts, out);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kUsage =
     R"("stream_options":{"include_usage":true,"continuous_usage_stats":true})";
-/// Enough words that any tokenizer makes several tokens of them.
+/// Enough words for any tokenizer to make several tokens of them.
 constexpr std::string_view kAnswer = "one two three four five six";
 
 }  // namespace
@@ -68,7 +68,7 @@ WorkerProbe::Reported WorkerProbe::read(std::string_view stream) {
   return reported;
 }
 
-/// The prompt that it reports, or counts, is the one that it was given as ids.
+/// Whether the prompt that the worker reports, or counts, is the one that it was given as ids.
 bool WorkerProbe::took(Reported const& reported) const {
   return reported.prompt_ids ? *reported.prompt_ids == history_
                              : reported.prompt_count == history_.size();
@@ -84,8 +84,8 @@ ProbeStep WorkerProbe::after(Reported const& reported) {
       mode_ = Mode::text;
       return ProbeStep::reports_ids;
     case ProbeStep::text:
-      // By text alone a chat of SGLang without the field would grow by a message; the verifier of
-      // each leg looks closer.
+      // If SGLang ignored the field, a chat by text alone would grow by a message; the verifier of
+      // each leg checks more closely.
       mode_ = reported.prompt_count.value_or(0) > prompt_count_ ? Mode::text : mode_;
       return mode_ == Mode::text ? ProbeStep::reports_ids : ProbeStep::done;
     case ProbeStep::reports_ids:

@@ -140,7 +140,7 @@ class Client {
   /// Sends what is queued, for at most `at_most`, and disconnects for good. No callback runs after
   /// it has returned. It may also be called in a callback: if the client has a thread of its own,
   /// the call then returns at once, and a later close() or destruction of the client on another
-  /// thread waits until that callback has returned.
+  /// thread waits until the client's thread has ended.
   void close(std::chrono::milliseconds at_most = std::chrono::milliseconds(500));
 
   /// `graceful_shutdown` means that a drain waits for the endpoint's requests; otherwise they are
