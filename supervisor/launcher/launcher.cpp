@@ -1,17 +1,18 @@
-// lastcall, as users start it: holds the signals for `run` and becomes the program.
+// The `lastcall` that users start: it holds back the signals for `run` and becomes the program.
 //
 // The dynamic linker needs milliseconds for the program's libraries before any instruction of ours
-// runs. A stop signal ends a process in that time, and PID 1 of a container never sees it: the
-// kernel drops what it neither handles nor blocks. A blocked signal, and one that waits, survive an
-// exec. So the first thing that runs is this file: a static program without a library, which blocks
-// the signals by its first system call, some twenty instructions from its start.
+// runs. A stop signal in that time ends an ordinary process, and is lost if the process is PID 1 of
+// a container, because the kernel discards signals that PID 1 neither handles nor blocks. Blocked
+// and pending signals survive an exec. Therefore this file runs first: a static program without
+// libraries, which blocks the signals by its first system call, some twenty instructions after its
+// start.
 //
 // Rules:
-//  1. The program is ../libexec/lastcall/lastcall, from the folder of this file. Its arguments, its
-//     argv[0] and its name in `ps` are what they were.
-//  2. Signals are held for `run` alone. LASTCALL_HELD_SIGNALS names those that were not blocked
-//     before, so that the engine gets the mask that we were started with.
-//  3. LASTCALL_LAUNCHER is the path of this file. The program takes both out of its environment.
+//  1. The program is ../libexec/lastcall/lastcall, relative to the folder of this file. Its
+//     arguments, its argv[0] and its name in `ps` stay unchanged.
+//  2. Signals are held back only for `run`. LASTCALL_HELD_SIGNALS names those that were not blocked
+//     before, so that the engine gets the mask with which the launcher was started.
+//  3. LASTCALL_LAUNCHER is the path of this file. The program removes both from its environment.
 //  4. There is no C library here: no global constructor, no canary, no errno.
 //
 // Source: signal(7), execve(2), pid_namespaces(7), getauxval(3); docs/adr/0060-launcher.md.
@@ -85,7 +86,8 @@ struct Held {
   int signal;
   char name[5];
 };
-/// The signals that the shim would take: stops, and those that it passes on to an engine that runs.
+/// The signals that the shim handles: stop signals, and those that it passes on to a running
+/// engine.
 constexpr Held kHeld[] = {{SIGTERM, "TERM"}, {SIGINT, "INT"},   {SIGQUIT, "QUIT"},
                           {SIGHUP, "HUP"},   {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
 
@@ -113,10 +115,10 @@ bool begins_with(char const* text, char const* beginning) {
   return *beginning == 0;
 }
 
-/// Text in a place that is large enough, or cut.
+/// A text in a buffer; it is cut if the buffer is too small.
 struct Text {
   char* at;
-  char* end;  // of the place, with room for the last zero
+  char* end;  // end of the buffer, with room for the final zero
 
   void add(char const* text) {
     while (*text != 0 && at != end) {
@@ -136,12 +138,11 @@ struct Text {
   }
 };
 
-char own_path[sizeof kPathName + PATH_MAX];  // with its name in the environment
+char own_path[sizeof kPathName + PATH_MAX];  // includes the name of the environment variable
 char program[PATH_MAX + sizeof kProgram];
 char held[sizeof kHeldName + 32];
 
-/// Comes before anything else: a signal that comes from here on waits. Returns the mask from
-/// before.
+/// Must run before anything else: from here on, signals stay pending. Returns the previous mask.
 Word hold() {
   Word const set = held_set();
   Word before = 0;
@@ -162,7 +163,8 @@ void report_held(Word before) {
   }
 }
 
-/// Without /proc: as we were called, which is right unless that was by a link.
+/// Without /proc, the path is the one by which the launcher was called, which is right unless that
+/// was a link.
 void find_own_path(char const* called_as) {
   Text text{own_path, own_path + sizeof own_path - 1};
   text.add(kPathName);
@@ -173,7 +175,7 @@ void find_own_path(char const* called_as) {
   }
 }
 
-/// In the folder of this file.
+/// The program is in a folder relative to that of this file.
 void find_program() {
   char const* const path = own_path + sizeof kPathName - 1;
   char const* name = path;  // after the last slash
@@ -204,7 +206,7 @@ char line[sizeof program + 128];
 
 }  // namespace
 
-/// `stack`: as the kernel leaves it: argc, argv, the environment and the auxiliary vector.
+/// `stack` is as the kernel leaves it: argc, argv, the environment and the auxiliary vector.
 extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   Word const count = stack[0];
   char** const arguments = reinterpret_cast<char**>(stack + 1);
@@ -224,9 +226,9 @@ extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   find_own_path(called_as);
   find_program();
 
-  // The caller's without our two names, which no other program may set, and ours. The list grows
-  // over the auxiliary vector, which is not read any further here: the kernel gives the program one
-  // of its own.
+  // The new environment is the caller's without the launcher's two variables, which no other
+  // program may set, followed by the launcher's own. The list grows over the auxiliary vector,
+  // which is not read after this: the kernel gives the program a new one.
   char** next = environment;
   for (Word at = 0; at < size; ++at) {
     bool const is_ours =

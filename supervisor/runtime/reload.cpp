@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The most bytes that the entries of one list take: four lists and the longest entry fit into 64
-/// KiB.
+/// The largest size of the entries of one list, in bytes: four lists and the longest entry fit into
+/// 64 KiB.
 constexpr std::size_t kMostBytes = 12'000;
 
 Json entry_of(std::string const& text) {

@@ -17,8 +17,9 @@ namespace {
 constexpr int kExitCannotRun = 1;
 constexpr int kExitBadConfig = 2;
 
-/// Two threads do little: one arena is enough, and what is freed goes back. A body that waits is as
-/// long as what the ingress reads at once: on the heap it would leave a hole between what stays.
+/// Two threads do little, so one arena is enough, and freed memory is returned. A request body that
+/// waits is as long as one read of the ingress; on the heap it would leave a hole between parts
+/// that stay in use.
 void keep_memory_small() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 64 * 1024);

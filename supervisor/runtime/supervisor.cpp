@@ -26,7 +26,7 @@ std::optional<std::string> advertise_of(config::Config const& config) {
   return config::resolve_advertise(config, config::process_environment()("POD_IP"));
 }
 
-/// One process may have a quarter of the places, so that it locks no other one out.
+/// One process may have a quarter of the places, so that it cannot lock out the others.
 ipc::ServerOptions server_options(config::Config const& config) {
   DescriptorShares const shares = descriptor_shares(descriptor_limit(), config.ingress.threads);
   return {.engine_socket = config.ipc.socket,
@@ -108,14 +108,15 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
     provide_for_our_end(now, actions);
-    // Before it is logged or answered: nobody who has read of a phase finds the one before.
+    // The state is published before it is logged or answered, so that nobody who has read of a
+    // phase finds the one before it.
     if (std::ranges::any_of(actions, is_shown_at_probes)) {
       probes_.publish(sources());
     }
     steps_.step(now, event, actions);
     cancels_are_sent_ = send_ahead(event, actions);
     if (core_.is_restarting()) {
-      changed();  // its stages change readiness, and nothing is ordered at each of them
+      changed();  // its stages change readiness without an order
     }
     probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
     probes_.metrics().set_cancels_unconfirmed(core_.requests().unconfirmed());
@@ -241,7 +242,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
       return;
     case ipc::Role::engine:
       sdks_.message(peer, std::move(message), seq);
-      registries_.peers_may_be_back();  // this may have been the last of what they announce
+      registries_.peers_may_be_back();  // this may be the last thing that they announce
       return;
     case ipc::Role::operator_:
       operators_.message(peer, std::move(message), seq);
@@ -254,7 +255,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
   }
 }
 
-/// A hook of kind exec.
+/// Handles a call of a hook of kind exec.
 void Supervisor::prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq) {
   if (!seq) {
     return server_.error(peer, seq, ipc::ErrorCode::bad_field,

@@ -19,7 +19,8 @@ void Supervisor::count_peers() {
   probes_.metrics().set_peers(PeerRole::operator_, operators_.count());
 }
 
-/// A shim that hands over what a supervisor gave it to remember knew one before us.
+/// A shim that passes on a state which a supervisor had given it to remember was connected to an
+/// earlier supervisor.
 void Supervisor::count_restarts(ipc::ShimFacts const& shim) {
   bool const is_another_boot = !shim_.boot().empty() && shim_.boot() != shim.boot;
   bool const we_came_back = shim_.boot().empty() && !shim.blob.empty();

@@ -1,4 +1,4 @@
-// How the supervisor ends: what waits is written, the probe listener closes last.
+// The end of the supervisor: pending output is written, and the probe listener closes last.
 #include <boost/asio/post.hpp>
 
 #include "base/clock.hpp"
@@ -20,7 +20,8 @@ void Supervisor::end(int code) {
   token_.withdraw();
   hooks_.cancel();
   orphan_.end_if_adopted();
-  // Not at once: a `hello` that ends us is still to be answered with the `welcome` and the `exit`.
+  // This happens later, because a `hello` that ends the supervisor must still be answered with the
+  // `welcome` and the `exit`.
   boost::asio::post(io_, [this] {
     operators_.end();
     poll_until(
@@ -35,7 +36,8 @@ void Supervisor::end(int code) {
 }
 
 void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  // An adopted engine is not hurried: `limit` is for what waits to be sent.
+  // An adopted engine gets all the time that it needs; `limit` is for output that is still to be
+  // sent.
   poll_until(
       io_, lifecycle::Instant::max(), kSoon,
       [this, limit] {

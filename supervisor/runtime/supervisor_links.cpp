@@ -9,7 +9,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// When no work moves for so long, the engine's own counters are read.
+/// If no work makes progress for this long, the engine's own counters are read.
 constexpr lifecycle::Duration kStillIsSeen{2'000};
 
 }  // namespace
@@ -37,7 +37,7 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
 
 GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
   using Need = GaugeDriver::Need;
-  // A request that comes late after `drained` holds a stop that joins: it has to be seen.
+  // A request that arrives after `drained` delays a stop that joins, so it has to be detected.
   bool const drains =
       snapshot.phase == lifecycle::Phase::draining || snapshot.phase == lifecycle::Phase::drained;
   bool const is_counted = snapshot.source == lifecycle::InFlightSource::sdk ||
@@ -46,7 +46,7 @@ GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot)
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
-  // Before tokens that stand still prove something, the counter has to be read again.
+  // Before tokens that stand still can prove anything, the counter must be read again.
   lifecycle::EngineHealth const& health = core_.health();
   bool const stands_still = health.settings().tokens_show_stalls &&
                             health.progress.still_for(monotonic_now()) >= kStillIsSeen;
@@ -128,7 +128,7 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
     probes_.metrics().registry_ended(
         status.name, has_entered ? RegistryOperation::register_ : RegistryOperation::deregister,
         has_entered || has_left, status.latency);
-    if (has_entered || has_left) {  // what was given up may still be there
+    if (has_entered || has_left) {  // after a failure it may still be registered
       probes_.metrics().set_registered(status.name, has_entered);
     }
   } else if (status.state == RegistryState::registering) {
@@ -140,8 +140,8 @@ void Supervisor::registry_changed(discovery::RegistryStatus const& status) {
   changed();
 }
 
-/// What one connection was asked may have been lost with it or with an earlier life of ours, and
-/// nothing is lost by asking again.
+/// A question to one connection may have been lost with it or with an earlier supervisor, and
+/// asking again does no harm.
 void Supervisor::ask_if_leaving(ipc::PeerId peer) {
   lifecycle::Phase const phase = core_.snapshot().phase;
   bool const is_leaving =
@@ -210,8 +210,9 @@ lifecycle::Duration Supervisor::server_outlives_engine() const {
   return core_.snapshot().shim_connected ? kWithShim : kWithoutShim;
 }
 
-/// An error of the engine may be its death where something would confirm that: the shim, or a check
-/// that fails outside of a stop. Where the death is known, its requests are cut in the next turn.
+/// An error of the engine may mean its death if something would confirm that: the shim, or a check
+/// that fails outside of a stop. If the death is known, the engine's requests are cut in the next
+/// turn.
 bool Supervisor::engine_may_be_dying() const {
   lifecycle::Snapshot const now = core_.snapshot();
   if (now.stop && now.stop->mode == lifecycle::StopMode::fatal) {
@@ -228,8 +229,8 @@ bool Supervisor::engine_may_be_dying() const {
 IngressSession::Listeners Supervisor::ingress_listeners() {
   return {.engine_may_be_gone =
               [this] {
-                // A shim whose container was killed ends its connection before the engine does, and
-                // until the core gives it up that is not known.
+                // If a container is killed, its shim's connection ends before the engine's does,
+                // and the core does not know that until it gives the shim up.
                 return core_.snapshot().engine == lifecycle::EngineState::running;
               },
           .engine_may_be_dying = [this] { return engine_may_be_dying(); },

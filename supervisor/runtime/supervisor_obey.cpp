@@ -1,4 +1,4 @@
-// Carries out what the core orders.
+// Carries out the orders of the core.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,8 @@ bool is_relayed(lifecycle::PeerId peer) {
   return peer == lifecycle::kIngressPeer;
 }
 
-/// The ingress asks by a call; a peer is notified on the wire, in the order of its other messages.
+/// The ingress asks by a call, so it finds the decision in the reply; a peer is notified over its
+/// connection, in the order of its other messages.
 bool finds_it_in_reply(CoreLoop const& loop, auto const& decision) {
   return is_relayed(decision.peer) && loop.is_in_reply(decision.peer, decision.id);
 }
@@ -55,7 +56,7 @@ bool Supervisor::send_ahead(lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
   auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);
   if (cancel == nullptr || cancel->by) {
-    return false;  // sent with whatever else this turn has for the same peers
+    return false;  // it is sent with the other output of this turn
   }
   for (lifecycle::Action const& action : actions) {
     if (auto const* const ready = std::get_if<lifecycle::CancelsReady>(&action)) {
@@ -145,7 +146,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::PublishReport const&) { publish_report(now); },
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
           [&](act::ExitSupervisor const& order) { end(order.code); },
-          // Answers are the loop's matter; notes have been counted and reported above.
+          // The loop handles answers; notes have been counted and reported above.
           [](act::Refuse const&) {}, [](act::Answer const&) {},
           [&](act::StopBegun const&) { changed(); }, [](act::SignalIgnored const&) {},
           [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
@@ -175,7 +176,7 @@ void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& 
                 .report = will_json(core_.report(now), order.phase, core_.snapshot().in_flight)});
 }
 
-/// The shim was notified before.
+/// The shim was notified earlier.
 void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
   sdks_.broadcast(ipc::PhaseChange{order.phase, order.deadline});
   ingress_.phase(order.phase);
@@ -203,7 +204,7 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
                              [this, item](ItemResult result) { settle(item, std::move(result)); });
       return;
     case lifecycle::CleanupItem::engine:
-      return;  // the core's own: it orders signals
+      return;  // the core does it itself by ordering signals
     case lifecycle::CleanupItem::paths: {
       auto const result = std::make_shared<ItemResult>();
       worker_.run([result, patterns = config_.cleanup.paths, kept = own_files(),
@@ -229,7 +230,8 @@ void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
 
 void Supervisor::publish_report(lifecycle::Instant now) {
   lifecycle::Report const report = core_.report(now);
-  // The last report about it was that it ran: its shim is lost, so it is not known how it ended.
+  // According to the last report the engine was running, so its shim is lost and it is unknown how
+  // it ended.
   bool const end_is_unknown = report.engine == lifecycle::EngineState::exited &&
                               shim_.engine().state == ipc::EngineState::running;
   report_.publish(report_json(
@@ -237,7 +239,8 @@ void Supervisor::publish_report(lifecycle::Instant now) {
   narrator_.report(report_.text());
   probes_.reported(report_.text(), now);
   write_termination_log(termination_log_path(), report_.text());
-  // It is in the log when its reader comes back soon, with time left, whether we end or go on.
+  // If the log's reader comes back soon enough, the report is in the log, whether the supervisor
+  // ends or continues.
   lifecycle::Instant const limit = now + std::min(report.time_left - kExitTakes, kReaderIsAway);
   log_.wait_at_end_until(limit);
   poll_until(

@@ -1,4 +1,4 @@
-// The configuration that changes while we run, and the signals that only we get.
+// Handles configuration that changes at run time, and signals that only the supervisor receives.
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"

@@ -10,14 +10,14 @@
 namespace lastcall::runtime {
 namespace {
 
-/// This much of the deadline is kept for killing what overruns, even what does not end by that, and
-/// for reporting it.
+/// This much of the deadline is reserved for killing a hook that overruns, even one that does not
+/// end when it is killed, and for reporting it.
 constexpr lifecycle::Duration kReporting{150};
 
 }  // namespace
 
 void CleanupHooks::run(lifecycle::Instant deadline, Done done) {
-  // A little earlier, so that the names of those that overrun are reported in time.
+  // The hooks end a little earlier, so that the names of those that overrun are reported in time.
   lifecycle::Duration const left = deadline - monotonic_now();
   deadline_ = deadline - std::min(kReporting, left / 5);
   done_ = std::move(done);
@@ -63,7 +63,7 @@ void CleanupHooks::ended(config::Hook const& hook, ChildExit const& exit) {
     note(hook, exit.text(),
          exit.timed_out ? lifecycle::ItemOutcome::timed_out : lifecycle::ItemOutcome::failed);
   }
-  // Not from inside the child's own callback: the next one replaces it.
+  // This must not run inside the child's own callback, because the next child replaces it.
   boost::asio::post(executor_, [this] { next(); });
 }
 

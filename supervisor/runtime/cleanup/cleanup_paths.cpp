@@ -20,7 +20,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Deeper trees are a loop of mounts or a mistake.
+/// A deeper tree is a loop of mounts or a mistake.
 constexpr int kDeepest = 64;
 
 struct CloseDirectory {
@@ -126,7 +126,7 @@ class Remover {
     }
   }
 
-  /// False: something that is kept is there, or below.
+  /// Returns false if something that must be kept is at this path or below it.
   bool remove(int parent, std::string const& name, dev_t device, int depth) {
     struct stat status {};
     if (is_late() || ::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -155,8 +155,8 @@ class Remover {
     return true;
   }
 
-  /// Where nothing has that name, nothing is to be removed; else it is not known what is there. A
-  /// pattern may match directories of others.
+  /// If nothing has that name, there is nothing to remove; any other error means that it is unknown
+  /// what is there, and is noted. A pattern may match directories that belong to others.
   Directory enter(int fd, std::string const& name, bool is_pattern) {
     Directory directory = open_directory(fd, name);
     if (int const error = errno; !directory) {

@@ -12,7 +12,7 @@ using lifecycle::CheckVerdict;
 using lifecycle::Duration;
 using lifecycle::Instant;
 
-/// As long as an error is held.
+/// A doubt lasts as long as an error is held back.
 constexpr Duration kLength{2'000};
 constexpr Duration kPause{100};
 constexpr Duration kShortest{10};

@@ -41,7 +41,7 @@ GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config c
                          EventSink& events, Log& log, std::function<void()> on_reading)
     : drain_period_(kSlowest),
       progress_period_(config.health.interval),
-      // An engine that is slow with everything is to be asked twice before it counts as dead.
+      // An engine that is slow in everything must be asked twice before it counts as dead.
       timeout_(std::max(kSlowest, config.health.unresponsive_after / 3)),
       events_(events),
       log_(log),
@@ -97,7 +97,7 @@ void GaugeDriver::take(probes::GaugeReading const& reading) {
   on_reading_();
 }
 
-/// All ranks are above a threshold when the one with the most room is.
+/// All ranks are above a threshold if the one with the most room is.
 void GaugeDriver::report_load(probes::GaugeReading const& reading) {
   constexpr double kWhole = 1'000'000;
   if (reading.kv_usage) {

@@ -21,7 +21,7 @@ using probes::CheckOutcome;
 using probes::CheckResult;
 using probes::Duration;
 
-/// From the KILL of a child to its end.
+/// The time from the KILL of a child to its end.
 constexpr Duration kKillWait{1'000};
 
 CheckVerdict verdict_of(CheckResult result) {
@@ -39,7 +39,7 @@ CheckVerdict verdict_of(CheckResult result) {
   return CheckVerdict::not_asked;
 }
 
-/// `output` is the last line that it wrote, which usually has the reason.
+/// `output` is the last line that the command wrote, which usually contains the reason.
 CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   if (exit.is_success()) {
     return {.result = CheckResult::passed};
@@ -48,14 +48,14 @@ CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
   if (exit.timed_out) {
     return {.result = CheckResult::timed_out, .detail = why};
   }
-  // A check that cannot be started shows something about us, not about the engine.
+  // A check that cannot be started shows a fault of the supervisor, not of the engine.
   bool const is_answer = exit.problem.empty();
   return {.result = is_answer ? CheckResult::failed_definite : CheckResult::not_asked,
           .status = exit.code,
           .detail = why};
 }
 
-/// A list of more ports would be a host's, which is of no use to find one.
+/// A longer list of ports would be that of a host, which does not help to find the engine's.
 constexpr std::size_t kPortsShown = 12;
 
 std::string who_listens() {
@@ -120,7 +120,8 @@ void HealthDriver::add(config::HealthCheck const& check,
   } else {
     made = make_ipc(rows_.size());
   }
-  // An exec check is ended by its child's own timeout, which reports more; this one only holds it.
+  // An exec check is ended by its child's own timeout, which reports more; this timeout only bounds
+  // it.
   bool const is_exec = std::holds_alternative<config::ExecCheck>(check.kind);
   runner_.add(check.name, std::move(made), is_exec ? check.timeout + kKillWait : check.timeout);
   rows_.push_back({.name = check.name});
@@ -129,7 +130,7 @@ void HealthDriver::add(config::HealthCheck const& check,
 
 std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& exec,
                                                        Duration timeout) {
-  // The check asks, the child answers; each needs the other, and the runner owns the check.
+  // The check asks and the child answers. Each needs the other, and the runner owns the check.
   auto const child = std::make_shared<std::unique_ptr<ChildProcess>>();
   auto const check = std::make_shared<probes::AskedCheck*>(nullptr);
   auto const output = std::make_shared<std::string>();
@@ -221,7 +222,7 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
                                         .took = result.latency});
 }
 
-/// Rounds come at fixed times: one that is late shows that we were not running.
+/// Rounds run at fixed times, so a late round shows that the supervisor was not running.
 void HealthDriver::note_absence() {
   lifecycle::Instant const now = monotonic_now();
   lifecycle::Duration const late = last_round_ ? now - *last_round_ - interval_ : Duration{0};
@@ -239,7 +240,7 @@ void HealthDriver::run_now() {
   }
 }
 
-/// Loading takes minutes: what is waited for is logged now and then.
+/// Loading takes minutes, so the checks that have not passed are logged now and then.
 void HealthDriver::note_slow_start() {
   auto const age = slow_start_.reminder(monotonic_now(), callbacks_.is_starting());
   if (!age) {
@@ -255,7 +256,7 @@ void HealthDriver::note_slow_start() {
       is_refused = is_refused || row.detail.find("refused") != std::string::npos;
     }
   }
-  // An engine that listens elsewhere than its check asks would be awaited for ever.
+  // An engine that listens at another address than its check uses would be awaited for ever.
   awaited += is_refused ? "; " + who_listens() : "";
   log_.info("still starting after " + std::to_string(lifecycle::to_ms(*age) / 1'000) +
             " s: " + (awaited.empty() ? "every check passes" : awaited));

@@ -36,7 +36,7 @@ void OrphanedEngine::watch(pid_t shim, pid_t engine) {
   if (shim <= 0 || engine <= 0) {
     return;
   }
-  // Held first: what is asked about afterwards is the process that is held.
+  // The process is held first, so that the facts read afterwards are those of the held process.
   HeldProcess process = open_process(engine);
   auto const relatives = relatives_of(engine);
   if (process && relatives && relatives->parent == shim && !has_ended(process)) {
@@ -74,14 +74,15 @@ void OrphanedEngine::end_if_adopted() {
   }
 }
 
-/// Everything that descends from the main process or is in its session. What was found once stays
-/// in the list: after its parent's end nothing else would show where it belongs.
+/// Collects all processes that descend from the main process or are in its session. A process that
+/// was found once stays in the list, because nothing else shows where it belongs after its parent's
+/// end.
 void OrphanedEngine::collect() {
   std::vector<Relatives> const all = all_processes();
   std::set<pid_t> members{main_.pid};
   for (auto const& [pid, process] : tree_) {
     if (!has_ended(process)) {
-      members.insert(pid);  // the number of one that has ended may be another's by now
+      members.insert(pid);  // the number of an ended one may have been reused
     }
   }
   for (bool has_grown = true; has_grown;) {

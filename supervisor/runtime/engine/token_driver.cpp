@@ -76,8 +76,8 @@ void TokenDriver::look(lifecycle::AskToken const& order) {
       send(order, reading.ranks);
       return;
     }
-    // An engine that stands still in the middle of work is found by its counters alone, which are
-    // read from the first one on that showed work.
+    // An engine that stands still in the middle of work can be detected only by its counters, which
+    // are read from the first reading on that showed work.
     events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
     events_.feed(gauges_read(reading));
   });
@@ -102,7 +102,7 @@ void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string
   is_in_doubt ? prove_header(order) : ask_first(order);
 }
 
-/// An engine that ignored the header would answer for any rank.
+/// An engine that ignores the header would answer for any rank.
 void TokenDriver::prove_header(lifecycle::AskToken const& order) {
   request_->ask(
       has_left(order),

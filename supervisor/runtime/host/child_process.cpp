@@ -25,14 +25,15 @@ namespace {
 
 using boost::system::error_code;
 
-/// A line longer than this is handed over in pieces.
+/// A line longer than this is delivered in pieces.
 constexpr std::size_t kLongestLine = 4096;
-/// No more can wait of what came before its end: a pipe holds 64 KiB.
+/// No more output than this can be pending when the process ends: a pipe holds 64 KiB.
 constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr std::chrono::milliseconds kPollPeriod{10};
-/// One that was killed is waited for that long, then its owner is notified that it overran.
+/// A killed process is waited for this long; then its owner is notified that it overran.
 constexpr std::chrono::milliseconds kKillPatience{50};
-/// A process that is killed and stays (a driver's call that never returns) is checked this rarely.
+/// A killed process that does not end (because a driver's call never returns) is checked this
+/// rarely.
 constexpr std::chrono::milliseconds kLongestPollPeriod{1000};
 
 }  // namespace
@@ -71,7 +72,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
                              self->ended();
                            }
                          });
-    } else {  // not now: the caller that starts a child is notified of its end later
+    } else {  // the end must be reported after this call
       boost::asio::post(timer.get_executor(), [self = shared_from_this()] { self->ended(); });
     }
     timer.expires_after(plan.timeout);
@@ -116,8 +117,8 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     return {};
   }
 
-  /// For old kernels and sandboxes, which have no descriptor of a process, and for ends that a
-  /// debugger has seen and we have not yet.
+  /// Needed on old kernels and in sandboxes, in which a process has no descriptor, and for ends
+  /// that a debugger has seen before the supervisor.
   void look_again() {
     poll_timer.expires_after(poll_period);
     poll_timer.async_wait([self = shared_from_this()](error_code error) {
@@ -130,7 +131,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     }
   }
 
-  /// To be reaped, or gone; waits for nothing.
+  /// Whether the process must be reaped, or is gone; never waits.
   bool has_ended() const {
     siginfo_t info{};
     return pid > 0 &&
@@ -140,12 +141,13 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
 
   void kill_all() {
     is_killed = true;
-    ::kill(-pid, SIGSTOP);  // nothing of the group starts anything while the list is read
+    ::kill(-pid, SIGSTOP);  // the group must start nothing while the list is read
     kill_descendants(pid);
     ::kill(-pid, SIGKILL);
   }
 
-  /// Waits, then reads: bytes that were read ahead of their handler would be lost to take_rest().
+  /// Waits first and reads afterwards: bytes read ahead of their handler would be lost to
+  /// take_rest().
   void read() {
     output.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                       [self = shared_from_this()](error_code error) {
@@ -182,7 +184,8 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     line.clear();
   }
 
-  /// Takes what it wrote before its end, and nothing of what processes write that it left.
+  /// Takes the output written before the end of the process, but no output of processes that it
+  /// left behind.
   void take_rest() {
     error_code error;
     for (std::size_t taken = 0; !error && output.is_open() && taken < kMostWaiting;) {
@@ -228,8 +231,8 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
     }
   }
 
-  /// It is reaped when it ends, which nothing here waits for: a call into a driver may never
-  /// return.
+  /// The process is reaped when it ends, but nothing here waits for that, because a call into a
+  /// driver may never return.
   void kill_and_forget() {
     done = nullptr;
     if (pid > 0) {
@@ -246,7 +249,7 @@ struct ChildProcess::State : std::enable_shared_from_this<ChildProcess::State> {
   boost::asio::posix::stream_descriptor process;
   boost::asio::steady_timer timer;
   boost::asio::steady_timer poll_timer;
-  pid_t pid = 0;  // until it is reaped
+  pid_t pid = 0;  // 0 after it was reaped
   bool is_killed = false;
   std::chrono::milliseconds poll_period = kPollPeriod;
   ChildExit exit;

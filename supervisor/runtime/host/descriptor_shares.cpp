@@ -8,9 +8,9 @@ namespace lastcall::runtime {
 namespace {
 
 constexpr std::uint64_t kOwn = 384;          // 256 of them for connections of the probe port
-constexpr std::uint64_t kOfAThread = 8;      // its epoll sets, its timer, its wake-up
-constexpr std::uint64_t kEach = 2;           // descriptors a connection
-constexpr std::uint64_t kOperatorsPart = 4;  // of the sessions, where those are few
+constexpr std::uint64_t kOfAThread = 8;      // its epoll sets, its timer and its wake-up
+constexpr std::uint64_t kEach = 2;           // descriptors per connection
+constexpr std::uint64_t kOperatorsPart = 4;  // of the sessions, if there are few
 
 }  // namespace
 

@@ -25,7 +25,7 @@ namespace {
 
 namespace process = boost::process::v2;
 
-/// Runs in the child, before its exec; the caller that forks has all signals blocked.
+/// Runs in the child before its exec; the thread that forks has all signals blocked.
 class ChildSetup {
  public:
   explicit ChildSetup(std::vector<char*> const& environment)
@@ -53,21 +53,21 @@ class ChildSetup {
     return {};
   }
 
-  /// The library would go on to exit(3), which ends our threads' work a second time. It looks for
-  /// this member with five arguments and calls it with four.
+  /// The library would call exit(3), which would run this process's exit handlers a second time. It
+  /// looks for this member with five arguments but calls it with four.
   template <typename... Arguments>
   [[noreturn]] void on_exec_error(Arguments const&...) const {
     ::_exit(127);
   }
 
  private:
-  /// The library closes what lies above its own pipe, and nothing between that and the outputs.
+  /// The library closes descriptors above its own pipe, but none between that pipe and the outputs.
   static void close_the_rest_at_exec() {
     unsigned const first = STDERR_FILENO + 1;
     if (::close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
       return;
     }
-    // Before Linux 5.11, or in a sandbox.
+    // Fallback before Linux 5.11, or in a sandbox.
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     for (rlim_t fd = first; fd < limit.rlim_max; ++fd) {
@@ -79,7 +79,8 @@ class ChildSetup {
   std::optional<rlimit> limit_;
 };
 
-/// As execvp(3) finds it; a name that is found nowhere stays as it is, for execve(2) to report it.
+/// Finds the path as execvp(3) does. A name that is not found stays unchanged, so that execve(2)
+/// reports it.
 std::string path_of(std::string const& program) {
   char const* const path = std::getenv("PATH");
   if (path == nullptr || program.find('/') != std::string::npos) {
@@ -99,7 +100,7 @@ std::string path_of(std::string const& program) {
   return program;
 }
 
-/// Reaps the child that the launcher has forked and could not turn into the command.
+/// Reaps a child that the launcher has forked but could not turn into the command.
 void reap(pid_t pid) {
   if (pid > 0) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -116,8 +117,8 @@ Launched launch(std::vector<std::string> const& command, int output) {
   }
   arguments.push_back(nullptr);
   std::vector<char*> const environment = environment_for_others();
-  // Its services are notified of the fork in the child, where those of the loop would register each
-  // of our descriptors again.
+  // The services of this io_context are notified of the fork in the child; those of the loop's
+  // would register each of the supervisor's descriptors again.
   boost::asio::io_context nobodys_loop;
   process::posix::default_launcher launcher;
   process::error_code error;
@@ -129,10 +130,10 @@ Launched launch(std::vector<std::string> const& command, int output) {
     started.detach();
   } catch (...) {
     if (launcher.pid == 0) {
-      ::_exit(127);  // the child, which must never return from here
+      ::_exit(127);  // this is the child, which must never return from here
     }
-    // The child runs. There is no descriptor left for the library's handle, or a sandbox refuses
-    // pidfd_open(2); we do without.
+    // The child runs, but no descriptor is left for the library's handle, or a sandbox refuses
+    // pidfd_open(2). The handle is not needed.
     if (launcher.pid < 0) {
       return {0, EMFILE};
     }

@@ -7,7 +7,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// What version 1 has for no limit is also a number: more than any machine has.
+/// Version 1 also represents "no limit" by a number, which is larger than any machine's memory.
 constexpr std::uint64_t kNone = std::uint64_t{1} << 60U;
 
 std::optional<std::uint64_t> limit_in(std::string const& file) {
@@ -23,7 +23,7 @@ void lower(std::optional<std::uint64_t>& limit, std::optional<std::uint64_t> oth
   }
 }
 
-/// The lowest limit of that cgroup and of those above it.
+/// The lowest limit of that cgroup and of its ancestors.
 std::optional<std::uint64_t> limit_along(std::string const& mount, std::string path,
                                          std::string_view name) {
   std::optional<std::uint64_t> limit;
@@ -37,7 +37,8 @@ std::optional<std::uint64_t> limit_along(std::string const& mount, std::string p
   }
 }
 
-/// A line of /proc/self/cgroup is `number:controllers:path`.
+/// Whether the controllers include memory. A line of /proc/self/cgroup is
+/// `number:controllers:path`.
 bool names_memory(std::string_view controllers) {
   while (!controllers.empty()) {
     std::size_t const comma = controllers.find(',');

@@ -11,7 +11,8 @@
 namespace lastcall::runtime {
 namespace {
 
-/// A peer that may call itself a shim can pass anything, such as a pipe that blocks us.
+/// A peer that claims to be a shim can pass any file, such as a pipe that would block the
+/// supervisor.
 bool is_of_cgroup(int file) {
   struct statfs system {};
   return ::fstatfs(file, &system) == 0 &&

@@ -18,12 +18,12 @@ namespace lastcall::runtime {
 
 namespace {
 
-/// The text after the name in /proc/PID/stat, from the state on; nothing: it is gone.
+/// The text after the name in /proc/PID/stat, from the state on; absent if the process is gone.
 std::optional<std::istringstream> stat_fields(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text, '\0');
-  // The name may contain anything: fields count from the last parenthesis.
+  // The name may contain any character, so fields are counted from the last parenthesis.
   std::size_t const name_end = text.rfind(')');
   if (name_end == std::string::npos) {
     return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<std::istringstream> stat_fields(pid_t pid) {
   return std::istringstream(text.substr(name_end + 1));
 }
 
-/// 0: it is gone, or waits only to be reaped.
+/// 0 if the process is gone, or waits only to be reaped.
 std::uint64_t start_time_of(pid_t pid) {
   constexpr int kBetween = 18;  // from the state, the 3rd field, to the 22nd
   std::optional<std::istringstream> fields = stat_fields(pid);
@@ -104,7 +104,8 @@ void send(HeldProcess const& process, int signal) {
 }
 
 void kill_descendants(pid_t root) {
-  // Twice: what was born while the first list was read has its parent in it.
+  // Two rounds are needed: a process that started while the first list was read has its parent in
+  // that list.
   for (int round = 0; round < 2; ++round) {
     std::vector<Relatives> const all = all_processes();
     std::set<pid_t> members{root};
@@ -122,7 +123,7 @@ void kill_descendants(pid_t root) {
       HeldProcess const held = open_process(process.pid);
       auto const now = relatives_of(process.pid);
       if (!now || now->parent != process.parent) {
-        continue;  // the number is another's by now, or it was handed to another parent
+        continue;  // the number was reused, or its parent has changed
       }
       send(held, SIGKILL);
     }

@@ -13,9 +13,9 @@ namespace lastcall::runtime {
 namespace {
 
 constexpr std::chrono::seconds kPeriod{1};
-/// Less is not worth the walk over the heap.
+/// A smaller amount is not worth the walk over the heap.
 constexpr std::size_t kWave = std::size_t{4} * 1024 * 1024;
-/// The same for the rest of a wave. Each walk at least halves the rest, so a few end it.
+/// The same for the rest of a wave. Each walk halves the rest at least, so a few walks end it.
 constexpr std::size_t kRest = std::size_t{256} * 1024;
 
 }  // namespace
@@ -57,11 +57,11 @@ bool HeapTrim::has_fallen(std::size_t now) const {
   return (peak >= kWave && now <= peak / 2) || (rest_ >= kRest && now <= rest_ / 2);
 }
 
-/// The walk takes tens of milliseconds, in which the loop goes on as long as it needs nothing from
-/// the heap that its own cache does not have.
+/// The walk takes tens of milliseconds. Meanwhile the loop continues as long as it needs nothing
+/// from the heap that its own cache does not have.
 void HeapTrim::trim() {
   if (trimmer_.joinable()) {
-    trimmer_.join();  // a second old
+    trimmer_.join();  // it is at least a second old
   }
   SignalsBlocked const inherited;  // signals are for the main thread
   try {

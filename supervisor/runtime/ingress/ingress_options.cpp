@@ -19,17 +19,18 @@ namespace {
 /// Longer than the second after which a shim that cannot be watched counts as gone.
 constexpr config::Duration kVerdict{1'500};
 constexpr config::Duration kConnectAgain{20};
-/// A dying engine's check fails within this, where it can be asked at all.
+/// A dying engine's check fails within this time, if the engine can be asked at all.
 constexpr config::Duration kHeld{2'000};
 constexpr config::Duration kParting{1'000};
 constexpr config::Duration kLinger{2'000};
-/// Buffers get this part of the memory that we may have: the rest is for what buffers cost beyond
-/// their bytes, for what the kernel holds of connections, and for the supervisor itself.
+/// Buffers get this part of the available memory. The rest is for the overhead of buffers, for the
+/// kernel's memory for connections, and for the supervisor itself.
 constexpr std::uint64_t kPartForBuffers = 2;
-/// More than 10 000 slow clients can hold; in one container the limit is the engine's.
+/// This is more than 10 000 slow clients can hold; in a shared container the memory limit is the
+/// engine's.
 constexpr std::uint64_t kMostForBuffers = std::uint64_t{1} << 30U;
 
-/// The configuration has checked that they are some.
+/// The configuration has checked that these texts are networks.
 ingress::Networks networks(std::vector<std::string> const& texts) {
   std::vector<ingress::Network> all;
   for (std::string const& text : texts) {
@@ -57,7 +58,8 @@ relay::Rest rest_of(config::EnginePreset const& preset, std::string_view path) {
   return has(preset.wake_paths) ? relay::Rest::ends : relay::Rest::none;
 }
 
-/// The preset's come first, then the configuration's: of two of the same length the later wins.
+/// The preset's rules come first, then the configuration's: of two rules with the same length, the
+/// later one wins.
 ingress::Control control_of(config::Config const& config) {
   config::ControlPaths const& set = config.ingress.control_paths;
   config::EnginePreset const& preset = config::preset_of(config.engine.kind);
@@ -71,7 +73,7 @@ ingress::Control control_of(config::Config const& config) {
         {std::string(path), access_of(set.access), true, rest_of(preset, path)});
   }
   for (config::EndpointSettings const& endpoint : config.endpoints) {
-    if (endpoint.name.starts_with('/')) {  // named as work
+    if (endpoint.name.starts_with('/')) {  // it is declared as work
       control.paths.push_back({endpoint.name, relay::Access::relay, false});
     }
   }
@@ -97,7 +99,7 @@ ingress::Options ingress_options(config::Config const& config) {
   set(Wait::connect, timeouts.connect);
   set(Wait::connect_again, kConnectAgain);
   set(Wait::first_byte, timeouts.first_byte);
-  // A place without a bound would be lost with each engine that forgets a request.
+  // Without a limit, a place would be lost with each request that an engine forgets.
   bool const is_bounded = timeouts.first_byte || timeouts.total;
   set(Wait::left, is_bounded ? timeouts.first_byte : config::kLeftToEngine);
   set(Wait::idle, timeouts.idle);

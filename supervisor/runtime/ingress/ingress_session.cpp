@@ -18,13 +18,14 @@ namespace lastcall::runtime {
 namespace {
 
 constexpr int kBacklog = 4096;
-/// Connections that have begun are complete by then, where both ends are well.
+/// Connections that have begun are complete after this time, if both ends are well.
 constexpr lifecycle::Duration kLastArrivals{100};
-/// The shortest time between two lines that a stranger can cause.
+/// The shortest time between two log lines that an unknown client can cause.
 constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
-/// `shortest`: that phase 1 can be. Every connection has had its turn a quarter before its
-/// end: those that ask again within that are notified, and connect to another replica.
+/// `shortest` is the shortest possible phase 1. Every connection has had its turn when a quarter of
+/// that time is left; clients that send a request in that quarter are notified, and connect to
+/// another replica.
 void close_over(ingress::Relay& relay, lifecycle::Duration shortest) {
   lifecycle::Duration const over = shortest - shortest / 4;
   relay.order([over](ingress::Proxy& proxy) { proxy.close_over(over); });
@@ -126,7 +127,7 @@ std::string IngressSession::listen() {
     return "ingress: " + socket.error;
   }
   ::listen(socket.descriptor.get(), kBacklog);
-  port_ = socket.port;  // what was free once is what routers know
+  port_ = socket.port;  // routers know the port that was free the first time
   address_ = probes::address_text(socket.host, socket.port);
   relay_->listener().open(socket.descriptor.release());
   listening_ = Listening::yes;
@@ -164,7 +165,7 @@ void IngressSession::phase(lifecycle::Phase phase) {
   listen_again();
 }
 
-/// In a pod that ends none comes.
+/// In a pod that ends, no next engine comes.
 void IngressSession::listen_again() {
   lifecycle::Snapshot const now = core_.snapshot();
   bool const has_engine = now.shim_connected || now.phase >= lifecycle::Phase::serving;
@@ -179,7 +180,8 @@ void IngressSession::listen_again() {
   }
 }
 
-/// Clients that connect at this moment are accepted, and notified that this replica is leaving.
+/// Clients that are connecting at this moment are accepted, and notified that this replica is
+/// leaving.
 void IngressSession::stop_listening() {
   if (std::exchange(listening_, Listening::no) != Listening::yes) {
     return;
@@ -220,7 +222,7 @@ void IngressSession::refresh() {
   }
 }
 
-/// After the turn that carries out what was decided until now.
+/// `then` is called after the turn that carries out everything decided until now.
 void IngressSession::after_cuts(std::function<void()> then) {
   boost::asio::post(io_, [this, alive = alive_, then = std::move(then)] {
     if (*alive) {
@@ -248,7 +250,7 @@ relay::Refusal IngressSession::refusal_of(lifecycle::Reject const& order) const 
   return refusal;
 }
 
-/// Before its turn the request may end, and its id come again with another.
+/// Before the turn comes, the request may end, and another one may come with the same id.
 void IngressSession::decided(std::string_view id, ingress::Admission admission) {
   if (std::uint64_t const serial = relay_->serial_of(id); serial != 0) {
     decisions_.push_back({{std::string(id), serial}, admission});
@@ -261,7 +263,7 @@ void IngressSession::cancels_ready() {
   carry_out();
 }
 
-/// In the next turn: this one may be in the middle of a step.
+/// The decisions are carried out in the next turn, because this one may be in the middle of a step.
 void IngressSession::carry_out() {
   if (!relay_ || std::exchange(turn_is_due_, true)) {
     return;
@@ -288,7 +290,7 @@ void IngressSession::cut_cancelled() {
   while (true) {
     lifecycle::CancelBatch const batch =
         core_.take_cancels(lifecycle::kIngressPeer, ipc::kMaxBatch);
-    // The views end with the next event, and cutting feeds some.
+    // The views end with the next event, and cutting feeds events.
     std::vector<std::string> const ids(batch.ids.begin(), batch.ids.end());
     lifecycle::CancelMode const mode = batch.mode;
     relay::Refusal const refusal = relay::cut_by(batch.reason);

@@ -9,7 +9,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Progress is reported to the core at most this often.
+/// Progress is reported to the core at most once in this time.
 constexpr lifecycle::Duration kProgressPeriod{100};
 
 }  // namespace
@@ -51,7 +51,7 @@ void IngressSession::deliveries(std::vector<std::string> ids,
     return;
   }
   struct Collected {
-    std::mutex mutex;  // each proxy adds its own
+    std::mutex mutex;  // each proxy adds its own deliveries
     ingress::Deliveries found;
   };
   auto const all = std::make_shared<Collected>();
@@ -60,7 +60,7 @@ void IngressSession::deliveries(std::vector<std::string> ids,
     ingress::Deliveries own = proxy.deliveries(asked);
     std::lock_guard const lock(all->mutex);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i]) {  // an id is that of one live request, whichever proxy relays it
+      if (own[i]) {  // only one proxy relays the live request with this id
         all->found[i] = std::move(own[i]);
       }
     }
@@ -98,7 +98,8 @@ void IngressSession::handed_off(ingress::HandedOff const& handed) {
   listeners_.handed_off(handed);
 }
 
-/// Admission bounds those that wait for theirs, so each is reported to the core.
+/// Admission limits the requests that wait for their first byte, so each first byte is reported to
+/// the core.
 void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
                                 std::string_view model, std::chrono::milliseconds took) {
   if (!model.empty()) {

@@ -12,7 +12,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Where the engine listens: taken from the first check that connects to it.
+/// The address at which the engine listens: that of the first check that connects to it.
 std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
   config::EngineProfile const profile = config::resolve_engine(config);
   for (config::HealthCheck const& check : profile.checks) {
@@ -126,7 +126,7 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, Return answ
   metrics_.set_hooks_waiting(waiting_.size());
   events_.feed(lifecycle::EngineStopHook{});
   if (engine_is_condemned_ && !watch_) {
-    replaced("its container is being stopped");  // no address to see more by
+    replaced("its container is being stopped");  // there is no address by which to observe more
   }
 }
 

@@ -109,7 +109,7 @@ bool HttpOrders::answer(probes::Request const& request, probes::Responder const&
   return true;
 }
 
-/// Without a token in its header no call makes us read the file.
+/// The file is read only for a call with a token in its header.
 std::optional<probes::Reply> HttpOrders::refuse_stranger(probes::Request const& request,
                                                          std::string_view path) const {
   std::string_view const given = request.header(probes::kTokenHeader);

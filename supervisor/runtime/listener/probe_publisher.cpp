@@ -16,7 +16,7 @@ namespace {
 
 using lifecycle::name;
 
-/// Anyone may ask the probe port: no address and no answer of a registry is shown there.
+/// Anyone may call the probe port, so it shows no address and no answer of a registry.
 constexpr char const* kWhereReported = "it failed; see the log and `lastcall status`";
 
 void put_checks(probes::ProbeState& state, StatusSources const& sources) {
@@ -61,7 +61,8 @@ probes::ProbeState state_of(StatusSources const& sources) {
   put_checks(state, sources);
   put_registries(state, sources);
   sources.core.endpoints().for_each([&](lifecycle::EndpointTracker::Endpoint const& endpoint) {
-    // The ingress and SDKs that only begin requests register none: theirs follow the whole.
+    // The ingress, and SDKs that only begin requests, register no endpoint; for those, the state of
+    // the whole instance applies.
     bool const is_gone = endpoint.withdrawn || endpoint.forgotten;
     state.endpoints.push_back({endpoint.name, state.ready && !is_gone});
   });
@@ -168,7 +169,7 @@ void ProbePublisher::publish(StatusSources const& sources) {
   core_ = &sources.core;
 }
 
-/// A rank whose process has gone reports nothing any more.
+/// A rank whose process has gone no longer reports anything.
 void ProbePublisher::publish_loads() {
   auto const& ranks = core_->loads().ranks();
   for (std::uint32_t const rank : reported_ranks_) {

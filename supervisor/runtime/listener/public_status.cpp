@@ -24,7 +24,7 @@ using lifecycle::to_ms;
 
 constexpr std::size_t kMostEndpoints = 32;
 
-/// When what still runs is asked to end, and when it is killed.
+/// Adds the times at which requests that still run are asked to end, and are killed.
 void put_cut(Document& json, StatusSources const& sources, lifecycle::Snapshot const& snapshot,
              Instant now) {
   lifecycle::StopClock const& clock = sources.core.clock();
@@ -39,7 +39,7 @@ void put_cut(Document& json, StatusSources const& sources, lifecycle::Snapshot c
   }
 }
 
-/// Users' requests by endpoint, the busiest first.
+/// The users' requests by endpoint, the busiest endpoint first.
 Document endpoints_of(lifecycle::Lifecycle const& core) {
   struct Row {
     std::string_view name;
@@ -105,7 +105,7 @@ Document public_registries_of(StatusSources const& sources) {
   return list;
 }
 
-/// An object without the texts that people or programs wrote into it.
+/// The object without the texts that people or programs wrote into it.
 Document outcomes_of(Document const& object) {
   Document kept = object;
   kept.erase("detail");

@@ -17,13 +17,13 @@ namespace {
 using Rows = std::vector<nlohmann::ordered_json>;
 using View = lifecycle::RequestView;
 
-/// Room for the rest of the line: an answer longer than a line could not be sent at all.
+/// The rest of the line needs room: an answer longer than a line could not be sent at all.
 constexpr std::size_t kRoomOfPage = ipc::kMaxLine - 1024;
-/// The room for what is added to the row of a relayed request: an address and three numbers, with
-/// their keys.
+/// The room for the values that are added to the row of a relayed request: an address and three
+/// numbers, with their keys.
 constexpr std::size_t kRoomOfDelivery = 192;
 
-/// Where a page of requests ended: "PEER:ID".
+/// The position at which a page of requests ended, written as "PEER:ID".
 using Cursor = std::pair<ipc::PeerId, std::string>;
 
 std::optional<Cursor> parse_cursor(std::string const& text) {
@@ -76,7 +76,7 @@ std::string text_of_page(nlohmann::ordered_json const& json) {
   return json::dump(json);
 }
 
-/// Those of the ingress are the last rows: its number as a peer is the highest.
+/// The rows of the ingress are the last ones, because its number as a peer is the highest.
 void put_deliveries(Rows& rows, ingress::Deliveries const& deliveries) {
   auto row = rows.end() - static_cast<std::ptrdiff_t>(deliveries.size());
   for (auto const& delivery : deliveries) {

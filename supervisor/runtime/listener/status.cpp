@@ -18,7 +18,8 @@ using lifecycle::Instant;
 using lifecycle::name;
 using lifecycle::to_ms;
 
-/// The answer is one line of the protocol: what others named is cut before it breaks that.
+/// The answer is one line of the protocol, so names that others chose are cut before the line
+/// becomes too long.
 constexpr std::size_t kMostRows = 64;
 constexpr std::size_t kMostText = 512;
 

@@ -14,7 +14,7 @@ using lifecycle::Instant;
 using lifecycle::name;
 using lifecycle::to_ms;
 
-/// Where each part of a stop ends at the latest, from its cause. A part that has no time is left
+/// The latest end of each part of a stop, relative to its cause. A part that takes no time is left
 /// out.
 nlohmann::ordered_json parts_of(Budgets const& budgets, Instant began, Instant deadline) {
   std::array<std::pair<char const*, Instant>, 4> const ends{

@@ -12,7 +12,7 @@ namespace lastcall::runtime {
 
 namespace {
 
-/// After an absence what waits on the sockets is read within this time.
+/// After an absence, the data that waits on the sockets is read within this time.
 constexpr lifecycle::Duration kCatchUp{50};
 
 }  // namespace
@@ -21,8 +21,8 @@ struct CoreLoop::Timer {
   explicit Timer(boost::asio::io_context& io) : timer(io) {}
   boost::asio::steady_timer timer;
   lifecycle::Instant last_step{};
-  /// While we catch up after an absence in a stop: the time that steps have, just before the
-  /// deadline that was missed. What waited on the sockets comes before what time decides.
+  /// Set while the loop catches up after an absence in a stop: the time that steps get, just before
+  /// the deadline that was missed. Events that waited on the sockets come before what time decides.
   std::optional<lifecycle::Instant> catching_up_at;
   lifecycle::Instant caught_up_at{};
 };
@@ -54,7 +54,7 @@ StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
   return reply_;
 }
 
-/// What obeying has caused; the reply stays that to the event that was fed.
+/// Processes the events that obeying has caused; the reply stays the one to the event that was fed.
 void CoreLoop::step_queued() {
   StepReply answer = std::exchange(reply_, {});
   while (!queue_.empty() && !halted_) {
@@ -65,7 +65,7 @@ void CoreLoop::step_queued() {
   reply_ = std::move(answer);
 }
 
-/// One look at the clock serves both the core and the watch.
+/// One reading of the clock serves both the core and the watch.
 void CoreLoop::step(lifecycle::Event const& event) {
   Clock::time_point const began = Clock::now();
   note_absence(began);
@@ -76,7 +76,7 @@ void CoreLoop::step(lifecycle::Event const& event) {
 
 namespace {
 
-/// Holds the time of steps back for a moment, then calls `over`.
+/// Holds back the time of steps for a moment, then calls `over`.
 template <typename Timer, typename Over>
 void catch_up(Timer& timer, lifecycle::Instant missed, lifecycle::Instant now, Over over) {
   timer.catching_up_at = std::max(timer.last_step, missed - lifecycle::Duration{1});
@@ -99,7 +99,7 @@ void CoreLoop::note_absence(Clock::time_point began) {
       catch_up(*timer_, due_at_, now, [this] { expired(); });
       return;
     }
-    due_at_ = now;  // reported once
+    due_at_ = now;  // so that it is reported only once
     step_now(began, lifecycle::TimerExpired{late});
   }
 }
@@ -159,7 +159,8 @@ void CoreLoop::rearm() {
     return;
   }
   armed_for_ = next;
-  due_at_ = std::max({*next, not_before_, monotonic_now()});  // overdue when armed is not late
+  // A deadline that was overdue when it was armed is not late.
+  due_at_ = std::max({*next, not_before_, monotonic_now()});
   timer_->timer.expires_at(to_steady(due_at_));
   timer_->timer.async_wait([this](boost::system::error_code error) {
     if (!error) {
@@ -172,7 +173,7 @@ void CoreLoop::expired() {
   lifecycle::Instant const now = monotonic_now();
   lifecycle::Duration const late = now - due_at_;
   if (timer_->catching_up_at && now < timer_->caught_up_at) {
-    return;  // the one that was missed
+    return;  // the loop catches up after this missed deadline
   }
   bool const has_caught_up = std::exchange(timer_->catching_up_at, std::nullopt).has_value();
   if (late > lifecycle::kOwnAbsence && !has_caught_up && core_.snapshot().stop) {
@@ -181,7 +182,7 @@ void CoreLoop::expired() {
   }
   armed_for_.reset();
   std::optional<lifecycle::Instant> const due = core_.next_deadline();
-  // A deadline that stays in place after its own expiry must not become a busy loop.
+  // A deadline that stays unchanged after its own expiry must not become a busy loop.
   not_before_ = now + lifecycle::Duration{1};
   if (due && *due <= now) {
     feed(lifecycle::TimerExpired{late > lifecycle::kOwnAbsence ? late : lifecycle::Duration{0}});

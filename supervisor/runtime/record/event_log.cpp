@@ -1,4 +1,4 @@
-// Writing; reading is in event_log_decode.cpp.
+// Writes the records; event_log_decode.cpp reads them.
 #include "supervisor/runtime/record/event_log.hpp"
 
 #include <concepts>

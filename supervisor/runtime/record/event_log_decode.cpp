@@ -15,16 +15,16 @@ using lifecycle::Shape;
 
 using Json = nlohmann::ordered_json;
 
-/// As on the wire: more would overflow where it is added to another.
+/// The same limit as in the protocol: a larger value would overflow when it is added to another.
 constexpr std::int64_t kLongestMs = 1'000'000'000'000'000;
 
-/// A value that stands in the place of one of another kind, by its key.
+/// A key whose value is of the wrong kind.
 struct Misfit {
   std::string key;
   std::string found;
 };
 
-/// Fills a struct from an object; what is missing keeps its default.
+/// Fills a struct from an object; missing values keep their defaults.
 class Reader {
  public:
   Reader(Json const& object, std::optional<Misfit>& misfit) : object_(object), misfit_(misfit) {}

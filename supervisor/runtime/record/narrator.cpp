@@ -18,7 +18,7 @@ std::optional<std::int64_t> left_ms(lifecycle::Lifecycle const& core, lifecycle:
   return stop ? std::optional(to_ms(stop->deadline - now)) : std::nullopt;
 }
 
-/// That no peer reports requests is not a proof that there are none.
+/// The absence of reports from peers does not prove that there are no requests.
 Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> counted = {}) {
   if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
     return {"in_flight", "unknown"};
@@ -28,7 +28,7 @@ Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> 
 
 }  // namespace
 
-/// Most actions are those of requests and have no line, which one look-up shows.
+/// Most actions concern requests and have no line, which one look-up determines.
 void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) {
   namespace act = lifecycle;
   std::visit(

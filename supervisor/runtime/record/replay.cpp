@@ -48,7 +48,7 @@ struct Replay::Record {
     auto const found = fields.find(key);
     return found == fields.end() ? kNothing : *found;
   }
-  /// Nothing where it is not a number from 0 to `most`.
+  /// Absent if it is not a number from 0 to `most`.
   std::optional<std::int64_t> number_at(char const* key, std::int64_t most) const {
     Json const& json = at(key);
     if (!json.is_number_integer()) {
@@ -77,12 +77,12 @@ bool Replay::disagree(std::string problem) {
 
 bool Replay::take(std::string_view line) {
   ++line_;
-  // Log collectors put their own words before a line.
+  // Log collectors add their own text before a line.
   std::size_t const start_of_json = line.find("{\"ts\":");
   if (start_of_json == std::string_view::npos) {
     return true;
   }
-  // Inside other texts the quotes would be escaped.
+  // Inside another text, the quotes would be escaped.
   bool const may_be_ours = std::any_of(kKinds.begin(), kKinds.end(), [&](std::string_view kind) {
     return line.find(std::string(R"("msg":")") += kind, start_of_json) != line.npos;
   });

@@ -21,12 +21,12 @@ using Json = nlohmann::ordered_json;
 using lifecycle::name;
 using lifecycle::to_ms;
 
-/// All that Kubernetes reads of a termination message.
+/// Kubernetes reads at most this many bytes of a termination message.
 constexpr std::size_t kLargestMessage = 4096;
 constexpr std::size_t kMostNamed = 8;
 constexpr std::string_view kReportBegins = R"({"cause":)";
 
-/// The end of a text, which is where a traceback has its message; UTF-8 is repaired by the dump.
+/// The end of a text, because a traceback has its message there. The dump repairs broken UTF-8.
 std::string last_part(std::string const& text, std::size_t most) {
   return text.size() <= most ? text : "[...] " + text.substr(text.size() - most);
 }
@@ -111,7 +111,7 @@ Json engine_of(lifecycle::Report const& report, bool end_is_unknown) {
   return json;
 }
 
-/// The text that the engine itself wrote there, without reports; whole lines, the last of them.
+/// The text that the engine itself wrote there, without reports: the last whole lines of it.
 std::string last_lines_of_others(int fd, off_t size, std::size_t report_size) {
   std::size_t const room =
       report_size + 1 < kLargestMessage ? kLargestMessage - report_size - 1 : 0;
@@ -123,7 +123,7 @@ std::string last_lines_of_others(int fd, off_t size, std::size_t report_size) {
     text += '\n';
   }
   std::string kept;
-  bool const is_cut = size > static_cast<off_t>(kLargestMessage);  // in the middle of a line
+  bool const is_cut = size > static_cast<off_t>(kLargestMessage);  // it begins within a line
   for (std::size_t at = is_cut ? text.find('\n') + 1 : 0; at < text.size();) {
     std::size_t const end = text.find('\n', at) + 1;
     if (!std::string_view(text).substr(at).starts_with(kReportBegins)) {
@@ -169,7 +169,7 @@ std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std:
 
 std::string report_json(lifecycle::Report const& report, ReportFacts const& facts) {
   std::string text;
-  // Each round halves what people wrote; an escape may make six bytes of one.
+  // Each round halves the texts that people wrote; escaping may turn one byte into six.
   for (std::size_t most = 2048; most > 0; most /= 2) {
     text = dump(report, facts, most, most / 8);
     if (text.size() <= kLargestReport) {

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The log puts its text below a heading, indented by so much.
+/// The log prints the text below a heading, indented by this many columns.
 constexpr std::size_t kIndent = 4;
 
 std::string word(Json const& object, char const* key) {
@@ -29,7 +29,7 @@ void append_item(std::string& list, std::string const& item) {
   list += (list.empty() ? "" : ", ") + item;
 }
 
-/// "draining 3.4 s", and how it ended where it did not just end.
+/// Formats a step such as "draining 3.4 s", and adds how it ended unless it was completed.
 std::string step_text(std::string const& name, Json const& step) {
   std::string const outcome = word(step, "outcome");
   if (outcome == "skipped") {

@@ -47,7 +47,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Also empty where it is not a regular file, which could be a pipe that another process holds.
+/// Empty also if it is not a regular file, because it could be a pipe that another process holds.
 std::string content_of(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
@@ -68,7 +68,7 @@ bool sync_directory(std::string const& path) {
   return is_synced;
 }
 
-/// Why a record is not about now; empty: it is.
+/// The reason why a record does not apply now; empty if it applies.
 std::string stale(Json const& json, StopRecord::Identity const& identity, lifecycle::Instant now) {
   if (!json.is_object() || json.value("version", Json()) != Json(kVersion)) {
     return "it is not a record of this version";
@@ -83,7 +83,8 @@ std::string stale(Json const& json, StopRecord::Identity const& identity, lifecy
   if (!remembered) {
     return "its content is not readable";
   }
-  // The limit of a drain may be behind us: what runs is cancelled then, and the drain stays.
+  // The limit of a drain may have passed: what runs is then cancelled, and the drain stays in
+  // force.
   auto const& stop = remembered->progress.stop;
   return stop && stop->deadline < now ? "its deadline has passed" : "";
 }
@@ -126,7 +127,7 @@ std::string StopRecord::write(std::string const& blob) const {
                   {"blob", blob}};
   std::string const text = json::dump(json) + "\n";
   std::string const temporary = path_ + ".new";
-  ::unlink(temporary.c_str());  // of a write that did not end, or anything else that was put there
+  ::unlink(temporary.c_str());  // left by an interrupted write, or put there by others
   int const fd =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) {

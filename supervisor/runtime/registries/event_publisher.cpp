@@ -46,7 +46,7 @@ struct EventPublisher::State {
     if (has_ended) {
       return;
     }
-    // With milliseconds: readers put events of several pods in order.
+    // Times have milliseconds, because readers put events of several pods in order.
     Json message{{"event", event}, {"time", utc_now(Fraction::milliseconds)}};
     message.update(fields);
     message.update(instance);

@@ -13,7 +13,7 @@ namespace {
 using discovery::RegistryState;
 using discovery::RegistryStatus;
 
-/// The time that a disconnect keeps when a removal is waited for first.
+/// The time that is reserved for a disconnect when a removal is waited for first.
 constexpr lifecycle::Duration kFarewell{50};
 
 }  // namespace
@@ -43,7 +43,7 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
 
 void Registries::add(config::Registry const& registry, discovery::Instance const& instance,
                      Callbacks const& callbacks) {
-  std::string const& name = registry.name;  // the configuration keeps them apart
+  std::string const& name = registry.name;  // the configuration ensures that names differ
   if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
     add_sdks(name, callbacks.ask_peers, callbacks);
   } else {
@@ -101,7 +101,7 @@ std::vector<std::string> Registries::names() const {
 
 void Registries::register_all() {
   for (RegistryStatus const& status : set_.status()) {
-    note_registered(status);  // of those that have nothing to do
+    note_registered(status);  // for those that have nothing to do
   }
   set_.register_all();
 }
@@ -135,8 +135,8 @@ void Registries::disconnect(lifecycle::Instant deadline, CleanupHooks::Done done
     disconnect_now(deadline, std::move(done));
     return;
   }
-  // A fatal stop does not wait in phase 1, nor does one that is to ask only once: a removal that
-  // is under way is not cut off here, and one that failed gets its last try.
+  // A fatal stop does not wait in phase 1, nor does a stop whose registries are asked only once.
+  // Here, a removal that is under way is not cut off, and one that failed gets its last try.
   set_.deregister_all(to_steady(deadline - kFarewell),
                       [this, deadline, done = std::move(done)](auto const&) mutable {
                         disconnect_now(deadline, std::move(done));

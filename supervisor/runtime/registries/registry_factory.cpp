@@ -19,7 +19,7 @@ std::string environment(char const* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The registry has the keys of TLS.
+/// `registry` has the keys of TLS.
 discovery::HttpTls tls_of(auto const& registry) {
   return {.ca_file = registry.ca_file.value_or(""),
           .cert_file = registry.cert_file.value_or(""),
@@ -54,8 +54,8 @@ discovery::HttpRegistrySettings settings_of(config::HttpRegistry const& http) {
   return settings;
 }
 
-/// Without a pod's uid two instances of one host differ by their socket, which a restarted
-/// supervisor keeps.
+/// Without a pod's uid, two instances on one host differ by their socket's path, which stays the
+/// same when a supervisor restarts.
 std::string pod_identity(config::Config const& config) {
   char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
   return uid == nullptr || *uid == '\0' ? discovery::host_identity() + " " + config.ipc.socket

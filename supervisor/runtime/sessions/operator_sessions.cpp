@@ -11,7 +11,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// For the log, so that one can find who has cancelled a request.
+/// For the log, so that readers can find out who has cancelled a request.
 std::string first_of(std::vector<std::string> const& ids) {
   constexpr std::size_t kShown = 8;
   std::string text;
@@ -103,7 +103,7 @@ void OperatorSessions::requests(ipc::PeerId peer, ipc::RequestsQuery const& quer
   answers_.requests(query.after, std::min(query.limit, ipc::kMaxPage),
                     [this, peer, seq](std::optional<std::string> const& page) {
                       if (!watches_.contains(peer)) {
-                        return;  // it has left meanwhile
+                        return;  // the operator has left meanwhile
                       }
                       if (page) {
                         server_.ack(peer, seq, *page);
@@ -186,7 +186,7 @@ OperatorSessions::Outcome OperatorSessions::order_from_afar(std::string const& c
 }
 
 void OperatorSessions::record(ipc::PeerId peer, std::string const& command, Effect const& effect) {
-  server_.flush();  // the caller does not wait for the log
+  server_.flush();  // so that the caller does not wait for the log
   ipc::PeerInfo const* const by = server_.info(peer);
   ipc::PeerInfo const nobody;
   ipc::PeerInfo const& who = by != nullptr ? *by : nobody;
@@ -227,7 +227,7 @@ void OperatorSessions::end() {
   }
 }
 
-/// When this watch gets its next line; nothing: only a change can make one.
+/// The time at which this watch gets its next line; absent if only a change causes one.
 std::optional<lifecycle::Instant> OperatorSessions::due(Watch const& watch) {
   if (!watch.is_on) {
     return std::nullopt;

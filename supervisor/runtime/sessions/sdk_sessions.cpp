@@ -49,7 +49,7 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
   }
   ipc::PeerInfo const* const info = server_.info(peer);
   peers_[peer].process = info != nullptr ? info->process : 0;
-  auto const asked = cleanup_deadline_;  // the core may ask all peers when this one is reported
+  auto const asked = cleanup_deadline_;  // the core may ask all peers during this event
   events_.feed(lifecycle::PeerConnected{.peer = peer,
                                         .name = std::move(hello.name),
                                         .critical = hello.critical,
@@ -113,7 +113,7 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
             log_.warning("an engine peer refused a line",
                          {{"peer", peer}, {"code", ipc::name(m.code)}, {"detail", m.message}});
           },
-          // The server lets none of these through from an engine.
+          // The server does not accept any of these from an engine.
           [](auto&) {},
       },
       message);
@@ -138,8 +138,8 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
     listeners_.request_began(begun.endpoint);
   }
   if (reply.refusal && reply.refusal->code == lifecycle::Refusal::busy) {
-    // Once per connection, or once for all of them: a peer that begins so many does not stop at
-    // one.
+    // It is logged once per connection, or once for all of them: a peer that begins so many
+    // requests does not stop after one refusal.
     if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
       if (!std::exchange(is_crowded_, true)) {
         log_.warning(
@@ -214,7 +214,7 @@ std::size_t SdkSessions::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch)
 
 void SdkSessions::broadcast(ipc::FromSupervisor const& message) {
   for (auto const& [peer, row] : peers_) {
-    server_.send(peer, message);  // those that are gone do not get it
+    server_.send(peer, message);  // peers that are gone do not get it
   }
 }
 

@@ -159,7 +159,7 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
                                        .at = exited.at});
 }
 
-/// After our stop signal it is as it should be.
+/// After a stop signal of the supervisor, this end is expected.
 void ShimSession::process_died(ipc::EngineDied const& died) {
   log_.write(died.ordered ? LogLevel::debug : LogLevel::warning,
              died.ordered ? "a process of the engine has ended before its main one"
@@ -173,7 +173,7 @@ void ShimSession::process_died(ipc::EngineDied const& died) {
                                             .names = died.names});
 }
 
-/// A shim has nothing left to do once its engine has exited: its own end is as it should be then.
+/// A shim has nothing left to do once its engine has exited, so its end is then expected.
 LogLevel ShimSession::level_of_end(bool oom) const {
   bool const is_due = engine_.state == ipc::EngineState::exited && !oom;
   return is_due ? LogLevel::info : LogLevel::warning;

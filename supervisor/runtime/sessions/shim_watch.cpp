@@ -58,7 +58,7 @@ void ShimWatch::judge(bool is_absent, lifecycle::Instant now) {
   arm();
 }
 
-/// At rest, with a shim, there is nothing to look at.
+/// While a shim is connected, no check is needed.
 void ShimWatch::arm() {
   bool const looks = is_expected_ && (!has_connected_ || (absent_since_ && !is_missing_));
   if (!looks || std::exchange(is_armed_, true)) {
