@@ -24,7 +24,7 @@ std::system_error cannot(std::string const& what, int number) {
   return {number, std::generic_category(), "cannot " + what};
 }
 
-/// Exited with 0, or ended as one is stopped on purpose.
+/// Whether the child exited with 0, or ended in the way in which it is stopped on purpose.
 bool is_fine(siginfo_t const& end) {
   return end.si_code == CLD_EXITED ? end.si_status == 0 : end.si_status == SIGTERM;
 }
@@ -66,7 +66,7 @@ ChildWatch::~ChildWatch() {
 }
 
 void ChildWatch::add(pid_t pid, std::string name, bool any_end) {
-  // By number: glibc has a wrapper only from 2.36 on.
+  // The system call is made by its number, because glibc has a wrapper only from 2.36 on.
   Child child{Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), pid, std::move(name),
               any_end};
   if (!child.process) {
@@ -118,7 +118,7 @@ void ChildWatch::loop() {
   }
 }
 
-/// Asks again: a descriptor that was polled may have been closed, and its number be another's.
+/// Polls again, because a descriptor that was polled may have been closed and its number reused.
 std::vector<ChildWatch::Child> ChildWatch::take_ended() {
   std::vector<Child> gone;
   std::lock_guard const lock(mutex_);

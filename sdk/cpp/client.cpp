@@ -152,7 +152,7 @@ void Client::on_deregister(std::function<void(Done)> callback) {
   bool const joined_any = callback != nullptr;
   session_->set([&](sdk::Callbacks& all) { all.deregister = std::move(callback); });
   if (joined_any) {
-    session_->send(ipc::Registered{});  // lost without a connection: the next greeting has it
+    session_->send(ipc::Registered{});  // if this is lost, the next greeting contains it
   }
 }
 

@@ -36,7 +36,7 @@ bool watches(Descriptor const& set, Descriptor const& member) {
 
 void drain(Descriptor const& counter) {
   std::uint64_t count{};
-  // Empty is as good as read.
+  // If the counter is empty, nothing needs to be read.
   [[maybe_unused]] auto const size = ::read(counter.get(), &count, sizeof(count));
 }
 
@@ -67,7 +67,7 @@ int Connection::open() {
   if (!fd || ::connect(fd.get(), static_cast<sockaddr const*>(generic), sizeof(address)) != 0) {
     return errno;
   }
-  if (!watches(set_, fd)) {  // no memory, no room: tried again later, as when no supervisor listens
+  if (!watches(set_, fd)) {  // no memory or room: tried again later
     return errno;
   }
   socket_ = std::move(fd);
@@ -76,7 +76,7 @@ int Connection::open() {
 }
 
 void Connection::close() {
-  socket_ = Descriptor();  // which takes it out of the set
+  socket_ = Descriptor();  // this removes it from the set
   out_.clear();
   out_.shrink_to_fit();
   written_ = 0;

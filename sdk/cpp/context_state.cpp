@@ -12,7 +12,7 @@ std::uint64_t next_token() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// There is no place for an exception of a callback to go.
+/// An exception of a callback cannot be passed on to anyone, so it ends the process.
 void call(RequestContext::Callback const& callback, RequestContext const& context) noexcept {
   callback(context);
 }
@@ -23,8 +23,8 @@ ContextState::ContextState(std::string id, std::string root, std::shared_ptr<Own
     : id_(std::move(id)), root_(std::move(root)), owner_(std::move(owner)) {}
 
 ContextState::~ContextState() {
-  // The last owner of a long chain takes it apart in a loop, instead of each context its child in
-  // turn.
+  // The last owner of a long chain destroys it in a loop, so that the contexts do not destroy their
+  // children recursively.
   thread_local Children* dying = nullptr;
   if (children_.empty()) {
     return;
@@ -145,7 +145,7 @@ std::uint64_t ContextState::subscribe(Level level, RequestContext::Callback call
 }
 
 bool ContextState::forget(std::uint64_t token) {
-  RequestContext::Callback taken;  // destroyed without the lock: it may hold anything
+  RequestContext::Callback taken;  // destroyed without the lock, because it may hold anything
   TreeLock const lock;
   auto const found = std::find_if(subscribers_.begin(), subscribers_.end(),
                                   [&](Subscriber const& one) { return one.token == token; });

@@ -1,4 +1,4 @@
-// The one mutex of all trees, and the walks under it: loops, never calls of themselves.
+// The one mutex of all trees, and the walks under it, which are loops and never recursive.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -10,12 +10,13 @@
 namespace lastcall::sdk {
 namespace {
 
-/// Contexts may outlive every other static; this one has no destructor to run before them.
+/// Contexts may outlive every other static object, so this one must have no destructor that runs
+/// before them.
 static_assert(std::is_trivially_destructible_v<std::mutex>);
 
 std::mutex& tree_mutex() {
   static std::mutex mutex;
-  // A forked child must not inherit it from a thread that does not exist there.
+  // A forked child must not inherit the mutex from a thread that does not exist there.
   [[maybe_unused]] static int const kForkRule =
       ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
   return mutex;
@@ -33,7 +34,7 @@ TreeLock::TreeLock() {
 }
 
 TreeLock::~TreeLock() {
-  tree_mutex().unlock();  // and only then what was kept is released
+  tree_mutex().unlock();  // the kept contexts are released only after this
 }
 
 ContextState* TreeLock::keep(ContextPtr context) {
@@ -90,7 +91,8 @@ bool ContextState::reaches(ContextState const& goal) {
   return false;
 }
 
-/// The first reason other than `parent` up the tree; `parent` when it began elsewhere.
+/// The first reason other than `parent` on the way up the tree; `parent` if the cancel began
+/// elsewhere.
 Reason ContextState::cause_above(TreeLock& lock) {
   std::uint64_t const mark = next_mark();
   std::vector<ContextState*> waiting{this};
@@ -111,7 +113,8 @@ Reason ContextState::cause_above(TreeLock& lock) {
   return Reason::parent;
 }
 
-/// Unlinks what is finished with nothing unfinished below it, from here upwards.
+/// Unlinks contexts that are finished and have no unfinished context below them, from this one
+/// upwards.
 void ContextState::leave(TreeLock& lock) {
   std::vector<ContextState*> waiting{this};
   while (!waiting.empty()) {

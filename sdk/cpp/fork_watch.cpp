@@ -21,12 +21,13 @@ struct Watched {
 };
 
 Watched& watched() {
-  // It outlives what runs at exit: a client of static storage, a thread that has yet to end.
+  // The object outlives everything that runs at exit, such as a client of static storage or a
+  // thread that has yet to end.
   static Watched& all = *std::make_unique<Watched>().release();
   return all;
 }
 
-/// In the child only its one thread runs, so that nothing of a session is in use elsewhere.
+/// Only one thread runs in the child, so nothing else uses a session there.
 void enter_child() {
   generation.fetch_add(1, std::memory_order_relaxed);
   for (Session* const session : watched().sessions) {

@@ -25,7 +25,7 @@ void Ledger::begin(Entry entry, Decided decided, Later& later) {
   }
   if (is_open()) {
     made.was_announced = true;
-    send(begin_line(made, decided != nullptr));  // it counts whatever the limits
+    send(begin_line(made, decided != nullptr));  // it counts, whatever the limits
   }
   if (decided) {
     later.push_back([decided = std::move(decided), context = made.context] {
@@ -90,7 +90,7 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
   }
   bool const is_sent = send(ipc::RequestEnd{context.id(), static_cast<ipc::Outcome>(outcome)});
   if (was_waiting) {
-    return;  // one that was never admitted ends with its connection; it need not be reported
+    return;  // a request that was never admitted ends with its connection and need not be reported
   }
   forget_written();
   unconfirmed_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
@@ -116,7 +116,7 @@ void Ledger::progress(ContextState& context) {
   }
 }
 
-// --- the connection comes, goes, and passes time
+// --- the connection comes and goes, and time passes
 
 void Ledger::lost(Clock::time_point now, Later& later) {
   forget_written();
@@ -132,7 +132,7 @@ void Ledger::lost(Clock::time_point now, Later& later) {
   later.push_back([kept = std::move(moved_)] {});
   moved_.clear();
   questions_.clear();
-  if (std::exchange(is_welcomed_, false)) {  // one that never sent a welcome was not there
+  if (std::exchange(is_welcomed_, false)) {  // a supervisor without a welcome does not count
     lost_at_ = now;
   }
 }
@@ -150,7 +150,7 @@ void Ledger::rejected(ipc::Rejected const& message, Later& later) {
   if (entry == nullptr) {
     return;
   }
-  if (!entry->waiting) {  // it started without us while the answer was on its way: make it count
+  if (!entry->waiting) {  // it started while the answer was on its way: it must count
     send(begin_line(*entry, true));
     return;
   }
@@ -200,7 +200,7 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
       ids.push_back(context->id());
     }
   }
-  later.push_back([kept = std::move(moved_)] {});  // its end may run the program's code
+  later.push_back([kept = std::move(moved_)] {});  // its destruction may run the program's code
   moved_.clear();
   moved_at_ = now;
   send_ids(std::move(ids), [](auto some) { return ipc::RequestProgress{std::move(some)}; });
@@ -212,7 +212,7 @@ void Ledger::clear(Later& later) {
     if (entry.waiting) {
       settle(entry, {.may_run = true}, later);
     }
-    later.push_back([kept = entry.context] {});  // as above
+    later.push_back([kept = entry.context] {});  // like above
   }
   entries_.clear();
   later.push_back([kept = std::move(moved_)] {});

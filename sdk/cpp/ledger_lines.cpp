@@ -1,4 +1,4 @@
-// The lines of the ledger: what announces everything again, and how each is made.
+// The lines of the ledger: the announcement of everything, and how each line is made.
 #include <utility>
 
 #include "ipc/codec.hpp"
@@ -66,7 +66,7 @@ ipc::RequestBegin Ledger::begin_line(Entry const& entry, bool resumed) const {
 
 void Ledger::ask(Entry& entry) {
   if (!is_open()) {
-    connection_->wake();  // its timer does not know of this one yet
+    connection_->wake();  // its timer does not cover this request yet
     return;
   }
   entry.was_announced = true;
@@ -75,7 +75,7 @@ void Ledger::ask(Entry& entry) {
   std::uint64_t const seq = next_seq();
   if (send(line, seq)) {
     questions_.emplace(seq, entry.context->id());
-  }  // else the next connection is asked, which is soon
+  }  // otherwise the next connection is asked, soon
 }
 
 void Ledger::settle(Entry& entry, Admission const& admission, Later& later) {
@@ -95,7 +95,7 @@ bool Ledger::send(ipc::ToSupervisor const& message, std::optional<std::uint64_t>
   return true;
 }
 
-/// As many lines as the ids need.
+/// Sends as many lines as the ids need.
 void Ledger::send_ids(std::vector<std::string> ids,
                       std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make) {
   constexpr std::size_t kRoom = ipc::kMaxLine - 256;
@@ -125,7 +125,7 @@ void Ledger::add_cancel(Groups& groups, ContextState const& context) {
   }
 }
 
-/// One line for all that were cancelled in the same way.
+/// Sends one line for all contexts that were cancelled in the same way.
 void Ledger::send_cancels(Groups&& groups) {
   for (auto& [how, ids] : groups) {
     send_ids(std::move(ids), [&](auto some) {
@@ -134,7 +134,7 @@ void Ledger::send_cancels(Groups&& groups) {
   }
 }
 
-/// Ends that were written completely are the supervisor's.
+/// The supervisor is responsible for ends that were written completely.
 void Ledger::forget_written() {
   while (!unconfirmed_.empty() && unconfirmed_.front().until != 0 && is_open() &&
          unconfirmed_.front().until <= connection_->flushed()) {

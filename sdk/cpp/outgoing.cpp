@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
-/// Printable ASCII stays, but for '%', so that the way back is never in doubt.
+/// Printable ASCII except '%' stays unchanged, so that decoding is unambiguous.
 std::string to_header(std::string_view id) {
   std::string value;
   for (char const c : id) {

@@ -22,7 +22,7 @@ std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
   return path.empty() ? nullptr : std::make_unique<Connection>(std::move(path));
 }
 
-/// A name is for people and labels: one that is too long (a model's path) loses its start.
+/// A name is for people and labels; if it is too long (a model's path), its start is cut off.
 std::string clipped(std::string name) {
   while (name.size() > ipc::kMaxId) {
     name.erase(0, 1);
@@ -41,7 +41,8 @@ std::uint8_t checked_priority(std::uint8_t priority) {
   return priority;
 }
 
-/// The detail loses its start until the line fits: the end of a traceback is its important part.
+/// Cuts off the start of the detail until the line fits, because the end of a traceback is its
+/// important part.
 template <typename Message>
 Message clipped_to_line(Message message) {
   std::string const whole = std::move(message.detail);
@@ -153,7 +154,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
     decided(Handles::of(context), {.may_run = true});
   }
   locked([&](Later& later) { ledger_.begin(std::move(entry), std::move(decided), later); });
-  if (options.parent) {  // one that was cancelled cancels the wait too
+  if (options.parent) {  // a parent that was cancelled cancels the wait, too
     options.parent->link_child(Handles::of(context));
   }
   return Handles::of(context);
@@ -250,7 +251,7 @@ void Session::confirmed(ContextPtr const& context) {
 }
 
 void Session::progress(ContextState& context) {
-  // The common case, a second token within the interval, takes no lock.
+  // In the common case, a second token within the interval, no lock is taken.
   if (!context.moved.load(std::memory_order_relaxed)) {
     locked([&](Later&) { ledger_.progress(context); });
   }

@@ -39,7 +39,7 @@ bool Session::forget_child(int pid) {
   return children && children->forget(pid);
 }
 
-/// Once the supervisor cleans up, ends are wanted.
+/// Once the supervisor cleans up, ends are intended.
 void Session::failed(std::string reason, std::string detail) {
   if (phase().value_or(Phase::starting) < Phase::cleaning_up) {
     report_fatal(std::move(reason), std::move(detail));

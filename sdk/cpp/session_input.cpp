@@ -1,4 +1,4 @@
-// The messages of the supervisor, and what becomes of them.
+// Handles the messages of the supervisor.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -16,7 +16,7 @@ Clock::time_point instant_of(ipc::Instant at) {
 
 }  // namespace
 
-/// False: the connection closes.
+/// Returns false if the connection must be closed.
 bool Session::receive(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
     return true;
@@ -50,7 +50,7 @@ void Session::refuse(ipc::DecodeError const& problem) {
   });
 }
 
-/// False: an engine does not know that message.
+/// Returns false if an engine does not know that message.
 bool Session::handle(ipc::FromSupervisor& message) {
   return std::visit(
       [this](auto& known) {
@@ -59,7 +59,7 @@ bool Session::handle(ipc::FromSupervisor& message) {
           on(known);
           return true;
         } else {
-          // Nothing is held back here that it could let go on.
+          // Nothing is held back here that it could release.
           return std::is_same_v<Message, ipc::HealthCleared>;
         }
       },
@@ -109,7 +109,7 @@ void Session::on(ipc::CancelBatch const& message) {
   locked([&](Later&) {
     for (std::string const& id : message.ids) {
       if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
-        contexts.push_back(entry->context);  // else it ended while the line was on its way
+        contexts.push_back(entry->context);  // otherwise it has ended meanwhile
       }
     }
   });
@@ -169,7 +169,7 @@ void Session::on(ipc::Error const& message) {
   }
 }
 
-/// One that refuses us does so at each attempt, for as long as we run.
+/// A supervisor that refuses this client does so at each attempt.
 bool Session::is_reported_already(std::string const& refusal) {
   return !is_connected() && std::exchange(refusal_, refusal) == refusal;
 }

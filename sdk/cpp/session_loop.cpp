@@ -1,4 +1,4 @@
-// The connection over time: made, greeted, lost, made again, closed.
+// The life of the connection: it is made, greeted, lost, made again, and closed.
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kFastRetry{50};
 constexpr std::chrono::milliseconds kSlowRetry{500};
 constexpr std::chrono::seconds kFastFor{1};
-constexpr int kReadsAtOnce = 16;  // then others get their turn
+constexpr int kReadsAtOnce = 16;  // afterwards others get their turn
 constexpr std::chrono::seconds kPatience{1};
 constexpr std::chrono::seconds kComplainAfter{5};
 
@@ -54,7 +54,7 @@ void* Session::run(void* session) {
 }
 
 void Session::run_until_closed() {
-  run_once(0);  // a close in a callback is in the middle of a round, which nothing wakes
+  run_once(0);  // a callback that closes is within a round that nothing wakes
   while (!is_closed_.load()) {
     run_once(-1);
   }
@@ -65,7 +65,7 @@ void Session::process() {
     return;
   }
   std::unique_lock const turn(turn_, std::try_to_lock);
-  if (turn) {  // else another thread closes
+  if (turn) {  // otherwise another thread closes
     run_once(0);
   }
 }
@@ -93,7 +93,7 @@ void Session::close(std::chrono::milliseconds at_most) {
     if (!is_closed_.load()) {
       run_until_closed();
     }
-  } else if (!is_on_own_thread()) {  // there a callback closes, after which the thread ends
+  } else if (!is_on_own_thread()) {  // otherwise a callback closes, and the thread ends after it
     std::lock_guard const lock(joining_);
     if (!std::exchange(is_joined_, true)) {
       ::pthread_join(thread_, nullptr);
@@ -146,7 +146,7 @@ std::string Session::connect(Clock::time_point now) {
   if (int const problem = connection_->open(); problem != 0) {
     retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
     if (now - absent_since_ < kComplainAfter) {
-      return {};  // it may come later, or be on its way back
+      return {};  // it may start later, or be restarting
     }
     std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
                        error_text(problem) + "; trying again";
@@ -158,7 +158,7 @@ std::string Session::connect(Clock::time_point now) {
   hello.live = ledger_.announced_size();
   ledger_.send(hello);
   if (callbacks_.deregister) {
-    ledger_.send(ipc::Registered{});  // before what ends the waiting for this process
+    ledger_.send(ipc::Registered{});  // must precede the line that ends the wait for this process
   }
   if (fatal_ && !fatal_->is_answered) {
     send_fatal();
@@ -176,7 +176,7 @@ void Session::disconnect(Later& later) {
     return;
   }
   auto const now = Clock::now();
-  // One that never sent a welcome was not there: the slow retries go on.
+  // A supervisor that never sent a welcome does not count as present, so slow retries continue.
   absent_since_ = is_welcomed_ ? now : std::min(absent_since_, connected_at_);
   is_welcomed_ = false;
   ledger_.lost(now, later);
@@ -184,7 +184,7 @@ void Session::disconnect(Later& later) {
   retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
 }
 
-/// Writes what is queued and sets the timer, or ends.
+/// Writes the queued output and sets the timer, or ends.
 void Session::finish_round(Later& later) {
   auto due = ledger_.tick(Clock::now(), later);
   if (connection_->is_open()) {
@@ -206,7 +206,7 @@ void Session::finish_round(Later& later) {
       is_closed_ = true;
     }
     if (is_closed_) {
-      due.reset();  // nothing is to be done any more
+      due.reset();  // nothing is left to do
     } else {
       sooner(*close_by_);
     }
@@ -217,7 +217,7 @@ void Session::finish_round(Later& later) {
   connection_->sleeps();
 }
 
-/// False: the connection is of no use any more.
+/// Returns false if the connection can no longer be used.
 bool Session::take_input() {
   for (int i = 0; i < kReadsAtOnce; ++i) {
     std::span<char> const room = input_.prepare();

@@ -16,7 +16,7 @@ bool is_letter_or_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// A shorter one could be guessed.
+/// A shorter text could be guessed.
 bool is_secret(std::string_view text) {
   return text.size() >= kLeastSecret && text.size() <= ipc::kMaxId &&
          std::all_of(text.begin(), text.end(), is_letter_or_digit);
@@ -42,7 +42,7 @@ StoppableCalls::Call::Call(StoppableCalls& calls, std::string_view channel, Requ
 }
 
 StoppableCalls::Call::~Call() {
-  decltype(calls_.calls_)::node_type over;  // its end may run code of the program: without the lock
+  decltype(calls_.calls_)::node_type over;  // destroyed without the lock: it may run user code
   if (!channel_.empty()) {
     std::lock_guard const lock(calls_.mutex_);
     over = calls_.calls_.extract(channel_);

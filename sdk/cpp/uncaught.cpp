@@ -34,7 +34,7 @@ struct Target {
   std::uint64_t generation{};
 };
 
-/// A std::timed_mutex, whose timed wait ThreadSanitizer does not know.
+/// Replaces std::timed_mutex, because ThreadSanitizer does not know its timed wait.
 class TimedMutex {
  public:
   void lock() {
@@ -82,7 +82,7 @@ std::string type_name(std::type_info const& type) {
   return name ? name.get() : type.name();
 }
 
-/// The words of the exception, and of those that it was thrown for.
+/// Appends the text of the exception, and those of its causes.
 void append_causes(std::exception const& error, std::string& text) {
   text += error.what();
   try {
@@ -95,8 +95,8 @@ void append_causes(std::exception const& error, std::string& text) {
   }
 }
 
-/// Where std::terminate() was called: nothing has been unwound for an exception that was not
-/// caught.
+/// The stack of the call of std::terminate(); for an exception that was not caught, nothing has
+/// been unwound.
 std::string stack() {
   std::array<void*, 64> frames{};
   int const size = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -120,7 +120,7 @@ bool is_answer(std::string_view line) {
   return (ack != nullptr && ack->seq == kSeq) || (error != nullptr && error->seq == kSeq);
 }
 
-/// Reports it, and waits until that was received.
+/// Reports the error, and waits until the report was received.
 void report(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
   Connection connection(target.path);
   if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
@@ -169,11 +169,12 @@ void report_all(Targets const& at) {
 [[noreturn]] void on_terminate() {
   thread_local bool is_reporting = false;
   Targets& at = targets();
-  // Another thread that fails at the same time waits for the report of this one; the lock is kept.
+  // Another thread that fails at the same time waits for this thread's report; the lock is never
+  // released.
   if (!std::exchange(is_reporting, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
     try {
       report_all(at);
-    } catch (...) {  // no memory, no descriptor: the process ends all the same
+    } catch (...) {  // no memory or no descriptor: the process ends anyway
     }
   }
   if (at.previous != nullptr) {
@@ -195,7 +196,7 @@ void report_uncaught(void const* owner, std::string path, ipc::Hello hello) {
 
 void forget_uncaught(void const* owner) {
   Targets& at = targets();
-  if (at.mutex.try_lock_for(kHeldUpFor)) {  // else the process is terminating
+  if (at.mutex.try_lock_for(kHeldUpFor)) {  // otherwise the process is terminating
     std::erase_if(at.all, [owner](Target const& each) { return each.owner == owner; });
     at.mutex.unlock();
   }

@@ -6,7 +6,8 @@
 namespace lastcall {
 namespace {
 
-/// The public sets are the protocol's under shorter names: same words, same order.
+/// The public sets are those of the protocol under shorter names, with the same words in the same
+/// order.
 template <typename Theirs, typename Ours>
 constexpr bool ends_alike(Theirs last, Ours ours) {
   return static_cast<int>(last) == static_cast<int>(ours);
@@ -20,7 +21,7 @@ static_assert(ends_alike(Outcome::engine_dead, ipc::Outcome::engine_dead));
 static_assert(ends_alike(Refusal::queue_timeout, ipc::RejectedReason::queue_timeout));
 static_assert(ends_alike(Health::dead, ipc::HealthStatus::dead));
 
-// An engine may be built by another compiler than this: see the rules of the header.
+// An engine may be built by another compiler than the library: see the rules of the header.
 template <typename... Sets>
 constexpr bool kFillRegisters = ((sizeof(Sets) == 4) && ...);
 static_assert(kFillRegisters<Phase, Reason, Outcome, Refusal, Health, ErrorKind>);
