@@ -1,7 +1,7 @@
 // The head of a request, from which the heads of its legs are made; kept as long as another worker
 // may get the request.
 //
-// One text holds everything, and the request's id occurs in it once.
+// Rule: one text holds everything, and the request's id occurs in it once.
 // Values only, no thread rule.
 #pragma once
 

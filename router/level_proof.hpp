@@ -1,12 +1,12 @@
 // Finds out whether the ids that a worker has reported are level with the text that the client has
-// received: before an answer continues at another worker, that worker's `/detokenize` converts the
-// ids to text.
+// received: before an answer continues at another worker, a worker's `/detokenize` converts the ids
+// to text.
 //
 // Theory of operation. If the last event reported several ids (because a slow reader merged events,
 // or because of speculative decoding), or if the engine may hold text back, there may be pending
 // bytes that are not visible. The ids after the last clean boundary are sent to a worker; if they
-// convert to the text that the client has, the continuation sends the ids, otherwise the text
-// (continuation/transcript.hpp).
+// convert to the text that the client has after that boundary, the continuation sends the ids,
+// otherwise the text (continuation/transcript.hpp).
 //
 // Rules:
 //  1. There is one question per answer and failure, and it takes at most `timeouts.connect`. No

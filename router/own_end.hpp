@@ -2,8 +2,9 @@
 // too long are cut.
 //
 // Rules:
-//  1. From the signal on, every response closes its connection. New connections are accepted for
-//     another `late_accept`.
+//  1. From the signal on, responses close their connections. This applies to a share of the
+//     connections that grows evenly to all of them within `late_accept`; until then, new
+//     connections are accepted.
 //  2. The shutdown is over when no client is left, or when `grace_period` has passed since the
 //     signal: then the remaining requests are cut, and their clients have two seconds to read their
 //     last bytes. Idle connections are closed a moment after the last connection was accepted, so a

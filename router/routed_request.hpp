@@ -51,7 +51,8 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   void abandon() override;
   void weigh() override;
 
-  // Null once the request is over.
+  // --- its legs ---
+  /// Null once the request is over.
   ingress::RequestOwner* client() const { return client_; }
   /// Sends the last bytes that the client gets.
   void write_and_end(std::string_view bytes);

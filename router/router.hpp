@@ -4,9 +4,9 @@
 // the fleet. The operators' listener answers on a thread of its own from published state. At
 // SIGTERM readiness fails at once; new connections are accepted for another `shutdown.late_accept`,
 // responses close their connections, and requests in flight continue until `shutdown.grace_period`
-// has passed since the signal. Then those that remain are cut, as a worker's ingress would cut it.
-// At SIGHUP the configuration is read again; if it has errors or changes keys that are not live,
-// the old one stays in force.
+// has passed since the signal. Then those that remain are cut, as a worker's ingress would cut
+// them. At SIGHUP the configuration is read again; if it has errors or changes keys that are not
+// live, the old one stays in force.
 //
 // Thread rule: constructed, run and destroyed on one thread. Source: docs/router.md.
 #pragma once

@@ -23,7 +23,7 @@
 
 namespace lastcall::router {
 
-// The leg has been silent for too long without ending; or, in addition, its worker has left.
+// The leg has been silent for too long without ending. `gone`: its worker has left, too.
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kGone = "gone";
 // The bytes that arrive are not HTTP.
@@ -81,7 +81,8 @@ class Seam {
   /// may get it.
   Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
               std::string& out);
-  // The body that warms another worker's cache; absent if ids and text are not level now.
+  // --- early hand-off (continuation/hand_off.hpp) ---
+  /// The body that warms another worker's cache; absent if ids and text are not level now.
   std::optional<std::string> warming_body(continuation::Mode mode);
   /// From now on receive() and leg_ended() are for the old leg, and the bytes that they receive are
   /// held. Returns the body of the new one, for a worker of that mode; absent if that is impossible
