@@ -40,7 +40,7 @@ struct Chunk {
     done,   // [DONE]
     error,  // an error object, or an object that is not part of a generation
     piece,  // has a choice
-    usage,  // has usage and no choice
+    usage,  // has no choice
   };
   Kind kind = Kind::error;
   bool is_odd = false;  // several choices, a choice other than 0, or an unknown kind of delta

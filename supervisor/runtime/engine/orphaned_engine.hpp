@@ -5,9 +5,9 @@
 // the engine.
 //
 // Invariants:
-//  1. The only processes ever signalled are a child of the shim that reported it, the descendants
-//     of that child, and the processes in its session. Each is held (HeldProcess), so that a
-//     process that reuses a number is not signalled.
+//  1. The only processes ever signalled are the engine's main process (which must be a child of the
+//     shim that reported it), its descendants, and the processes in its session. Each is held
+//     (HeldProcess), so that a process that reuses a number is not signalled.
 //  2. The main process gets TERM and CONT. Everything gets KILL kGrace later, or when the main
 //     process has ended.
 //

@@ -42,7 +42,7 @@ bool has_ended(HeldProcess const& process);
 void send(HeldProcess const& process, int signal);
 
 /// Sends KILL to every descendant of `root`, including those in sessions of their own, but not to
-/// `root` itself: descendants can be found only while `root` has not been reaped.
+/// `root` itself: descendants can be found only while `root` is alive.
 void kill_descendants(pid_t root);
 
 }  // namespace lastcall::runtime

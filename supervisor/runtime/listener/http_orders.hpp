@@ -50,7 +50,7 @@ probes::Reply order_over_http(HttpOrder order, std::string const& caller,
 class HttpOrders {
  public:
   using Handler = std::function<probes::Reply(HttpOrder order, std::string const& caller)>;
-  /// Receives a call without the right token, on the listener's thread.
+  /// Receives a call that was refused because of its token, on the listener's thread.
   using Refused = std::function<void(RefusedCall call)>;
 
   HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler,

@@ -22,7 +22,7 @@ class ThresholdCalls {
  public:
   using Handler = std::function<probes::Reply(probes::ThresholdCall const&)>;
 
-  /// Receives a change without the right token, on the listener's thread.
+  /// Receives a change that was refused because of its token, on the listener's thread.
   using Refused = std::function<void(RefusedCall call)>;
 
   ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler,
