@@ -74,7 +74,8 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
     bool fresh = false;  // on a connection that has not been used before
     Load load{};
   };
-  /// For a connection that exists already; begin() makes one and starts the request on it.
+  /// Takes a connection that exists already. begin() makes a connection and starts the request on
+  /// it.
   Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,
       ingress::Upstream& connection, Message message);
   /// Absent if no connection can be made. `parts` and `listener` outlive the leg.

@@ -1,4 +1,4 @@
-// What the head of a worker's answer shows about the worker.
+// Decides what the head of a worker's answer shows about the worker.
 //
 // Rules:
 //  1. A refusal by lastcall names its reason and whether the request may be sent again; whether an

@@ -93,7 +93,7 @@ void Session::close(std::chrono::milliseconds at_most) {
     if (!is_closed_.load()) {
       run_until_closed();
     }
-  } else if (!is_on_own_thread()) {  // otherwise a callback closes, and the thread ends after it
+  } else if (!is_on_own_thread()) {  // on it a callback closes, and the thread ends after it
     std::lock_guard const lock(joining_);
     if (!std::exchange(is_joined_, true)) {
       ::pthread_join(thread_, nullptr);

@@ -86,7 +86,8 @@ struct RequestOptions {
 
 /// The result of a request for admission.
 struct Admission {
-  /// True if the request was admitted or there was no supervisor. Otherwise the request is over.
+  /// True if the request was admitted, or if there was no supervisor. If false, the request is
+  /// over.
   bool may_run = false;
   /// Set if the request was refused; absent if it was cancelled while it waited.
   std::optional<Refusal> refusal;
@@ -155,9 +156,9 @@ class Client {
   /// later.
   RequestContext begin_admitted(
       RequestOptions options, std::function<void(RequestContext const&, Admission const&)> decided);
-  /// The same, but blocks until that is decided; throws NotAdmitted. Throws std::logic_error if no
-  /// thread would receive the answer: because the client has no thread of its own, or because this
-  /// is a callback on it.
+  /// Does the same, but blocks until that is decided; throws NotAdmitted. Throws std::logic_error
+  /// if no thread would receive the answer: because the client has no thread of its own, or because
+  /// this is a callback on it.
   RequestContext begin_admitted(RequestOptions options);
 
   std::optional<RequestContext> find(std::string_view id) const;
@@ -182,8 +183,8 @@ class Client {
   /// code 0 or TERM is fatal, and with `any_end` every end is. The child is not reaped. If the
   /// program itself reaps the child before its status could be read, the end counts only with
   /// `any_end`. Ends are not reported once the supervisor cleans up. The first call makes one
-  /// thread, whatever `own_thread` says. Throws std::invalid_argument if the number is not the id
-  /// of a process, and std::system_error if the process cannot be watched.
+  /// thread, whatever the value of `own_thread`. Throws std::invalid_argument if the number is not
+  /// the id of a process, and std::system_error if the process cannot be watched.
   void watch_child(int pid, std::string name = {}, bool any_end = false);
   /// Returns false if the process is not watched (any more).
   bool forget_child(int pid);
