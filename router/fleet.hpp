@@ -91,7 +91,7 @@ class Worker {
   /// The next time at which skipped_until(), is_busy() or load() changes without an event, as far
   /// as that is known now.
   std::optional<Time> changes_at(Time now) const;
-  /// Whether its last report reported that it has no prompt cache; false if that is unknown.
+  /// Whether it last reported that it has no prompt cache; false if that is unknown.
   bool keeps_no_prompts() const { return report_.keeps_no_prompts; }
   /// A hash of its URL, which determines its position in the order of a key.
   std::uint64_t place() const { return place_; }
