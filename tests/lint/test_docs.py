@@ -197,7 +197,7 @@ def test_every_flag_of_the_shim_is_documented(help_of):
 
 @pytest.mark.parametrize("page", ["docs/operations.md"])
 def test_every_exit_code_is_documented_with_its_meaning(page):
-    rows = rows_of_codes(read(page), "Of the shim, so of the engine's container")
+    rows = rows_of_codes(read(page), "The shim, and so the engine's container")
     assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
 
 
