@@ -1,4 +1,4 @@
-// A setting as a message changes it.
+// What a message does to a setting.
 //
 // Values only, no thread rule. Source: docs/ipc.md, 'admission.set' and 'thresholds.set'.
 #pragma once

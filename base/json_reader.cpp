@@ -25,7 +25,7 @@ constexpr char simple_escape(char c) {
   }
 }
 
-constexpr std::size_t kUsual = 8;  // members of an object
+constexpr std::size_t kUsual = 8;  // how many members an object usually has
 
 }  // namespace
 
