@@ -1,4 +1,4 @@
-// What a message does to a setting.
+// The change that a message makes to a setting.
 //
 // Values only, no thread rule. Source: docs/ipc.md, 'admission.set' and 'thresholds.set'.
 #pragma once

@@ -1,5 +1,5 @@
-// One pass over a text that checks it and hands out views of its parts. Only json_reader.cpp uses
-// it.
+// One pass over a text that checks it and hands out views of its parts. Internal to
+// json_reader.cpp.
 //
 // Rules:
 //  1. The first error is kept, and nothing is handed out after it.

@@ -2,9 +2,10 @@
 // inherit the mask and keep it.
 //
 // A program that waits for its signals with signalfd(2) or sigwait(3) blocks them in its own
-// threads only; a thread of ours without the mask would take those signals away from it. Thread
-// rule: it is destroyed on the thread that made it. Source: pthread_sigmask(3), signal(7), 'Signal
-// mask and pending signals'.
+// threads only; a thread of ours without the mask would take those signals away from it.
+//
+// Thread rule: it is destroyed on the thread that made it. Source: pthread_sigmask(3), signal(7),
+// 'Signal mask and pending signals'.
 #pragma once
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// Which patterns `cleanup.paths` may hold: one rule for `check` and for the removal itself.
+// Decides which patterns `cleanup.paths` may contain, for `check` and for the removal itself.
 //
 //  1. A pattern is absolute, without '.' and '..'.
 //  2. It is below /tmp, /var/tmp, /run or /dev/shm, where leftovers usually are; or

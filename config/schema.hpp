@@ -229,7 +229,7 @@ struct IngressTls {
 
 enum class ControlAccess { relay, operators, refuse };
 
-/// Who may send requests to a path of the engine that is not work.
+/// A rule about the clients that may send requests to a path of the engine that is not work.
 struct ControlRule {
   std::string path;  // includes all paths below it; may end with a '*'
   ControlAccess access = ControlAccess::refuse;

@@ -40,8 +40,8 @@ class EtcdSession {
   std::string enter(HttpClient& client, TimePoint deadline);
   std::string remove(HttpClient& client, TimePoint deadline);
   std::string revoke(HttpClient& client, TimePoint deadline);
-  /// Which key remove() did not delete because it now belongs to another pod; empty if there is
-  /// none.
+  /// A note about a key that remove() did not delete because it now belongs to another pod; empty
+  /// if there is none.
   std::string take_note() { return std::exchange(note_, {}); }
 
   struct Beat {

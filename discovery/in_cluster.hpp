@@ -1,4 +1,4 @@
-// What a container in a cluster knows about its API server.
+// The facts that a container in a cluster has about its API server.
 //
 // No thread rule. Source: Kubernetes, 'Accessing the API from within a Pod'.
 #pragma once

@@ -27,7 +27,7 @@
 
 namespace lastcall::discovery {
 
-/// What a registry knows about one instance.
+/// The data of one instance in a registry.
 struct FoundInstance {
   std::string url;    // "http://10.0.0.7:8080"
   std::string model;  // empty: not given

@@ -88,7 +88,7 @@ struct Remember {
   friend bool operator==(Remember const&, Remember const&) = default;
 };
 
-/// What the shim does and reports if it has to finish this stop alone.
+/// The shim's instructions and report in case it has to finish this stop alone.
 struct Will {
   StopMode mode{};
   Instant deadline_at{};

@@ -38,7 +38,8 @@ struct Listening {
   std::string cleared;  // the file that was in its place, for the log; may be empty
 };
 
-/// What to do with files that others have put at a socket's name. Only a file that is not a socket,
+/// The treatment of files that others have put at a socket's name. Only a file that is not a
+/// socket,
 /// and a socket of a user other than ours and root, are cleared, and only in a directory that
 /// others may write to.
 enum class Squatters : std::uint8_t { refused, cleared };

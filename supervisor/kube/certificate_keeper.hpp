@@ -24,7 +24,7 @@
 
 namespace lastcall::kube {
 
-/// What one look at the cluster found and did.
+/// The result of one look at the cluster.
 struct CertificateLook {
   KeyPair pair;
   bool was_trusted = false;       // before anything was written

@@ -1,4 +1,4 @@
-// What a rollout needs to know of a pod, from the API server's JSON.
+// The facts about a pod that a rollout needs, read from the API server's JSON.
 //
 // Pure, no thread rule. Source: core/v1 Pod; a container's `state` is its current life, `lastState`
 // the previous one.

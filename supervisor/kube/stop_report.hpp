@@ -1,5 +1,5 @@
-// What is known about one stop of an engine: from the drain report in a container's termination
-// message, or from the Event that sums it up if the message is gone.
+// The facts that are known about one stop of an engine: from the drain report in a container's
+// termination message, or from the Event that sums it up if the message is gone.
 //
 // Pure, no thread rule. Source: docs/operations.md, 'The drain report'; supervisor/runtime/record.
 #pragma once

@@ -1,4 +1,4 @@
-// What the webhook reports about itself: counts, its readiness, and the text of a scrape.
+// The webhook's reports about itself: counts, its readiness, and the text of a scrape.
 //
 // Thread rule: any thread; the probe listener reads what the webhook's own thread writes.
 // Source: docs/metrics.md, 'The webhook'; Prometheus text format 0.0.4.

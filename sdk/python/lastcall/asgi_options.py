@@ -1,5 +1,5 @@
-"""Which requests the ASGI middleware tracks, and their names: defaults and environment
-variables."""
+"""The requests that the ASGI middleware tracks, and their names: the defaults, and the environment
+variables that change them."""
 
 from __future__ import annotations
 

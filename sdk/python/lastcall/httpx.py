@@ -168,10 +168,8 @@ def _stream_in_frames() -> Any:
 
 
 async def _apart(step: Awaitable[T], *, to_its_end: bool = False) -> T:
-    """Runs the step in a task of its own. If this task is cancelled, that one is cancelled only
-    once,
+    """Runs the step in a task of its own, which a cancel of this one cancels once or lets end.
 
-    or not at all with `to_its_end`.
     A web framework that uses anyio cancels a request's task at each of its awaits, so code that
     closes a connection there would never complete.
     """
