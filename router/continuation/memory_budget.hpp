@@ -6,7 +6,7 @@
 //  2. The largest is found among those of its power of two: finding it costs the same however many
 //     there are.
 //
-// Pure, one thread. Source: docs/continuation.md, 'Memory'.
+// Pure, one thread. Source: docs/continuation.md, 'Limits'.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Writes the texts of an answer through their gates into the client's events.
 //
 // Rule: held text of one kind is sent before text of the other kind, a tool call or the end. Pure,
-// no thread rule. Source: docs/continuation.md, 'Stop strings'.
+// no thread rule. Source: docs/continuation.md, 'What continues'.
 #pragma once
 
 #include <cstddef>

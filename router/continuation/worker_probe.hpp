@@ -11,7 +11,7 @@
 //  4. Text after the prompt of a completion is a longer prompt everywhere, so there is no question
 //     for that.
 //
-// Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
+// Pure, no thread rule. Source: docs/continuation.md, 'What each worker can do'.
 #pragma once
 
 #include <cstdint>
