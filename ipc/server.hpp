@@ -117,8 +117,8 @@ class Server {
   [[nodiscard]] std::optional<std::string> listen();
 
   /// Listens again if a socket's file was removed, for example by a cleaner of temporary files, or
-  /// its directory replaced, for example by a volume that is mounted late. What was done is reported
-  /// as trouble.
+  /// its directory replaced, for example by a volume that is mounted late. What was done is
+  /// reported as trouble.
   void follow_sockets();
 
   // Calls for a peer that is gone or closing do nothing.

@@ -21,8 +21,8 @@ namespace lastcall::cli {
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 2;
-/// An unexpected failure of our own: there is no answer. A `serve` that `run` has started is started
-/// again after it.
+/// An unexpected failure of our own: there is no answer. A `serve` that `run` has started is
+/// started again after it.
 inline constexpr int kExitUnexpected = 70;  // EX_SOFTWARE of sysexits.h
 
 struct Program {
