@@ -13,7 +13,7 @@ namespace lastcall::lifecycle {
 
 enum class CauseKind : std::uint8_t {
   signal,         // TERM, INT or QUIT at the shim
-  own_signal,     // the same at the supervisor: no shim beside it, or its pod is being deleted
+  own_signal,     // the same at the supervisor: no shim is beside it, or its pod is being deleted
   operator_stop,  // drain --exit
   engine_exited,
   dead,        // health verdict

@@ -38,7 +38,7 @@ class EndpointTracker {
     bool graceful = true;
     bool registered = false;
     bool withdrawn = false;  // it was registered, and is no longer
-    bool forgotten = false;  // its peer is gone: release with the last request
+    bool forgotten = false;  // its peer is gone: the slot is released with the last request
     std::uint32_t in_flight = 0;
   };
 

@@ -45,7 +45,7 @@ class Memory {
  private:
   std::optional<Remembered> written_;
   bool has_record_ = false;
-  std::optional<LeaveWill> will_;  // as this connection of the shim has it
+  std::optional<LeaveWill> will_;  // the one that was sent on this connection of the shim
   std::optional<Report> final_report_;
 };
 
