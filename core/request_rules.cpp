@@ -50,8 +50,8 @@ void cancel_late(Machines& m, Instant now, RequestBegun const& request, Endpoint
   }
 }
 
-/// The last endpoint counts as completed only if requests are reported and no peer is still expected
-/// back.
+/// The last endpoint counts as completed only if requests are reported and no peer is still
+/// expected back.
 void notify_endpoints(Machines& m) {
   if (m.coordinator.phase() != Phase::draining) {
     return;
