@@ -18,7 +18,7 @@ class EngineEnd {
     ended_at_ = now;
     in_stop_ = in_stop;
   }
-  /// The command ended before it was started.
+  /// Nothing will be started: a stop began before the command was started.
   void stood_down(Instant now) { ended_at_ = now; }
   Instant at() const { return ended_at_; }
   bool was_in_stop() const { return in_stop_; }
