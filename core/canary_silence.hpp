@@ -1,4 +1,5 @@
-// How long the canaries of an engine have had no answer at all, and how long none with a body.
+// Measures how long the canaries of an engine have had no answer at all, and how long none with a
+// body.
 //
 // Rules:
 //  1. Silence counts from the first canary that got no answer.

@@ -1,4 +1,4 @@
-// Why a stop happens. The first cause of a stop wins and fixes its mode. Values only.
+// The reasons for a stop. The first cause of a stop wins and fixes its mode. Values only.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Which endpoints hold a drain: the `graceful_shutdown` flag of each and what is in flight on it.
+// Tracks which endpoints hold a drain: the `graceful_shutdown` flag of each, and what is in flight
+// on it.
 //
 // Invariants:
 //  1. A slot lives until its peer is forgotten and nothing is in flight on it, so that a request on

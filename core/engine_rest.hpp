@@ -1,4 +1,5 @@
-// Whether the engine was put to sleep, that is, was ordered to release its memory or to pause.
+// Tracks whether the engine was put to sleep, that is, was ordered to release its memory or to
+// pause.
 //
 // Rules:
 //  1. It sleeps from that order on, whatever the engine answers, until it was woken up and a byte

@@ -1,4 +1,4 @@
-// Whether the engine has been ready once, and how long it may take to become ready.
+// Tracks whether the engine has been ready once, and decides how long it may take to become ready.
 //
 // Rules:
 //  1. It has started when every check has passed once; where a shim is known its process has to run

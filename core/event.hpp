@@ -33,7 +33,8 @@ inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
 
 /// The process is up; nothing is known yet of an earlier life.
 struct SupervisorStarted {};
-/// A valid `stop.json` of this pod was read: an earlier life of ours was in a drain or stop.
+/// A valid `stop.json` of this pod was read: an earlier life of this supervisor was in a drain or
+/// stop.
 struct StopRecordRead {
   std::string blob;
 };
@@ -79,7 +80,7 @@ struct ShimHello {
   EngineExit exit;
   std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
-  /// The engine's end was ordered by an earlier life of ours.
+  /// Whether an earlier life of this supervisor had ordered the engine's end.
   bool ordered = false;
   /// After its end, the number of its processes that are left; absent if the shim does not report
   /// it.

@@ -1,4 +1,4 @@
-// What the engine's own gauges show about the work in it.
+// Evaluates what the engine's own gauges show about the work in it.
 //
 // Rules:
 //  1. Zero is settled when it was read twice, one refresh period apart: a gauge that is set once a

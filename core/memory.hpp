@@ -1,4 +1,5 @@
-// What is kept for a successor of this supervisor: the blob, the shim's will, and the final report.
+// The data that is kept for a successor of this supervisor: the blob, the shim's will, and the
+// final report.
 //
 // Rules:
 //  1. The blob lies with the shim, or in `stop.json` while no shim is connected; a record that a

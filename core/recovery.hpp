@@ -1,4 +1,5 @@
-// What is known of an earlier life of this supervisor, and what waits until it is known.
+// Tracks what is known of an earlier life of this supervisor, and holds the commands that wait for
+// that.
 //
 //   unborn -> waiting -> known
 //

@@ -1,4 +1,5 @@
-// Whether the engine responds: the soft state that precedes a fatal verdict and can be undone.
+// Tracks whether the engine responds. Unresponsiveness is a soft state that precedes a fatal
+// verdict and can be undone.
 //
 // Rules:
 //  1. The engine falls silent when a check or a canary has been unanswered for kSilenceLimit, when

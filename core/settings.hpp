@@ -39,9 +39,9 @@ struct HealthSettings {
 
 /// The request of one token that the supervisor sends (token_probe.hpp).
 struct TokenSettings {
-  /// In a drain, to prove that the gauges are up to date.
+  /// Whether it is sent in a drain, to prove that the gauges are up to date.
   bool barrier = false;
-  /// To an idle engine, to test whether it still generates.
+  /// Whether it is sent to an idle engine, to test whether that still generates.
   bool canary = false;
 };
 

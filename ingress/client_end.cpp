@@ -1,4 +1,4 @@
-// How connections end, by themselves, with the process, or for the sake of others.
+// The ways in which connections end: by themselves, with the process, or for the sake of others.
 #include <utility>
 
 #include "ingress/client.hpp"

@@ -1,5 +1,5 @@
-// How connections are closed for others: for newcomers if connections are scarce, and for all if
-// memory is.
+// Closes connections to make room for others: for newcomers if connections are scarce, and for all
+// if memory is.
 #include <algorithm>
 #include <array>
 #include <optional>

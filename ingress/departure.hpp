@@ -1,4 +1,4 @@
-// How connections are closed before the process ends: evenly, and without losing a request.
+// Decides how connections are closed before the process ends: evenly, and without losing a request.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drain'.
 #pragma once

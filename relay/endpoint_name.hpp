@@ -1,4 +1,4 @@
-// Which endpoint a request is for, and whether it counts as work.
+// Finds which endpoint a request is for, and whether it counts as work.
 //
 // Rules:
 //  1. Names are those of the cancellation metrics; paths are those of the OpenAI, Anthropic and

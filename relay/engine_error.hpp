@@ -1,4 +1,4 @@
-// What an engine's error answer shows about the engine itself.
+// Evaluates what an engine's error answer shows about the engine itself.
 //
 // Rules:
 //  1. An error object is the client's fault if its code is a number below 500 or a word, or if it

@@ -1,4 +1,4 @@
-// When to try to reach the supervisor, and which failures to report.
+// Decides when to try to reach the supervisor, and which failures to report.
 //
 // Rules: 1. after a loss there is an attempt every 50 ms for one second, then every 500 ms; 2.
 // after a refusal as `busy`, every 100 ms; 3. a failure is reported once; a missing listener is not

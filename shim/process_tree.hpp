@@ -42,7 +42,7 @@ class Asked {
   std::size_t count_ = 0;
 };
 
-/// What a walk does to each living descendant except the spared ones.
+/// The actions of a walk on each living descendant except the spared ones.
 struct TreeOrder {
   int signal = 0;                  // 0: none
   pid_t spared = 0;                // 0: none

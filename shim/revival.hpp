@@ -1,4 +1,4 @@
-// When a command that crashed is started again: `--restart`.
+// Decides when a command that crashed is started again: `--restart`.
 //
 // Rules: 1. a crash is an end by a signal, or by a code other than 0 (the command is done) and 2
 // (it cannot run as ordered); 2. after the first crash the command is started again at once, after

@@ -1,5 +1,5 @@
-// What happens to a signal that arrives at the shim: it is held for the supervisor, forwarded
-// (perhaps as another signal), or dropped.
+// Decides what happens to a signal that arrives at the shim: it is held for the supervisor,
+// forwarded (perhaps as another signal), or dropped.
 //
 // Rules: 1. SIGCHLD, and a SIGPIPE that the shim caused, are for the shim; 2. a signal is a stop
 // signal if it, or the signal that it is rewritten to, is in the stop set; 3. a rewrite is applied

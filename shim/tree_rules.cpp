@@ -140,9 +140,9 @@ void tend_tree(Parts& s) {
   }
 }
 
-/// After the stop signal the shim's order is why processes end. The supervisor is still notified of
-/// them, and of those that live on, so that it does not wait for a server without its core. After
-/// the KILL this does not matter any more.
+/// After the stop signal, processes end because the shim ordered it. The supervisor is still
+/// notified of them, and of those that live on, so that it does not wait for a server without its
+/// core. After the KILL this does not matter any more.
 void report_news(Parts& s) {
   bool const is_asked_to_end = s.state == State::stopping;
   if (s.state != State::running && s.state != State::holding && !is_asked_to_end) {
