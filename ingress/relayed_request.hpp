@@ -13,8 +13,8 @@
 //     error is held back.
 //
 // relayed_request.cpp has the way to the engine and the end, relayed_response.cpp the way back. A
-// request is freed after the turn in which it ended. Thread rule: the loop's thread. Source:
-// docs/ingress.md.
+// request is freed after the turn in which it ended. Thread rule: the loop's thread.
+// Source: docs/ingress.md.
 #pragma once
 
 #include <chrono>

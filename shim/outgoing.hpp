@@ -1,7 +1,7 @@
 // Lines on their way to the supervisor, and a descriptor that goes with the first of them.
 //
-// Rule: nothing waits; bytes that the socket does not accept now are sent the next time. Source:
-// unix(7), 'SCM_RIGHTS'.
+// Rule: nothing waits; bytes that the socket does not accept now are sent the next time.
+// Source: unix(7), 'SCM_RIGHTS'.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 //
 // Rules: 1. the last one counts; 2. its deadline belongs to deadline_rules.hpp; 3. a code in it is
 // the exit code, whatever happens to the engine; without a code the table decides; 4. its report is
-// passed on unchanged, except that the shim adds the code and the engine's end. Source:
-// specification, 'Failing safe', docs/ipc.md.
+// passed on unchanged, except that the shim adds the code and the engine's end.
+// Source: specification, 'Failing safe', docs/ipc.md.
 #pragma once
 
 #include <optional>
