@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. Descent is by parent: an orphan is re-parented to the shim (PID 1, or subreaper), so nothing
-//     can leave the tree. Neither kill(-1) nor the kill of a group is ever used: in a shared PID
-//     namespace, on a host and in run mode, other processes live beside the shim.
+//     can leave the tree. A walk signals processes one by one, never by kill(-1) or by their group:
+//     in a shared PID namespace, on a host and in run mode, other processes live beside the shim.
 //  2. The supervisor that the shim started, its session and its descendants are spared.
 //  3. The process id of a direct child cannot be reused before the shim reaps it, and nothing is
 //     reaped during a walk.
