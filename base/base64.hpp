@@ -1,4 +1,4 @@
-// Base64, as APIs have bytes in JSON.
+// Base64, the form in which APIs carry bytes in JSON.
 //
 // Pure, no thread rule. Source: RFC 4648, 4.
 #pragma once
@@ -10,7 +10,7 @@
 namespace lastcall {
 
 std::string base64_encode(std::string_view bytes);
-/// Nothing where it is no base64; blanks and ends of lines are not.
+/// Nothing if `text` is not base64; blanks and line ends are not allowed in it.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace lastcall

@@ -1,4 +1,4 @@
-// A setting as a message changes it.
+// The change that a message makes to a setting.
 //
 // Values only, no thread rule. Source: docs/ipc.md, 'admission.set' and 'thresholds.set'.
 #pragma once

@@ -1,9 +1,10 @@
 // Reads what a child prints on its standard output, for commands that a user waits for: it blocks
 // until the child has closed it, without a deadline.
 //
-// Rule: the child has the caller's other descriptors and signals; what must not be inherited is
-// close-on-exec. No thread rule, but for that of fork(2): between fork and exec only `become` runs,
-// so a program with more threads than one gives it nothing that takes a lock. Source: pipe(2).
+// Rule: the child inherits the caller's other descriptors and signals; a descriptor that it must
+// not inherit is marked close-on-exec. No thread rule except that of fork(2): only `become` runs
+// between fork and exec, so in a program with several threads it must not take a lock.
+// Source: pipe(2).
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@
 
 namespace lastcall {
 
-/// `become` replaces the image of the child and returns only if it cannot. Nothing: the child could
-/// not be started, or did not end with 0.
+/// `become` replaces the child's image and returns only if it cannot. The result is nothing if the
+/// child could not be started or did not exit with status 0.
 template <typename Become>
 std::optional<std::string> output_of_child(Become become) {
   int ends[2];

@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. Whole milliseconds, rounded down, so that a timer set to an Instant never fires early.
-//  2. The wall clock is never read where time is measured, so that setting it changes no deadline.
+//  2. Time is never measured with the wall clock, so setting that clock changes no deadline.
 //
 // Header-only: the shim uses it, too. No thread rule. Source: clock_gettime(2); libstdc++'s
 // steady_clock is the same clock with the same epoch.

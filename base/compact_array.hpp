@@ -1,7 +1,7 @@
-// Elements that are kept for long and do not change: one pointer here, and one block of the heap
-// that is no larger than it has to be. Where there are none, there is no block.
+// An array of elements that are kept for a long time and do not change. The object is one pointer
+// to one heap block, which is no larger than necessary; an empty array has no block.
 //
-// Rule: they stay where they are as long as the array lives, also when it is moved.
+// Rule: the elements keep their addresses as long as the array lives, even when it is moved.
 // Values only, no thread rule.
 #pragma once
 
@@ -21,7 +21,7 @@ class CompactArray {
 
  public:
   CompactArray() = default;
-  /// `all`: less than 2^32.
+  /// `all` has fewer than 2^32 elements.
   explicit CompactArray(std::span<T const> all) {
     if (!all.empty()) {
       auto const size = static_cast<Size>(all.size());
@@ -42,14 +42,14 @@ class CompactArray {
   std::span<T const> all() const {
     return empty() ? std::span<T const>() : std::span<T const>(block_.get() + kHead, size());
   }
-  /// Bytes beside this object.
+  /// The bytes that are allocated in addition to this object.
   std::size_t capacity() const { return empty() ? 0 : (kHead + size()) * sizeof(T); }
 
  private:
   using Size = std::uint32_t;
   static constexpr std::size_t kHead = sizeof(Size) / sizeof(T);
 
-  std::unique_ptr<T[]> block_;  // its size, in place of the first elements, and then these
+  std::unique_ptr<T[]> block_;  // the size, in kHead elements' space, followed by the elements
 };
 
 class CompactText : public CompactArray<char> {

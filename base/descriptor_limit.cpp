@@ -3,7 +3,7 @@
 namespace lastcall {
 namespace {
 
-/// The limit that we were started with; nothing as long as it is still in force.
+/// The limit that we were started with; empty while that limit is still in force.
 std::optional<rlimit> original;
 
 }  // namespace

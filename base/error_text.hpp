@@ -1,6 +1,6 @@
 // The system's text for an error number.
 //
-// Rule: the text is the untranslated one, and safe beside other threads, as strerror(3) is not.
+// Rule: the text is not translated, and unlike strerror(3) this is safe in threads.
 // Header-only: the shim uses it, too. No thread rule. Source: strerrordesc_np(3).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lastcall {
 
-/// Empty: the system knows no such error.
+/// Empty if the system knows no such error.
 inline std::string_view known_error_text(int number) {
   char const* const text = ::strerrordesc_np(number);
   return text != nullptr ? std::string_view(text) : std::string_view();

@@ -1,4 +1,4 @@
-// Time as an argument: instants on one line, never a clock.
+// Time as an argument: instants on one time line, without a clock.
 //
 // An Instant counts CLOCK_MONOTONIC milliseconds, the unit of every `*_at_ms` on the wire, so that
 // shim, supervisor and SDKs of one node compare instants without conversion. clock.hpp reads the
@@ -13,7 +13,7 @@ namespace lastcall {
 
 using Duration = std::chrono::milliseconds;
 
-/// Tag of the time line. It has no now() on purpose.
+/// The tag of the time line. It has no now() on purpose.
 struct MonotonicLine {
   using rep = Duration::rep;
   using period = Duration::period;
@@ -34,10 +34,10 @@ constexpr std::int64_t to_ms(Duration d) {
   return d.count();
 }
 
-/// Sooner than anything: 'at once' where an instant is asked for.
+/// Earlier than any real instant: means 'at once' where an instant is expected.
 inline constexpr Instant kAtOnce{Duration{0}};
 
-/// The first of two deadlines; absent means never.
+/// The earlier of two deadlines; an absent one means never.
 constexpr std::optional<Instant> earlier_of(std::optional<Instant> a, std::optional<Instant> b) {
   if (!a || !b) {
     return a ? a : b;

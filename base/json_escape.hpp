@@ -19,7 +19,7 @@ constexpr int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// Four hex digits, which the caller knows to be there.
+/// Reads four hex digits; the caller has made sure that they are there.
 constexpr unsigned hex4(char const* digits) {
   unsigned value = 0;
   for (int i = 0; i < 4; ++i) {

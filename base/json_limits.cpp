@@ -5,7 +5,7 @@
 namespace lastcall::json {
 namespace {
 
-/// Where its closing quote is; the end of the text or beyond, if there is none.
+/// The position of the string's closing quote; the end of the text or beyond if there is none.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
   std::size_t at = begin + 1;
   while (at < text.size() && text[at] != '"') {

@@ -1,9 +1,9 @@
-// Reads JSON from other programs, of which nothing is certain, and writes it on one line.
+// Reads JSON from other programs without trusting its shape, and writes JSON on one line.
 //
-// Rules: a member that is missing or of another kind reads as null or empty, and nothing throws. A
-// text that would cost more than its length is no JSON (json_limits.hpp). Bytes that are not UTF-8
-// are written as U+FFFD. `Json` is nlohmann's ordered_json: a parameter, so that this header needs
-// no library. Pure, no thread rule.
+// Rules: a member that is missing or has another type reads as null or empty, and nothing throws. A
+// text that exceeds the limits of json_limits.hpp does not count as JSON. Bytes that are not UTF-8
+// are written as U+FFFD. `Json` is nlohmann's ordered_json; it is a parameter so that this header
+// needs no library. Pure, no thread rule.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace lastcall::json {
 
-/// Discarded where it is no JSON, or above the limits.
+/// A discarded value if the text is not JSON or exceeds the limits.
 template <class Json>
 Json parsed(std::string_view text, Limits const& limits = {}) {
   return fits(text, limits) ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
@@ -24,7 +24,7 @@ std::string dump(Json const& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Null where there is no such member, or no object to have it.
+/// Null if there is no such member or `json` is not an object.
 template <class Json>
 Json const& member(Json const& json, char const* name) {
   static Json const kNothing;

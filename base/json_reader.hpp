@@ -1,14 +1,14 @@
 // Reads one line of JSON without building a tree: the members of the outer object as views.
 //
-// Why by hand: begin and end of every request of the engine pass here, a tree of maps and strings
-// costs more than all the rest of the path, and the general parser at hand does not report
-// duplicate keys or integers that do not fit. A fuzz target holds this one to it.
+// Why by hand: the begin and end of every request pass here, a tree of maps and strings would cost
+// more than all the rest of the path, and the general parser that we have does not report duplicate
+// keys or integers that do not fit. A fuzz target compares the two.
 //
 // Rules:
-//  1. The whole text is checked first (RFC 8259, valid UTF-8, no lone surrogate, at most kMaxDepth
-//     levels), what is ignored included; the accessors below expect text that passed.
-//  2. Views point into the text that was read and live as long as it does.
-//  3. Duplicate keys: all are listed, in order; who looks one up takes the last.
+//  1. The whole text is checked (RFC 8259, valid UTF-8, no lone surrogate, at most kMaxDepth
+//     levels), including parts that nobody uses; the accessors below expect text that passed.
+//  2. Views point into the text that was read and are valid as long as it is.
+//  3. All duplicates of a key are listed, in order; a lookup takes the last.
 //
 // Pure, no thread rule. Source: RFC 8259, RFC 3629.
 #pragma once
@@ -29,8 +29,8 @@ enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
 struct Value {
   Kind kind{Kind::null};
-  bool escaped{};         // a string with at least one backslash
-  std::string_view text;  // a string's without its quotes
+  bool escaped{};         // it is a string with at least one backslash
+  std::string_view text;  // a string is without its quotes
 };
 
 struct Member {
@@ -68,10 +68,10 @@ std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>&
 /// Whether `text` is one JSON value of any kind.
 bool is_value(std::string_view text);
 
-/// The value of a string, escapes resolved.
+/// The value of a string, with its escapes resolved.
 std::string to_string(Value const& string);
 bool is_true(Value const& boolean);
-/// Absent: not a whole number without sign, or above 2^64 - 1.
+/// Absent if it is not a whole number without a sign, or is above 2^64 - 1.
 std::optional<std::uint64_t> to_unsigned(Value const& number);
 std::optional<double> to_double(Value const& number);
 

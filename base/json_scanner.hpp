@@ -1,8 +1,9 @@
-// One pass over a text that checks it and hands out views of its parts; of json_reader.cpp only.
+// One pass over a text that checks it and hands out views of its parts. Internal to
+// json_reader.cpp.
 //
 // Rules:
-//  1. The first error stays, and nothing is handed out after it.
-//  2. Recursion ends at kMaxDepth, whatever the text.
+//  1. The first error is kept, and nothing is handed out after it.
+//  2. Recursion ends at kMaxDepth, whatever the text is.
 //
 // Pure, no thread rule. Source: RFC 8259.
 #pragma once
@@ -20,7 +21,7 @@
 
 namespace lastcall::json {
 
-/// Bytes that a string may hold as they are; all others need a closer look.
+/// Marks the bytes that a string may hold unchanged; all others need a closer look.
 constexpr std::array<bool, 256> make_plain() {
   std::array<bool, 256> plain{};
   for (std::size_t c = 0x20; c < 0x80; ++c) {
@@ -30,7 +31,7 @@ constexpr std::array<bool, 256> make_plain() {
 }
 inline constexpr auto kPlain = make_plain();
 
-/// One pass over a text; the first error stays.
+/// One pass over a text; the first error is kept.
 class Scanner {
  public:
   explicit Scanner(std::string_view text)

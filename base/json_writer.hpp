@@ -1,6 +1,6 @@
-// Texts as JSON strings.
+// Writes texts as JSON strings.
 //
-// Rule: what is appended is one JSON string on one line, whatever the bytes are.
+// Rule: the appended text is one JSON string on one line, whatever the bytes are.
 // Pure, no thread rule. Source: RFC 8259, section 7.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace lastcall::json {
 
-/// Appends `text` with its quotes; bytes that are no UTF-8 become U+FFFD.
+/// Appends `text` in quotes; bytes that are not UTF-8 become U+FFFD.
 void append_string(std::string& out, std::string_view text);
 
 }  // namespace lastcall::json

@@ -1,4 +1,4 @@
-// One visitor of a std::variant, made of a function for each alternative.
+// A visitor of a std::variant, made of one function for each alternative.
 #pragma once
 
 namespace lastcall {

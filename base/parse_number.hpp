@@ -1,7 +1,7 @@
-// A text that is a number, and nothing else.
+// Parses a text that is a number and nothing else.
 //
-// Header-only: the core uses it, too. Pure, no thread rule. Source: std::from_chars, which knows no
-// locale, no blanks and no plus.
+// Header-only: the core uses it, too. Pure, no thread rule. Source: std::from_chars, which accepts
+// no blanks and no plus sign and ignores the locale.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,8 @@
 
 namespace lastcall {
 
-/// Nothing where the whole text is no number, or one that T does not hold. `base`: of an integer.
+/// Nothing if the whole text is not a number or the number does not fit into T. `base` applies to
+/// integers.
 template <typename T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
   T number{};

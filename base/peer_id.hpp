@@ -1,11 +1,11 @@
-// The number of a connection of an SDK, a shim or an operator.
+// The number of a connection from an SDK, a shim or an operator.
 #pragma once
 
 #include <cstdint>
 
 namespace lastcall {
 
-/// Never used twice by one supervisor: a peer that reconnects is a new one.
+/// A supervisor never uses a number twice: a peer that reconnects gets a new one.
 using PeerId = std::uint64_t;
 
 }  // namespace lastcall

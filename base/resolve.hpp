@@ -1,8 +1,8 @@
-// A host's name as the addresses that the system has for it now.
+// Resolves a host name to the addresses that the system currently has for it.
 //
-// It blocks for as long as the servers of resolv.conf let it: a caller that must be able to stop
-// waiting asks on a thread that may be left behind (thread.hpp). Any thread. Source:
-// getaddrinfo(3).
+// It blocks until the servers of resolv.conf answer or time out: a caller that must be able to stop
+// waiting calls it on a thread that may be left behind (thread.hpp). Thread rule: any thread.
+// Source: getaddrinfo(3).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SocketAddress {
 
 struct Resolved {
   std::vector<SocketAddress> addresses;  // for streams, in the system's order
-  std::string error;  // 'Name or service not known'; empty: there is one at least
+  std::string error;  // 'Name or service not known'; empty: there is at least one address
 };
 
 Resolved resolve(std::string const& host, std::uint16_t port);

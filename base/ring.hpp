@@ -1,9 +1,9 @@
-// Objects in a ring, each of which knows its neighbours: joining and leaving cost a few pointers,
-// and no block of the heap.
+// An intrusive ring of objects, each of which links to its neighbours: joining and leaving it
+// change a few pointers and allocate nothing.
 //
 // Rules:
-//  1. An object is in one ring at most; one that is destroyed leaves it.
-//  2. A ring outlives those that are in it, or is empty.
+//  1. An object is in at most one ring, and leaves it when it is destroyed.
+//  2. A ring outlives its objects, or is empty when it is destroyed.
 // No thread rule.
 #pragma once
 
@@ -37,14 +37,14 @@ class RingLink {
   RingLink* next_ = nullptr;
 };
 
-/// `T` is derived from RingLink.
+/// `T` derives from RingLink.
 template <class T>
 class Ring {
  public:
   Ring() { ends_.previous_ = ends_.next_ = &ends_; }
 
   bool empty() const { return ends_.next_ == &ends_; }
-  /// It takes as long as there are many.
+  /// Walks the whole ring: the time grows with the number of objects.
   std::size_t size() const {
     std::size_t count = 0;
     for (RingLink const* one = ends_.next_; one != &ends_; one = one->next_) {
@@ -52,9 +52,9 @@ class Ring {
     }
     return count;
   }
-  /// The one that has been in it for longest; it is not empty.
+  /// The object that has been in the ring for longest; the ring must not be empty.
   T& front() const { return static_cast<T&>(*ends_.next_); }
-  /// `one` leaves the ring that it was in.
+  /// Takes `one` out of the ring that it is in, if any.
   void push_back(T& one) {
     RingLink& link = one;
     link.leave_ring();
@@ -63,7 +63,7 @@ class Ring {
     ends_.previous_->next_ = &link;
     ends_.previous_ = &link;
   }
-  /// Calls `with` for each, which changes nothing here.
+  /// Calls `with` for each object; `with` must not change the ring.
   template <class With>
   void for_each(With const& with) const {
     for (RingLink* one = ends_.next_; one != &ends_; one = one->next_) {

@@ -1,4 +1,4 @@
-// Compares secrets, such as tokens, without revealing by its time where they differ.
+// Compares secrets, such as tokens, in a time that does not reveal where they differ.
 //
 // Pure, no thread rule.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace lastcall {
 
-/// Looks at every byte of `expected`, whatever was given.
+/// Looks at every byte of `expected`, whatever `given` is.
 constexpr bool same_secret(std::string_view given, std::string_view expected) {
   unsigned difference = given.size() == expected.size() ? 0 : 1;
   for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -1,8 +1,11 @@
-// Every signal is blocked while this lives, and in the threads that are made meanwhile for good.
+// Blocks every signal on this thread while the object lives. Threads that are started meanwhile
+// inherit the mask and keep it.
 //
 // A program that waits for its signals with signalfd(2) or sigwait(3) blocks them in its own
-// threads only; one of ours that took them would take them away. Thread rule: ends on the thread on
-// which it began. Source: pthread_sigmask(3), signal(7), 'Signal mask and pending signals'.
+// threads only; a thread of ours without the mask would take those signals away from it.
+//
+// Thread rule: it is destroyed on the thread that made it. Source: pthread_sigmask(3), signal(7),
+// 'Signal mask and pending signals'.
 #pragma once
 
 #include <csignal>

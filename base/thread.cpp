@@ -31,7 +31,7 @@ int start(pthread_t& thread, int state, std::size_t stack_size, std::string cons
   }
   pthread_attr_destroy(&attributes);
   if (error == 0) {
-    static_cast<void>(owned.release());  // the thread has it now
+    static_cast<void>(owned.release());  // the thread owns it now
     pthread_setname_np(thread, name.substr(0, 15).c_str());
   }
   return error;

@@ -1,11 +1,11 @@
-// Threads for a long life of little work, and for calls that may hang.
+// Threads that live long and do little, and threads for calls that may hang.
 //
 // Rules:
-//  1. Every signal is blocked there (signals_blocked.hpp).
-//  2. The stack is small because an ordinary 8 MiB one is large enough for a transparent huge page:
-//     where those are always on, the first touch would cost 2 MiB.
-//  3. The body owns what it touches. That of a detached thread may still run when the process ends,
-//     and delays that not.
+//  1. Every signal is blocked on these threads (signals_blocked.hpp).
+//  2. The stack is small because an ordinary one of 8 MiB is large enough for a transparent huge
+//     page: where those are always on, the first touch would cost 2 MiB.
+//  3. The body owns what it touches. The body of a detached thread may still run when the process
+//     ends, and does not delay that.
 //
 // Thread rule: join from the owner's thread, once. Source: pthread_attr_setstacksize(3).
 #pragma once
@@ -36,7 +36,7 @@ class SmallThread {
   bool running_ = false;
 };
 
-/// False if no thread can be had; then the body does not run.
+/// False if no thread could be started; then the body does not run.
 bool start_detached_thread(std::string const& name, std::size_t stack_size,
                            std::function<void()> body);
 

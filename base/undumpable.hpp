@@ -1,8 +1,10 @@
-// For a program that holds passwords, tokens, keys or requests: the kernel writes no core of it,
-// whatever it does with cores, and another process of the same user can neither read its memory and
-// environment through /proc nor attach a debugger. A program that it starts is dumpable again.
+// For a program that holds passwords, tokens, keys or requests: the kernel writes no core dump of
+// it, however core dumps are configured, and another process of the same user can neither read its
+// memory and environment through /proc nor attach a debugger. A program that it executes is
+// dumpable again.
 //
-// No thread rule: it is of the whole process. Source: PR_SET_DUMPABLE(2const), proc(5), ptrace(2).
+// No thread rule: it applies to the whole process. Source: PR_SET_DUMPABLE(2const), proc(5),
+// ptrace(2).
 #pragma once
 
 #include <sys/prctl.h>

@@ -14,11 +14,11 @@ constexpr unsigned char byte_of(char c) {
   return static_cast<unsigned char>(c);
 }
 
-/// Length of the well-formed sequence at the start of `text`, which begins with a byte of 0x80 or
-/// above; 0: there is none.
+/// The length of the well-formed sequence at the start of `text`, whose first byte is 0x80 or
+/// above; 0 if there is none.
 std::size_t sequence_length(std::string_view text);
 bool is_valid(std::string_view text);
-/// Appends a code point that is no surrogate.
+/// Appends a code point, which must not be a surrogate.
 void append(std::string& out, unsigned code);
 /// The longest prefix of at most `size` bytes that splits no sequence.
 std::string_view prefix(std::string_view text, std::size_t size);

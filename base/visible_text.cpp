@@ -8,7 +8,7 @@ namespace lastcall {
 namespace {
 
 struct Control {
-  std::size_t bytes = 0;  // 0: none begins here
+  std::size_t bytes = 0;  // 0: no control character begins here
   unsigned code_point = 0;
 };
 

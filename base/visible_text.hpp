@@ -1,10 +1,10 @@
-// Text of strangers before the eyes of a person: names of models, ids of requests, output of hooks.
+// Makes text from outside safe to show to a person: model names, request ids, the output of hooks.
 //
-// What a terminal would obey is shown as JSON writes it (\u001b) instead of being sent to it: the
-// C0 controls but tab, DEL, and the C1 controls in UTF-8. Source: ECMA-48; xterm's ctlseqs, 'C1
-// (8-Bit) Control Characters'. Text that is not UTF-8 is for its caller to refuse.
+// Characters that a terminal would obey are printed as JSON escapes (\u001b) instead of being sent
+// to it: the C0 controls except tab, DEL, and the C1 controls in UTF-8. The caller refuses text
+// that is not UTF-8. Source: ECMA-48; xterm's ctlseqs, 'C1 (8-Bit) Control Characters'.
 //
-// Thread rule: none is needed.
+// Pure, no thread rule.
 #pragma once
 
 #include <string>

@@ -374,8 +374,9 @@ def _pauses_of(streams, struck):
 
 
 def _one_pause(bench, strike, after, share):
-    """The pause of each stream; the engine is struck when this share of an interval has passed since
-    a token.
+    """The pause of each stream.
+
+    The engine is struck when this share of an interval has passed since a token.
     """
     with _two_workers(bench, STREAMS, lambda: Worker(bench)) as (old, _, streams):
         pid = old.engine_pid()

@@ -1,9 +1,9 @@
-// Which patterns `cleanup.paths` may hold: one rule for `check` and for the removal itself.
+// Decides which patterns `cleanup.paths` may contain, for `check` and for the removal itself.
 //
-//  1. Absolute, without '.' and '..'.
-//  2. Below /tmp, /var/tmp, /run or /dev/shm, where what is left behind belongs; or
-//  3. elsewhere with at least two fixed directories before what is removed, so that no slip takes a
-//     whole home or a volume's root.
+//  1. A pattern is absolute, without '.' and '..'.
+//  2. It is below /tmp, /var/tmp, /run or /dev/shm, where leftovers usually are; or
+//  3. it is elsewhere with at least two fixed directories before the part that is removed, so that
+//     a slip cannot remove a whole home directory or the root of a volume.
 //
 // Pure, no thread rule.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace lastcall::config {
 
-/// Empty: it may be used. Else why not.
+/// Empty if the pattern may be used; otherwise the reason why not.
 std::string refuse_cleanup_path(std::string_view pattern);
 
 }  // namespace lastcall::config

@@ -17,8 +17,8 @@ std::string joined(std::string_view parent, std::string_view name) {
   return parent.empty() ? std::string(name) : std::string(parent) + "." + std::string(name);
 }
 
-/// A section of the document against the rows that may stand in it. `path` is how problems call
-/// the section, `prefix` how its rows' paths begin.
+/// Decodes one section of the document with the rows that may appear in it. `path` is the section's
+/// name in problems, `prefix` the beginning of its rows' paths.
 class SectionDecoder {
  public:
   SectionDecoder(Keys const& keys, std::string path, std::string prefix, Problems& problems,
@@ -89,7 +89,7 @@ class SectionDecoder {
     std::visit(
         Overloaded{
             [&](Section const& section) {
-              // A file's value of `enabled` outlives a flag for another key of the section.
+              // The file's value of `enabled` holds even if a flag sets another key of the section.
               bool const is_written = places_.contains(full_path + ".enabled");
               if (section.enables != nullptr && node.kind == Node::Kind::map && !is_written) {
                 *section.enables = true;
@@ -202,7 +202,8 @@ class SectionDecoder {
     return names;
   }
 
-  /// The text after "unknown key": the nearest one here, the same name elsewhere, or all.
+  /// The text after "unknown key": the most similar key of this section, else the key of the same
+  /// name in another one, else all keys of this section.
   std::string known_keys(std::string_view wrong) const {
     std::vector<std::string_view> here;
     std::vector<std::string_view> elsewhere;

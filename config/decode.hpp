@@ -2,10 +2,12 @@
 //
 // Rules:
 //  1. Keys that the document does not name keep their value: a file is decoded onto the defaults,
-//     and a variable or flag onto what the file gave.
-//  2. A problem never stops the rest; the configuration is unusable when there was any.
+//     and a variable or flag onto the result of the file.
+//  2. A problem does not stop the decoding of the rest; with any problem the configuration must not
+//     be used.
 //  3. A list replaces the list before it; nothing is merged inside lists.
-//  4. `key:` without a value means: no keys (sections), unset (optional keys), a problem (others).
+//  4. `key:` without a value means no keys for a section, unset for an optional key, and is a
+//     problem for any other key.
 //
 // Internal to config. Pure values, no thread rule.
 #pragma once
@@ -22,13 +24,13 @@
 
 namespace lastcall::config {
 
-/// Where each key that was given stands; for warnings about what its value means.
+/// The place of each key that was given, for later warnings about its value.
 using Places = std::map<std::string, Place, std::less<>>;
 
-/// Where the key is, or the nearest part of its path that was given; else an empty one.
+/// The place of the key, or of the longest part of its path that was given; otherwise empty.
 Place nearest_place(Places const& places, std::string_view key);
 
-/// Onto what `keys` are bound to.
+/// Decodes onto the members that `keys` are bound to.
 void decode(Node const& root, Keys const& keys, Problems& problems, Places& places);
 void decode(Node const& root, Config& config, Problems& problems, Places& places);
 

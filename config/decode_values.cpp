@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kLongestQuote = 60;
 
-/// A user's name and password in a URL or an address, and what follows a question mark or a hash, a
-/// URL's query in spite of what may be wrong with the rest of it: what is printed is kept in logs.
-/// Where a password has odd characters the last @ ends it, as people mean it.
+/// Replaces the secrets of a URL or address, because printed values end up in logs: the user name
+/// and password, and everything after a question mark or a hash, even if the rest is malformed. The
+/// last @ ends a password that itself holds one, as its author meant it.
 std::string without_secrets(std::string_view text) {
   std::size_t const scheme = text.find("://");
   std::size_t const begin = scheme == std::string_view::npos ? 0 : scheme + 3;
@@ -87,7 +87,7 @@ std::string quote(std::string_view given) {
   std::string const text = without_secrets(given);
   bool const is_long = text.size() > kLongestQuote;
   std::size_t length = std::min(text.size(), kLongestQuote);
-  // Never cut inside a UTF-8 sequence.
+  // Do not cut inside a UTF-8 sequence.
   while (is_long && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
     --length;
   }
@@ -133,7 +133,7 @@ Complaint read(Node const& node, Key const& key, std::string& out) {
   if (node.style == Node::Style::plain) {
     switch (plain_type(node.text)) {
       case PlainType::text:
-      case PlainType::null:  // ~ and null never get here as scalars; "" is a text
+      case PlainType::null:  // ~ and null do not arrive here as scalars; "" is a text
         break;
       case PlainType::boolean:
         return quote(node.text) + " is a boolean unless quoted";

@@ -1,7 +1,8 @@
 // Reads single values: a scalar of the document into a member of the configuration.
 //
-// Each read() leaves the member alone and returns what is wrong, or sets it and returns nothing.
-// Types are strict: a quoted number is a text, a number is no text, 010 is neither 8 nor 10.
+// Each read() either leaves the member alone and returns what is wrong, or sets it and returns
+// nothing. Types are strict: a quoted number is a text, a number is not a text, 010 is neither 8
+// nor 10.
 // Internal to config. Pure values, no thread rule.
 #pragma once
 

@@ -70,7 +70,7 @@ class TreeBuilder : public YAML::EventHandler {
   /// A list or map that is still open.
   struct Frame {
     Node node;
-    std::optional<Entry> key;  // of a map: the key whose value comes next
+    std::optional<Entry> key;  // in a map: the key whose value comes next
     bool drop_value = false;   // the key was refused, and its value with it
     std::unordered_map<std::string, int> lines_of_keys;
   };
@@ -137,7 +137,7 @@ class TreeBuilder : public YAML::EventHandler {
       accept_key(frame, std::move(node));
     } else {
       if (!frame.drop_value) {
-        // A missing value is marked where the next thing begins, lines below.
+        // yaml-cpp places a missing value where the next node begins, possibly lines below.
         if (node.kind == Node::Kind::null && node.place.line != frame.key->place.line) {
           node.place = frame.key->place;
         }
@@ -182,7 +182,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// yaml-cpp takes a tab for a part of the text before it, and complains about something else.
+/// yaml-cpp takes a tab as part of the preceding text and reports a misleading problem.
 std::string tab_hint(std::string_view text, int last_line) {
   int line = 1;
   for (std::size_t at = 0; at < text.size() && line <= last_line; ++line) {

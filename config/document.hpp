@@ -1,12 +1,12 @@
 // A YAML document as a small tree of our own, with a place for each node.
 //
 // Rules:
-//  1. Only what a configuration needs: maps with text keys, lists, scalars, nothing. Anchors,
-//     aliases, tags, duplicate keys, a second document and anything that is not UTF-8 text are
-//     problems, never silently resolved: an alias is never expanded, so no input can explode.
-//  2. Where a part is refused, an `invalid` node stands in its place; readers skip it without a
-//     second complaint.
-//  3. Whether a scalar was quoted is kept: a quoted number is a text.
+//  1. It supports only what a configuration needs: maps with text keys, lists, scalars and null.
+//     Anchors, aliases, tags, duplicate keys, a second document and anything that is not UTF-8 text
+//     are problems and never silently resolved: an alias is not expanded, so no input can explode.
+//  2. An `invalid` node takes the place of a part that is refused; readers skip it without a second
+//     complaint.
+//  3. The tree records whether a scalar was quoted: a quoted number is a text.
 //  4. Input over kMaximumSize is refused before it is parsed.
 //
 // Pure values, no thread rule. Source: YAML 1.2, as far as yaml-cpp reads it.
@@ -33,10 +33,10 @@ struct Node {
 
   Kind kind = Kind::null;
   Style style = Style::plain;
-  std::string text;  // of a scalar
+  std::string text;  // for a scalar
   Place place;
-  std::vector<Node> items;     // of a list
-  std::vector<Entry> entries;  // of a map, in file order, keys unique
+  std::vector<Node> items;     // for a list
+  std::vector<Entry> entries;  // for a map, in file order, with unique keys
 };
 
 struct Entry {
@@ -45,12 +45,12 @@ struct Entry {
   Node value;
 };
 
-/// Parses one document. `source` is what the problems name. The result is an `invalid` node when
-/// the text as a whole is no YAML.
+/// Parses one document. Problems name `source` as their place. The result is an `invalid` node if
+/// the text as a whole is not YAML.
 Node parse_document(std::string_view text, std::string const& source, Problems& problems);
 
-/// As a value inside a flag: the whole text is one value, and all places are `place`. The text has
-/// passed find_bad_byte().
+/// Parses the value of a flag: the whole text is one value, and every place is `place`. The text
+/// must have passed find_bad_byte().
 Node parse_value(std::string_view text, Place const& place, Problems& problems);
 
 }  // namespace lastcall::config

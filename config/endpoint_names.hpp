@@ -1,8 +1,8 @@
-// The names that the ingress gives to the paths of known APIs: what `endpoints[].name` may be
-// beside a path and the names that SDKs choose.
+// The names that the ingress gives to the paths of known APIs. `endpoints[].name` may be one of
+// them, a path, or a name that an SDK chose.
 //
 // Pure values, no thread rule. Source: docs/ingress.md, 'What counts'; ingress/endpoint_name.cpp
-// gives no other name, and each of these to some path.
+// gives exactly these names, each to at least one path.
 #pragma once
 
 #include <array>

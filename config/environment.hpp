@@ -2,9 +2,10 @@
 //
 // Rules:
 //  1. Variables are read through an Environment, so that a test can set them.
-//  2. An empty variable counts as unset, as charts and shells leave such behind.
+//  2. An empty variable counts as unset, because charts and shells easily leave empty ones.
 //
-// No thread rule; process_environment() reads getenv(3), which nothing of ours changes.
+// No thread rule; process_environment() calls getenv(3), and none of our code changes the
+// environment.
 #pragma once
 
 #include <functional>
@@ -20,14 +21,15 @@ using Environment = std::function<std::optional<std::string>(char const* name)>;
 
 Environment process_environment();
 
-/// The grace that the pod grants, and why it is thought so.
+/// The grace period that the pod grants, and how it was determined.
 struct PodGrace {
   std::optional<Duration> value;  // nothing outside a pod
   std::string note;               // one sentence; empty: outside a pod
 };
 
-/// From LASTCALL_POD_GRACE_SECONDS; unset inside a pod (KUBERNETES_SERVICE_HOST is set) it is the
-/// Kubernetes default of 30 s. A value that is no number of seconds is a problem.
+/// Read from LASTCALL_POD_GRACE_SECONDS; if that is unset inside a pod (KUBERNETES_SERVICE_HOST is
+/// set), the result is the Kubernetes default of 30 s. A value that is not a number of seconds is a
+/// problem.
 PodGrace pod_grace(Environment const& environment, Problems& problems);
 
 }  // namespace lastcall::config

@@ -1,4 +1,4 @@
-// The forms of text values, each with the words that explain it.
+// The forms of text values, each with a text that explains it.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +20,7 @@ bool is_one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(), is_control);
 }
 
-/// Only letters, digits and the characters of `others`; not empty.
+/// True if the text is not empty and has only letters, digits and the characters of `others`.
 bool consists_of(std::string_view text, std::string_view others) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
     return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
@@ -32,7 +32,8 @@ bool has_scheme(std::string_view text, std::string_view one, std::string_view ot
   return url && (url->scheme == one || url->scheme == other);
 }
 
-/// A token of RFC 9110, a colon, and a value of one line. Framing is the client's own matter.
+/// A token of RFC 9110, a colon, and a value of one line. The headers that our client writes
+/// itself, for framing above all, are not allowed.
 bool is_http_header(std::string_view text) {
   constexpr std::array<std::string_view, 4> kOurs{"host", "content-length", "transfer-encoding",
                                                   "connection"};
@@ -63,7 +64,8 @@ bool is_absolute_path(std::string_view text) {
   return !text.empty() && text.front() == '/' && is_one_line(text);
 }
 
-/// As what it is compared with: nothing to decode, and no segment that another path could mean.
+/// A path in the form in which request paths are compared: nothing in it needs decoding, and no
+/// other path means the same.
 bool is_control_path(std::string_view text) {
   std::string_view const path = text.ends_with('*') ? text.substr(0, text.size() - 1) : text;
   return text.size() > 1 && text.front() == '/' && consists_of(path, "/._-~:@!$&'()+,=") &&

@@ -1,8 +1,8 @@
 // The one table of configuration keys.
 //
-// Each row binds a key's text form to its member of a Config and gives its range, its form and its
-// meaning. The decoder, the comparison for reload, docs/config.md and the JSON Schema all walk
-// these rows; nothing else knows a key by name.
+// Each row binds a key to its member of a Config and gives its range, its form and its meaning. The
+// decoder, the comparison for reload, docs/config.md and the JSON Schema all walk these rows;
+// nothing else knows a key by name.
 //
 // Rules:
 //  1. A key's type and default are those of the member it is bound to; they are not repeated.
@@ -30,12 +30,12 @@ namespace lastcall::config {
 struct Key;
 using Keys = std::vector<Key>;
 
-/// A map of further keys. `enables` becomes true when the section is there.
+/// A map of further keys. `enables` becomes true when the section is present.
 struct Section {
   bool* enables = nullptr;
 };
 
-/// One of a closed set of words; `names` in the order of the enumerators.
+/// One of a closed set of words; `names` are in the order of the enumerators.
 struct Choice {
   std::span<std::string_view const> names;
   std::function<std::size_t()> get;
@@ -56,18 +56,18 @@ struct Uids {
 struct Items {
   std::function<std::size_t()> size;
   std::function<Keys(std::size_t)> at;
-  std::function<Keys()> append;  // a new default element
-  std::function<void()> clear;   // an empty list, which is not the same as unset
+  std::function<Keys()> append;  // adds a default element
+  std::function<void()> clear;   // makes the list empty, which is not the same as unset
   std::function<bool()> is_set;
 };
 
 struct Alternative {
   std::string_view name;
   std::string_view doc;
-  std::function<Keys()> select;  // makes it the held one, keeps its values if it is already
+  std::function<Keys()> select;  // makes it the held one; keeps its values if it already is
 };
 
-/// Sections of which exactly one must be there.
+/// Sections of which exactly one must be present.
 struct OneOf {
   std::vector<Alternative> alternatives;
   std::function<std::size_t()> held;
@@ -80,7 +80,8 @@ using Slot =
                  std::optional<Address>*, std::vector<std::string>*, std::vector<std::uint32_t>*,
                  std::optional<std::vector<std::uint32_t>>*, FileMode, Uids, Choice, Items, OneOf>;
 
-/// Inclusive bounds: milliseconds for durations, ports for addresses, else the number itself.
+/// Inclusive bounds: milliseconds of a duration, the port of an address, otherwise the number
+/// itself.
 struct Range {
   std::int64_t minimum;
   std::int64_t maximum;
@@ -91,22 +92,22 @@ struct Key {
   Slot slot;
   std::string_view doc;  // one sentence
   std::optional<Range> range = std::nullopt;
-  Form const* form = nullptr;                // of a text, or of each text in a list
-  std::string_view unset = "";               // of an optional key: what it means to leave it out
+  Form const* form = nullptr;                // for a text, or for each text in a list
+  std::string_view unset = "";               // for an optional key: the meaning if it is left out
   std::string_view env = "";                 // a variable that overrides the file
   bool required = false;                     // a list must also not be empty
   bool live = false;                         // may change by reload
   bool secret = false;                       // its value is never shown
-  bool local = false;                        // of an address: something to listen on
-  std::span<std::uint32_t const> allowed{};  // of a number: the only values
+  bool local = false;                        // for an address: we listen on it
+  std::span<std::uint32_t const> allowed{};  // for a number: the only values
 };
 
 /// All top-level rows, bound to `config`.
 Keys keys_of(Config& config);
 
-/// The second half of them (keys_serving.cpp).
+/// Adds the second half of the top-level rows (keys_serving.cpp).
 void add_serving_keys(Keys& keys, Config& config);
-/// Adds those of the ingress (keys_ingress.cpp).
+/// Adds the rows of the ingress (keys_ingress.cpp).
 void add_ingress_keys(Keys& keys, Ingress& ingress);
 
 /// Rows of list elements (keys_items.cpp, keys_ingress.cpp).
@@ -116,7 +117,7 @@ Keys keys_of(Registry& registry);
 Keys keys_of(EndpointSettings& endpoint);
 Keys keys_of(ControlRule& rule);
 
-/// The row's current value as the YAML flow text that decodes to it; empty for unset and sections.
+/// The row's current value as YAML flow text that decodes to it; empty for sections and unset keys.
 std::string value_text(Key const& key);
 
 /// The type in words: "duration", "list of texts".
@@ -125,7 +126,7 @@ std::string_view type_text(Key const& key);
 /// "1s to 24h", "503, 529 or 429"; empty without a range.
 std::string range_text(Key const& key);
 
-/// "a duration such as 60s, 500ms or 2m, 1s to 24h": what completes "expected ...".
+/// "a duration such as 60s, 500ms or 2m, 1s to 24h": completes "expected ...".
 std::string expectation(Key const& key);
 /// The same for one element of a list of values.
 std::string element_expectation(Key const& key);

@@ -1,4 +1,4 @@
-// Rows of what is served and where: listeners, sockets, registries, admission, log.
+// Rows for what is served and where: listeners, sockets, registries, admission, log.
 #include <array>
 
 #include "config/keys.hpp"

@@ -16,7 +16,7 @@
 namespace lastcall::config {
 namespace {
 
-/// Judges what the sources gave together.
+/// Loads the sources and checks the configuration that results from all of them.
 class Loader {
  public:
   Loader(LoadOptions const& options, Environment const& environment)
@@ -32,7 +32,7 @@ class Loader {
     name_registries();
     loaded_.grace = pod_grace(environment_, loaded_.errors);
     loaded_.grace_period_is_given = places.contains("shutdown.grace_period");
-    // Joint rules would only repeat the problems of single keys.
+    // With problems in single keys, the rules about several keys would only repeat them.
     if (loaded_.errors.empty()) {
       validate(loaded_.config, places, loaded_.grace, {loaded_.errors, loaded_.warnings});
       if (options_.look_around) {

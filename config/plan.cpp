@@ -40,7 +40,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
   Duration const stop_cancel = budgets.stop_cancel_at(deadline) - cause;
   Duration const kill_cancel = budgets.kill_cancel_at(deadline) - cause;
   rows.push_back({stop_cancel, "stop_cancel", "the drain ends: what still runs is asked to stop"});
-  if (config.lifecycle.enabled) {  // preStop mode: no shim, and the kubelet ends the engine
+  if (config.lifecycle.enabled) {  // preStop mode: no shim, the kubelet ends the engine
     rows.push_back({kill_cancel, "kill_cancel",
                     "what still runs is killed; preStop returns, the kubelet sends SIGTERM"});
     rows.push_back(

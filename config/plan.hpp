@@ -1,9 +1,10 @@
 // The timeline of a stop that a configuration gives: what `lastcall plan` prints.
 //
 // Rules:
-//  1. Every number is lifecycle::Budgets'; nothing is calculated here but the order.
-//  2. Instants count from the cause of the stop.
-//  3. A phase that ends early gives its time to the next: the rows are the latest instants.
+//  1. Every number comes from lifecycle::Budgets; only the order is computed here.
+//  2. Instants are relative to the cause of the stop.
+//  3. A phase that ends early leaves its time to the next one, so the rows show the latest
+//     instants.
 //
 // Pure values, no thread rule.
 #pragma once

@@ -5,7 +5,7 @@
 
 #include "config/text.hpp"
 
-// Where the facts are from: each comment names the file of the engine's own tree, or the thread.
+// Sources of the facts: each comment names a file in the engine's own tree, or an issue thread.
 // "Protocol" is docs/proposals/003-model-server-protocol of gateway-api-inference-extension.
 namespace lastcall::config {
 namespace {
@@ -17,7 +17,8 @@ EnginePreset vllm_preset() {
       // `vllm serve`: --host and --port default to 0.0.0.0 and 8000.
       .address = {"127.0.0.1", 8000},
       // vllm/entrypoints/serve/instrumentator/health.py: 200, and 503 once the engine client has
-      // raised EngineDeadError, which it never recovers from: one is enough (failure_threshold).
+      // raised EngineDeadError. It never recovers from that, so one failure is enough
+      // (failure_threshold).
       .health_path = "/health",
       // Names: protocol.
       .metrics_path = "/metrics",
@@ -30,15 +31,16 @@ EnginePreset vllm_preset() {
       // vllm/v1/metrics/loggers.py; vllm/entrypoints/generate/base/serving.py.
       .rank_label = "engine",
       .rank_header = "X-data-parallel-rank",
-      // vllm/entrypoints/serve/instrumentator/server_info.py and load_aware_call: counted by the
-      // API server from acceptance on, with --enable-server-load-tracking only; else it stays at 0.
+      // vllm/entrypoints/serve/instrumentator/server_info.py and load_aware_call: the API server
+      // counts a request from its acceptance on, but only with --enable-server-load-tracking;
+      // otherwise the counter stays at 0.
       .load_path = "/load",
       .completions_path = "/v1/completions",
-      // vllm/entrypoints/serve/sleep and .../rlhf: in development mode only; elsewhere 404, and it
-      // can neither be put to sleep nor be paused by HTTP.
+      // vllm/entrypoints/serve/sleep and .../rlhf: these paths exist in development mode only. In
+      // other modes they answer 404, and HTTP can neither put the engine to sleep nor pause it.
       .at_rest_paths = {{"/is_sleeping", "is_sleeping"}, {"/is_paused", "is_paused"}},
-      // docs/usage/security.md, whose list of what --api-key leaves open is longer than what it
-      // protects, and the routers below vllm/entrypoints. /inference is work.
+      // docs/usage/security.md lists the paths that --api-key leaves open, which are more than it
+      // protects; the other source is the routers below vllm/entrypoints. /inference is work.
       .control_paths = {"/abort_requests", "/collective_rpc", "/finish_weight_update",
                         "/init_weight_transfer_engine", "/pause", "/reset_encoder_cache",
                         "/reset_mm_cache", "/reset_prefix_cache", "/resume", "/scale_elastic_ep",
@@ -50,19 +52,19 @@ EnginePreset vllm_preset() {
                        "/tokenizer_info", "/version"},
       .rest_paths = {"/pause", "/sleep"},
       .wake_paths = {"/resume", "/wake_up"},
-      // Gauges are set after each scheduler step, and only then: see docs/engines.md.
+      // Gauges are set only after each scheduler step: see docs/engines.md.
       .gauge_refresh = Duration{1'000},
-      // TERM to the API server only: its engine core and workers end with it, and a TERM of
-      // their own cuts the requests that it still drains. It aborts what runs unless it was
-      // started with --shutdown-timeout (vllm#34730, #36666), and a second TERM breaks its
-      // cleanup off (vllm#50529).
+      // Only the API server gets TERM: its engine core and workers end with it, and a TERM sent to
+      // them directly would cut the requests that it still drains. It aborts running requests
+      // unless it was started with --shutdown-timeout (vllm#34730, #36666), and a second TERM
+      // interrupts its cleanup (vllm#50529).
       .stop_signal = "SIGTERM",
       .main_ends_workers = true,
       // Titles that its processes give themselves (vllm/utils/system_utils.py: set_process_title):
       // VLLM::EngineCore, VLLM::EngineCore_DP0, VLLM::Worker_TP1.
       .essential_processes = {"VLLM::EngineCore*", "VLLM::Worker*"},
-      // Shared memory of its workers, when a KILL kept them from unlinking it: the prefix is
-      // Python's (Lib/multiprocessing/shared_memory.py), whatever the engine.
+      // The shared memory of its workers, if KILL prevented them from unlinking it. The prefix is
+      // Python's (Lib/multiprocessing/shared_memory.py), the same for every engine.
       .leftovers = "/dev/shm/psm_*",
       .failure_threshold = 1,
   };
@@ -74,26 +76,26 @@ EnginePreset sglang_preset() {
       .name = "sglang",
       // `sglang.launch_server`: --port defaults to 30000.
       .address = {"127.0.0.1", 30'000},
-      // GET /health does not generate; /health_generate does, and would have to wait for the work
-      // of a busy engine.
+      // GET /health does not generate a token; /health_generate does, so on a busy engine it would
+      // have to wait for other work.
       .health_path = "/health",
       // Served with --enable-metrics only. Names: protocol.
       .metrics_path = "/metrics",
       .running_gauge = "sglang:num_running_reqs",
       .waiting_gauge = "sglang:num_queue_reqs",
-      // Counted when a request ends (metrics_collector.py: observe_one_finished_request): it
-      // proves life, and its standing still proves nothing.
+      // Counted when a request ends (metrics_collector.py: observe_one_finished_request): if it
+      // rises, the engine is alive; if it does not, nothing is proven.
       .tokens_counter = "sglang:generation_tokens_total",
       .kv_usage_gauge = "sglang:token_usage",
-      .rank_label = "dp_rank",  // where there are several: scheduler_metrics_mixin.py
-      // entrypoints/openai/serving_base.py: extract_routed_dp_rank_from_header (sglang#19832, of
-      // March 2026). Servers before it ignore the header and balance.
+      .rank_label = "dp_rank",  // if there are several: scheduler_metrics_mixin.py
+      // entrypoints/openai/serving_base.py: extract_routed_dp_rank_from_header (sglang#19832, March
+      // 2026). Older servers ignore the header and balance the requests themselves.
       .rank_header = "X-Data-Parallel-Rank",
       .refuses_no_rank = true,
       .load_path = "",
       .completions_path = "/v1/completions",
-      // python/sglang/srt/entrypoints/http_server.py: all that its newer versions mark as an
-      // administrator's. Sessions are a client's own.
+      // python/sglang/srt/entrypoints/http_server.py: all paths that newer versions mark as the
+      // administrator's. Sessions belong to a client, so their paths are not listed.
       .control_paths = {"/abort_request",
                         "/clear_hicache_storage_backend",
                         "/configure_logging",
@@ -125,18 +127,19 @@ EnginePreset sglang_preset() {
       .status_paths = {"/get_load", "/get_model_info", "/get_server_info", "/get_weight_version",
                        "/health", "/health_generate", "/metrics", "/model_info", "/ping",
                        "/server_info", "/v1/loads", "/weight_version"},
-      // Same file: no path shows whether it was released or paused; only the gRPC server's
-      // GetPauseStatus does (sglang#37488). Released it must get no request, paused it lets them
-      // wait (managers/tokenizer_manager.py, scheduler_update_weights_mixin.py).
+      // Same file: no path shows whether its memory was released or it was paused; only the gRPC
+      // server's GetPauseStatus does (sglang#37488). While its memory is released it must not get a
+      // request; while it is paused, requests wait (managers/tokenizer_manager.py,
+      // scheduler_update_weights_mixin.py).
       .rest_paths = {"/pause_generation", "/release_memory_occupation"},
       .wake_paths = {"/continue_generation", "/resume_memory_occupation"},
-      // The scheduler sets its gauges with each prefill batch, which a barrier makes it run; else
-      // only each 30 s when it is idle (llmaz#381;
+      // The scheduler sets its gauges with each prefill batch, and our barrier request makes it run
+      // one; otherwise, when it is idle, only every 30 s (llmaz#381;
       // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
       .gauge_refresh = Duration{1'000},
-      // On TERM it waits for its running requests by itself (sigterm_watchdog of
-      // python/sglang/srt/managers/tokenizer_manager.py); ours have ended by then.
-      // It ends by killing its own process tree.
+      // On TERM it waits for its running requests by itself (sigterm_watchdog in
+      // python/sglang/srt/managers/tokenizer_manager.py); by then all requests have ended here. It
+      // ends by killing its own process tree.
       .stop_signal = "SIGTERM",
       .main_ends_workers = true,
       // setproctitle in python/sglang/srt/managers: scheduler.py, detokenizer_manager.py,
@@ -155,39 +158,39 @@ EnginePreset trtllm_preset() {
       .address = {"127.0.0.1", 8000},
       // tensorrt_llm/serve/openai_server.py: 200, or 503 once the engine is not healthy.
       .health_path = "/health",
-      // Same file: the Prometheus text, which return_perf_metrics switches on; its /metrics is
+      // Same file: this is the Prometheus text, which return_perf_metrics switches on; /metrics is
       // JSON. Names: protocol.
       .metrics_path = "/prometheus/metrics",
       .running_gauge = "trtllm_num_requests_running",
       .waiting_gauge = "trtllm_num_requests_waiting",
-      // In newer versions only; whether it moves with each token is not documented.
+      // It exists in newer versions only; whether it rises with each token is not documented.
       .tokens_counter = "trtllm_generation_tokens_total",
       .kv_usage_gauge = "trtllm_kv_cache_utilization",
       .load_path = "",
       .completions_path = "/v1/completions",
-      // Same file. The disaggregated server reads events and metrics of its workers, and sets their
-      // clock's offset. Those below /v2 are Triton's, which serves its engines as well (KServe's
-      // extensions: model repository, logging, trace, shared memory).
+      // Same file. The disaggregated server reads the events and metrics of its workers, and sets
+      // the offset of their clocks. The paths below /v2 are Triton's, which serves the same engines
+      // (KServe's extensions: model repository, logging, trace, shared memory).
       .control_paths = {"/release_memory", "/resume_memory", "/update_weights*",
                         "/v2/cudasharedmemory", "/v2/logging", "/v2/repository",
                         "/v2/systemsharedmemory", "/v2/trace"},
       .status_paths = {"/cluster_info", "/energy_metrics", "/health", "/health_generate",
                        "/kv_cache_events", "/metrics", "/perf_metrics", "/prometheus/metrics",
                        "/server_info", "/steady_clock_offset", "/v2/health", "/version"},
-      // Same file: no path shows it.
+      // Same file: no path shows whether the engine is at rest.
       .rest_paths = {"/release_memory"},
       .wake_paths = {"/resume_memory"},
       // Updated with each iteration's statistics.
       .gauge_refresh = Duration{1'000},
-      // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers
-      // are MPI processes: those that outlive it are found by /proc.
+      // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers are
+      // MPI processes; those that outlive the server are found through /proc.
       .stop_signal = "SIGTERM",
       .leftovers = "",
   };
 }
 
-/// A worker of NVIDIA Dynamo (python -m dynamo.vllm and its like). Its server has no work: that
-/// comes over Dynamo's own transport from a frontend in another pod.
+/// A worker of NVIDIA Dynamo (python -m dynamo.vllm and others). Its HTTP server gets no requests
+/// for work: those come over Dynamo's own transport from a frontend in another pod.
 EnginePreset dynamo_preset() {
   return {
       .kind = EngineKind::dynamo,
@@ -199,8 +202,8 @@ EnginePreset dynamo_preset() {
       // from the moment at which it shuts down.
       .health_path = "/health",
       .metrics_path = "/metrics",
-      // lib/runtime/src/pipeline/network/ingress/push_handler.rs: up as a request is accepted, down
-      // when its last answer is sent. One series an endpoint.
+      // lib/runtime/src/pipeline/network/ingress/push_handler.rs: it rises when a request is
+      // accepted and falls when its last answer is sent. There is one series for each endpoint.
       .running_gauge = "dynamo_component_inflight_requests",
       .waiting_gauge = "",
       .tokens_counter = "",
@@ -212,13 +215,13 @@ EnginePreset dynamo_preset() {
       .control_paths = {"/engine", "/v1/loras"},
       .status_paths = {"/health", "/live", "/metadata", "/metrics"},
       // components/src/dynamo/common/utils/graceful_shutdown.py: on TERM it leaves its registry,
-      // goes on for DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS (5), then cuts what still runs.
+      // continues for DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS (5), then cuts running requests.
       .stop_signal = "SIGTERM",
       .leftovers = "",
   };
 }
 
-/// A custom engine may be any of the known servers.
+/// Adds the paths of all known servers, because a custom engine may be any of them.
 void add_all_paths(EnginePreset& custom, std::initializer_list<EnginePreset> known) {
   for (EnginePreset const& preset : known) {
     custom.control_paths.insert(custom.control_paths.end(), preset.control_paths.begin(),
@@ -236,7 +239,7 @@ EnginePreset custom_preset() {
   EnginePreset preset{
       .kind = EngineKind::custom,
       .name = "custom",
-      // Where an OpenAI-compatible server most often is; used by the ingress only.
+      // The most common address of an OpenAI-compatible server; only the ingress uses it.
       .address = {"127.0.0.1", 8000},
       .health_path = "",
       .metrics_path = "",
@@ -321,7 +324,7 @@ std::optional<EngineGauges> resolve_gauges(Config const& config, EnginePreset co
   return gauges;
 }
 
-/// Where the list of models is that belongs to the completions of this URL.
+/// The URL of the model list that belongs to the completions at this URL.
 std::string models_beside(std::string const& url) {
   std::size_t const chat = url.find("/chat/completions");
   std::size_t const path = url.find('/', url.find("//") + 2);

@@ -1,10 +1,10 @@
 // The known facts about each engine, and the profile that results for a configuration.
 //
 // Rules:
-//  1. A preset only fills what the configuration leaves open; a set key always wins.
-//  2. Each fact names its source in presets.cpp.
-//  3. `custom` knows nothing: no gauges, and no check but the process and, where engine.url or an
-//     ingress gives the engine's address, a connection.
+//  1. A preset only fills in what the configuration leaves open; a key that is set always wins.
+//  2. Each fact has its source in presets.cpp.
+//  3. `custom` knows nothing: it has no gauges, and checks only the process and, if engine.url or
+//     an ingress gives the engine's address, a connection.
 //
 // Pure values, no thread rule.
 #pragma once
@@ -30,40 +30,40 @@ struct EnginePreset {
   std::string_view waiting_gauge;
   std::string_view tokens_counter;
   bool tokens_are_live = false;      // the counter rises with each token, not at a request's end
-  bool running_is_accepted = false;  // that gauge counts a request from its acceptance on
+  bool running_is_accepted = false;  // running_gauge counts a request from its acceptance on
   std::string_view kv_usage_gauge;
-  std::string_view rank_label = {};   // of its gauges: the data-parallel rank; empty: it has one
-  std::string_view rank_header = {};  // sends a request to one; empty: there is no way
-  bool refuses_no_rank = false;       // with 400, where that header holds no number
-  std::string_view load_path;         // of its load counter; empty: none is known
-  std::string_view completions_path;  // where one token may be asked for; empty: none is known
-  /// Paths that show whether it sleeps or is paused, and the answer's member that is true then.
+  std::string_view rank_label = {};   // its gauges' label with the data-parallel rank; empty: none
+  std::string_view rank_header = {};  // sends a request to a rank; empty: none can be chosen
+  bool refuses_no_rank = false;       // it answers 400 if that header is not a number
+  std::string_view load_path;         // its load counter; empty: none is known
+  std::string_view completions_path;  // for requests of one token; empty: none is known
+  /// The paths that show whether it sleeps or is paused, and the answer's member that is then true.
   std::vector<std::pair<std::string_view, std::string_view>> at_rest_paths = {};
-  /// The paths of its server that change the engine, and those that only report on it, as the keys
-  /// of ingress.control_paths.paths.
+  /// The paths of its server that change the engine, and those that only report on it, in the form
+  /// of the keys in ingress.control_paths.paths.
   std::vector<std::string_view> control_paths;
   std::vector<std::string_view> status_paths;
-  /// Those by which it is put to rest, and by which it is ordered to go on; all change it, too.
+  /// The paths that put it to rest, and those that wake it; all of them are control paths, too.
   std::vector<std::string_view> rest_paths = {};
   std::vector<std::string_view> wake_paths = {};
   Duration gauge_refresh{1'000};
   std::string_view stop_signal = "SIGTERM";
-  /// Asked to end it ends its workers first: those that outlive it are not given time.
+  /// On its stop signal it ends its workers first, so workers that outlive it get no extra time.
   bool main_ends_workers = false;
-  /// Processes without which it is dead, as they call themselves; a last '*' stands for any end.
+  /// The titles of the processes without which it is dead; a '*' at the end matches any suffix.
   std::vector<std::string> essential_processes;
-  /// The files that it leaves behind when it is killed: a proposal for cleanup.paths, never a
-  /// default, since a shared directory may hold the same names of another process.
+  /// The files that it leaves behind when it is killed. This is a suggestion for cleanup.paths and
+  /// never a default, because in a shared directory such names may belong to another process.
   std::string_view leftovers;
   std::uint32_t failure_threshold = 2;
-  /// With 503 vLLM's and TensorRT-LLM's /health report that the engine is gone; 500 is what their
-  /// frameworks answer for a handler that threw, and TensorRT-LLM's /health_generate.
+  /// The /health of vLLM and of TensorRT-LLM answers 503 when the engine is gone; 500 is the answer
+  /// of their frameworks when a handler threw, and of TensorRT-LLM's /health_generate.
   std::vector<std::uint32_t> dead_statuses{500, 503};
 };
 
 EnginePreset const& preset_of(EngineKind kind);
 
-/// Gauges of the engine itself: running + waiting is its in-flight.
+/// The gauges of the engine itself: running + waiting is its number of requests in flight.
 struct EngineGauges {
   std::string url;
   std::string running;
@@ -72,60 +72,59 @@ struct EngineGauges {
   bool tokens_are_live = false;
   std::string kv_usage;  // empty: none is known
   Duration refresh{};
-  std::string load_url;      // of its load counter; empty: none is known
-  bool load_counts = false;  // ... and it is known to count
+  std::string load_url;      // its load counter; empty: none is known
+  bool load_counts = false;  // the load counter is known to count
   std::string rank_label = {};
   bool running_is_load = false;  // `running` is a load counter itself
   friend bool operator==(EngineGauges const&, EngineGauges const&) = default;
 };
 
-/// Where an engine shows that it takes no request now.
+/// A URL where an engine shows that it currently takes no requests.
 struct AtRest {
   std::string url;
-  std::string member;  // of the object that it answers with
+  std::string member;  // the member of its answer, true while it takes none
   friend bool operator==(AtRest const&, AtRest const&) = default;
 };
 
-/// Where and how one token is asked for.
+/// Where and how to request one token.
 struct TokenProbe {
   std::string url;
   std::string models_url;
-  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot show it
+  std::vector<AtRest> at_rest;  // empty: it never sleeps, or does not show it
   std::string model;            // empty: the first that the engine lists
   bool barrier = false;
   bool canary = false;
   std::string rank_header = {};  // empty: no rank can be chosen
-  /// An engine that knows the header answers 400 where it holds no number; older ones ignore it.
+  /// An engine that knows the header answers 400 if it is not a number; older ones ignore it.
   bool refuses_no_rank = false;
   friend bool operator==(TokenProbe const&, TokenProbe const&) = default;
 };
 
-/// The preset with everything that the configuration sets on top. Nothing is left open.
+/// The preset with the configuration's settings applied on top of it. Nothing is left open.
 struct EngineProfile {
   std::string_view name;
-  Address upstream;                 // what the ingress connects to, ...
-  std::string upstream_socket;      // ... or, where this is not empty, this
+  Address upstream;                 // the ingress connects to it if upstream_socket is empty
+  std::string upstream_socket;      // otherwise it connects to this socket
   std::vector<HealthCheck> checks;  // each with its failure_threshold filled in
   std::vector<std::uint32_t> dead_statuses;
   std::string stop_signal;
   Duration rest_grace{10'000};
   bool main_ends_workers = false;
   std::vector<std::string> essential_processes;
-  std::string metrics_url;             // of its Prometheus text; empty: none is known
-  std::optional<EngineGauges> gauges;  // nothing: in-flight cannot be asked of the engine
-  std::optional<TokenProbe> probe;     // nothing: it is never asked for a token
+  std::string metrics_url;             // its Prometheus text; empty: none is known
+  std::optional<EngineGauges> gauges;  // unset: the engine does not show what is in flight
+  std::optional<TokenProbe> probe;     // unset: the engine is never asked for a token
 };
 
 EngineProfile resolve_engine(Config const& config);
 
-/// The ingress is on, and the engine's only way in.
+/// Whether the ingress is enabled and is the only way to the engine.
 bool ingress_is_exclusive(Config const& config);
 
-/// The source of the budgets: the keys, and the items that phase 3 has.
+/// The settings from which the budgets are computed: the keys, and the items of phase 3.
 lifecycle::ShutdownSettings shutdown_settings(Config const& config);
 
-/// The URL for routers, from identity.advertise or POD_IP; nothing where neither is
-/// known.
+/// The URL for routers, from identity.advertise or POD_IP; nothing if neither is known.
 std::optional<std::string> resolve_advertise(Config const& config,
                                              std::optional<std::string> const& pod_ip);
 

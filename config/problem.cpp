@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLongestKey = 200;
 
-/// Quoted YAML can hold any character, also those that steer terminals.
+/// Quoted YAML can hold any character, including those that control terminals.
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(),

@@ -1,8 +1,8 @@
-// A fault of a configuration, and its place.
+// A fault in a configuration, and its place.
 //
 // Rules:
-//  1. A problem names its place the way compilers do, so that editors can jump to it. Values from
-//     a flag or a variable have no line: the place is then the flag or the variable itself.
+//  1. A problem names its place the way compilers do, so that editors can jump to it. A value from
+//     a flag or a variable has no line: its place is the flag or the variable itself.
 //  2. Problems are values and are collected; one run of the program shows them all.
 //  3. The text states what is wrong and what was expected.
 //
@@ -33,7 +33,7 @@ using Problems = std::vector<Problem>;
 /// "lastcall.yaml:3:17: shutdown.grace_period: what is wrong, what was expected"
 std::string to_text(Problem const& problem);
 
-/// By source in order of first appearance, then by line and column.
+/// Sorts by source in order of first appearance, then by line and column.
 void sort_by_place(Problems& problems);
 
 }  // namespace lastcall::config

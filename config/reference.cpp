@@ -47,7 +47,7 @@ In a container whose PID 1 is the shim, which includes `lastcall run`, the shim 
 the engine, as it does with every signal except the stop signals. Use `lastcall reload` there.
 )";
 
-/// Pipes would end a table cell.
+/// Escapes pipes, which would end a table cell.
 std::string cell(std::string_view text) {
   std::string out;
   for (char const c : text) {
@@ -141,7 +141,7 @@ std::string reference_markdown() {
 
 std::string reference_markdown(std::string_view introduction, Keys const& keys) {
   std::string text(introduction);
-  std::string lists;  // of the current top-level key, after its table
+  std::string lists;  // the current top-level key's, which follow its table
   for (Key const& key : keys) {
     bool const is_top_level = key.path.find('.') == std::string_view::npos;
     bool const is_section = std::holds_alternative<Section>(key.slot);

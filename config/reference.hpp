@@ -13,7 +13,7 @@ namespace lastcall::config {
 
 /// docs/config.md
 std::string reference_markdown();
-/// The same of another program's rows.
+/// The same for the rows of another program.
 std::string reference_markdown(std::string_view introduction, Keys const& keys);
 /// docs/config.schema.json: JSON Schema, draft 2020-12, for editors.
 std::string reference_schema();

@@ -116,7 +116,7 @@ struct SchemaOf {
   }
 };
 
-/// The default as JSON, for the types of which the text is the JSON value or its content.
+/// Adds the default as JSON, for types whose text is the JSON value or its content.
 void add_default(Json& json, Key const& key) {
   std::string const text = value_text(key);
   if (key.required || text.empty()) {
@@ -126,7 +126,7 @@ void add_default(Json& json, Key const& key) {
     json["default"] = **texts;
     return;
   }
-  // YAML flow text of booleans, numbers, and lists and texts in quotes is JSON already.
+  // The YAML flow text of booleans, numbers, lists and quoted texts is already JSON.
   Json parsed = Json::parse(text, nullptr, false);
   json["default"] = parsed.is_discarded() ? Json(text) : std::move(parsed);
 }
@@ -140,7 +140,7 @@ Json describe(Key const& key) {
   return json;
 }
 
-/// One schema for each alternative: its own key must be there, the others must not.
+/// One schema for each alternative: its own key must be present, the others must not be.
 void add_alternatives(Json& properties, Json& one_of, OneOf const& alternatives) {
   for (Alternative const& alternative : alternatives.alternatives) {
     Keys const keys = alternative.select();

@@ -1,7 +1,7 @@
-// The whole configuration as plain structs: what the rest of the supervisor reads.
+// The whole configuration as plain structs, which the rest of the supervisor reads.
 //
 // Rules:
-//  1. A default-constructed Config is a valid one: it is what an empty file means.
+//  1. A default-constructed Config is valid: it is the meaning of an empty file.
 //  2. std::optional means that "unset" has a meaning of its own: a preset decides, or the feature
 //     is off. Nothing else is optional.
 //  3. Values are checked before they get here (decode.hpp): addresses parse, URLs are URLs, paths
@@ -27,7 +27,7 @@ namespace lastcall::config {
 
 using Duration = std::chrono::milliseconds;
 
-/// A host and a port; the host is without brackets, also for IPv6.
+/// A host and a port; the host has no brackets, even for IPv6.
 struct Address {
   std::string host;
   std::uint16_t port = 0;
@@ -41,7 +41,7 @@ struct Identity {
   std::string dynamo_namespace = "dynamo";  // key: identity.namespace
   std::string component = "backend";
   std::string endpoint = "generate";
-  std::string model;                     // label of metrics; empty: as the requests have it
+  std::string model;                     // label of metrics; empty: the one that a request names
   std::optional<std::string> advertise;  // a URL; unset: http://$POD_IP:<ingress or engine port>
   friend bool operator==(Identity const&, Identity const&) = default;
 };
@@ -62,7 +62,7 @@ struct EngineMetrics {
   friend bool operator==(EngineMetrics const&, EngineMetrics const&) = default;
 };
 
-/// The request of one token that we send ourselves; unset members come from the preset.
+/// The request for one token that we send ourselves; unset members come from the preset.
 struct EngineProbe {
   bool barrier = true;
   bool canary = true;
@@ -77,7 +77,7 @@ struct Engine {
   std::vector<std::string> command;        // run mode only
   std::optional<std::string> stop_signal;  // unset: the preset's
   OnExit on_exit = OnExit::fatal;
-  std::optional<Duration> rest_grace;  // unset: 10 s, but not for workers of a known server
+  std::optional<Duration> rest_grace;  // unset: 10 s, except for workers of a known server
   std::vector<std::string> essential_processes;  // empty: the preset's
   std::optional<std::string> url;                // base URL of the engine's HTTP server
   EngineMetrics metrics;
@@ -127,7 +127,7 @@ struct ExecCheck {
 struct IpcCheck {
   friend bool operator==(IpcCheck const&, IpcCheck const&) = default;
 };
-/// Judges by bytes moved while work is in flight (health.stalled_after).
+/// Judges the engine by the bytes that move while work is in flight (health.stalled_after).
 struct ProgressCheck {
   friend bool operator==(ProgressCheck const&, ProgressCheck const&) = default;
 };
@@ -168,13 +168,13 @@ struct Probes {
 /// The preStop hooks.
 struct LifecycleHooks {
   bool enabled = false;
-  bool http = true;  // over `listen` too; else over the Unix socket alone
+  bool http = true;  // over `listen` too; otherwise only over the Unix socket
   Address listen{"::", 7091};
   std::optional<std::string> token;
   friend bool operator==(LifecycleHooks const&, LifecycleHooks const&) = default;
 };
 
-/// The users that may connect, beside the supervisor's own and root.
+/// The users that may connect, in addition to the supervisor's own user and root.
 struct AllowedUids {
   bool any = false;
   std::vector<std::uint32_t> listed;
@@ -192,10 +192,10 @@ struct Ipc {
   friend bool operator==(Ipc const&, Ipc const&) = default;
 };
 
-/// The bound of a request that its client has left to the engine where no timeout bounds it.
+/// The limit for a request whose client has left it to the engine, if no other timeout limits it.
 inline constexpr Duration kLeftToEngine{300'000};
 
-/// Separate knobs; unset: no limit.
+/// Each timeout is set on its own; unset means no limit.
 struct IngressTimeouts {
   Duration connect{5'000};
   std::optional<Duration> first_byte;
@@ -210,13 +210,13 @@ struct IngressTimeouts {
 enum class TlsVersion { v1_2, v1_3 };
 enum class ClientCertificates { required, optional };
 
-/// Where clients speak TLS; certificate and key are both set, or none.
+/// TLS for clients; certificate and key are either both set or both unset.
 struct IngressTls {
   std::optional<std::string> cert_file;
   std::optional<std::string> key_file;
   TlsVersion min_version = TlsVersion::v1_2;
-  /// All that have forward secrecy and authenticate what they encrypt; the first that a client also
-  /// offers is taken. Those of TLS 1.3 begin with TLS_.
+  /// All ciphers that have forward secrecy and authenticate what they encrypt. The first one that a
+  /// client also offers is used. The names of TLS 1.3 ciphers begin with TLS_.
   std::vector<std::string> ciphers{"TLS_AES_128_GCM_SHA256",       "TLS_AES_256_GCM_SHA384",
                                    "TLS_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256",
                                    "ECDHE-RSA-AES128-GCM-SHA256",  "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -229,20 +229,20 @@ struct IngressTls {
 
 enum class ControlAccess { relay, operators, refuse };
 
-/// A path of the engine's that is not work, and whose requests are relayed to it.
+/// A rule about the clients that may send requests to a path of the engine that is not work.
 struct ControlRule {
-  std::string path;  // with all below it, or with a '*' at its end
+  std::string path;  // includes all paths below it; may end with a '*'
   ControlAccess access = ControlAccess::refuse;
   friend bool operator==(ControlRule const&, ControlRule const&) = default;
 };
 
 /// Requests that control the engine instead of asking it for work.
 struct ControlPaths {
-  ControlAccess access = ControlAccess::operators;     // of those that change something
-  ControlAccess status_access = ControlAccess::relay;  // of those that only report
-  std::optional<std::string> token;                    // unset: no client is an operator by a token
-  std::vector<std::string> certificates;               // names of operators' client certificates
-  std::vector<ControlRule> paths;                      // beside the preset's
+  ControlAccess access = ControlAccess::operators;     // for those that change something
+  ControlAccess status_access = ControlAccess::relay;  // for those that only report
+  std::optional<std::string> token;                    // unset: no token makes a client an operator
+  std::vector<std::string> certificates;               // names in operators' client certificates
+  std::vector<ControlRule> paths;                      // in addition to the preset's
   friend bool operator==(ControlPaths const&, ControlPaths const&) = default;
 };
 
@@ -250,13 +250,13 @@ struct Ingress {
   bool enabled = false;  // true as soon as the file has an `ingress:` section
   Address listen{"::", 8080};
   std::optional<std::string> upstream;  // host:port or unix:/path; unset: the preset's address
-  std::optional<bool> exclusive;        // unset: where the upstream is local
+  std::optional<bool> exclusive;        // unset: true if the upstream is local
   IngressTls tls;
   ControlPaths control_paths;
   IngressTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
-  /// The addresses that clusters give to pods and nodes, and this machine: RFC 1122, 1918, 3927,
+  /// This machine, and the addresses that clusters give to pods and nodes: RFC 1122, 1918, 3927,
   /// 4193, 6598.
   std::vector<std::string> trusted_proxies{"127.0.0.0/8",    "10.0.0.0/8",    "172.16.0.0/12",
                                            "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
@@ -264,7 +264,7 @@ struct Ingress {
   bool underscores_in_headers = false;
   std::uint32_t max_connections = 10'000;
   std::optional<std::uint32_t> max_connections_per_address;
-  std::optional<std::uint64_t> max_buffer_memory;  // bytes; unset: by the memory that there is
+  std::optional<std::uint64_t> max_buffer_memory;  // bytes; unset: depends on the memory available
   std::uint32_t threads = 1;                       // 1: the supervisor's own
   friend bool operator==(Ingress const&, Ingress const&) = default;
 };
@@ -281,7 +281,7 @@ struct Admission {
   Duration load_max_age{10'000};
   std::optional<std::uint32_t> ranks;  // unset: as many as have reported
   bool http_api = false;
-  std::optional<std::string> http_token;  // unset: every client of the port may set
+  std::optional<std::string> http_token;  // unset: every client of the port may set them
   friend bool operator==(Admission const&, Admission const&) = default;
 };
 
@@ -294,8 +294,8 @@ struct Log {
   friend bool operator==(Log const&, Log const&) = default;
 };
 
-/// The properties of an endpoint, where no SDK gives them: by endpoint name, or by HTTP path (with
-/// a leading /).
+/// The properties of an endpoint if no SDK gives them: by endpoint name, or by HTTP path (with a
+/// leading /).
 struct EndpointSettings {
   std::string name;
   bool graceful_shutdown = true;

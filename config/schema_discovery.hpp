@@ -1,5 +1,4 @@
-// The part of the configuration for those that are notified of this instance: registries and
-// events.
+// The part of the configuration about where this instance is announced: registries and events.
 //
 // The rules are those of schema.hpp, which includes it. Pure values, no thread rule.
 #pragma once
@@ -26,10 +25,10 @@ struct EtcdRegistry {
 };
 struct KubernetesRegistry {
   std::vector<std::string> services;          // empty: every EndpointSlice that lists this pod
-  std::optional<std::string> readiness_gate;  // condition type to set on the pod
+  std::optional<std::string> readiness_gate;  // the type of a condition to set on the pod
   std::optional<std::string> serving_label;   // label key, "true" while registered
   bool after_others = false;                  // gate and label wait for the other registries
-  std::optional<Duration> deletion_cost;      // kept at the work in flight, once in that time
+  std::optional<Duration> deletion_cost;      // updated to the work in flight at this interval
   bool event = false;                         // an Event with the outcome of each stop
   std::optional<std::string> api_server;      // unset: the in-cluster address
   std::string token_file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
@@ -39,9 +38,9 @@ struct KubernetesRegistry {
 struct HttpRegistry {
   std::string url;
   std::optional<std::string> deregister_url;  // unset: `url` too
-  std::optional<std::string> body;            // with ${...}; unset: the instance as JSON
+  std::optional<std::string> body;            // may contain ${...}; unset: the instance as JSON
   std::vector<std::string> headers;           // "Name: value"
-  std::optional<std::string> token_file;      // unset: no Authorization of ours
+  std::optional<std::string> token_file;      // unset: we send no Authorization header
   Duration timeout{2'000};
   std::optional<std::string> ca_file;
   std::optional<std::string> cert_file;
@@ -52,13 +51,13 @@ struct FileRegistry {
   std::string directory;
   friend bool operator==(FileRegistry const&, FileRegistry const&) = default;
 };
-/// Asks the SDK's process to register and deregister itself.
+/// Asks the process with the SDK to register and deregister itself.
 struct IpcRegistry {
   friend bool operator==(IpcRegistry const&, IpcRegistry const&) = default;
 };
 
 struct Registry {
-  std::string name;  // for logs and reports; load() fills in the kind's name where it is unset
+  std::string name;  // for logs and reports; if unset, load() fills in the kind's name
   std::variant<EtcdRegistry, KubernetesRegistry, HttpRegistry, FileRegistry, IpcRegistry> kind;
   friend bool operator==(Registry const&, Registry const&) = default;
 };

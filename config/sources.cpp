@@ -25,7 +25,7 @@ struct FileText {
   int error = 0;
 };
 
-/// Reads one byte more than a configuration may have, so that the size is judged by the parser.
+/// May read more than a configuration may have; the parser then refuses the size.
 FileText read_file(std::string const& path) {
   FileText file;
   int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -63,7 +63,7 @@ Node raw_value(std::string const& text, Place const& place) {
   return node;
 }
 
-/// a.b=value as the document {a: {b: value}}.
+/// Turns a.b=value into the document {a: {b: value}}.
 Node nested(std::string_view path, Node value, Place const& place) {
   while (!path.empty()) {
     std::size_t const dot = path.rfind('.');
@@ -81,7 +81,7 @@ Node nested(std::string_view path, Node value, Place const& place) {
   return value;
 }
 
-/// Enough of a flag to know it again; bytes that are no text would not print either.
+/// Enough of a flag to recognise it; bytes that are not printable ASCII become '?'.
 std::string clip(std::string_view text) {
   std::string shown(text.substr(0, std::min(text.find('\n'), std::size_t{80})));
   if (find_bad_byte(shown)) {
@@ -148,7 +148,7 @@ void Sources::load_variables() {
   }
 }
 
-/// A variable sets a key and nothing of the sections around it: it turns none on.
+/// A variable sets its key only: it does not enable the sections around it.
 void Sources::decode_variable(std::string_view path, Node const& root) {
   std::vector<std::pair<bool*, bool>> before;
   for (Key const& key : keys_()) {
@@ -168,7 +168,7 @@ void Sources::decode_variable(std::string_view path, Node const& root) {
 }
 
 void Sources::load_override(std::string const& text) {
-  // The key alone: a value may be secret, and the complaint about it shows enough of it.
+  // The place is the key alone: the value may be secret, and a complaint shows enough of it.
   std::size_t const equals = text.find('=');
   Place const place{"--set " + clip(text.substr(0, equals == 0 ? text.npos : equals)), 0, 0};
   if (std::optional<BadByte> bad = find_bad_byte(text)) {

@@ -1,8 +1,8 @@
 // The sources of a configuration, decoded one on top of the other onto the rows of a key table: the
 // file, the variables that the table names, `--set` in the order given.
 //
-// Rules are those of load.hpp, which has them for the supervisor's configuration. Reads the one
-// file; no thread rule.
+// The rules are those of load.hpp, which states them for the supervisor's configuration. Reads the
+// one file; no thread rule.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,16 @@ namespace lastcall::config {
 
 class Sources {
  public:
-  /// The rows, bound to the values that are decoded.
+  /// Returns the rows, bound to the values that are decoded.
   using Bind = std::function<Keys()>;
 
-  /// `variable` names the file where no option does. All outlive this.
+  /// The environment variable `variable` names the file if no option does. All arguments outlive
+  /// this object.
   Sources(LoadOptions const& options, Environment const& environment, char const* variable,
           Bind keys, Problems& errors);
 
   void load();
-  /// The file that was read; empty: none.
+  /// The file that was read; empty if there was none.
   std::string const& source() const { return source_; }
   Places const& places() const { return places_; }
 

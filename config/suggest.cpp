@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kLongestWord = 64;
 
 std::size_t distance(std::string_view a, std::string_view b) {
-  // Three rows of the edit matrix: the last one is for swaps.
+  // Three rows of the edit matrix; before_last is needed for swaps.
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);

@@ -1,7 +1,7 @@
 // 'Did you mean': the known word nearest to a misspelt one.
 //
-// Distance is Damerau's (a swap of neighbours is one step); a word farther than a third of its
-// length is no suggestion. Pure values, no thread rule.
+// The distance is Damerau's (a swap of neighbours is one step); a word that is farther away than a
+// third of its length is not suggested. Pure values, no thread rule.
 #pragma once
 
 #include <optional>

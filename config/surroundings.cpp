@@ -17,7 +17,7 @@ bool is_executable(std::string const& path) {
   return ::access(path.c_str(), X_OK) == 0;
 }
 
-/// As execvp(3) would look for it.
+/// Looks for the command as execvp(3) would.
 bool is_command_here(std::string const& command, Environment const& environment) {
   if (command.find('/') != std::string::npos) {
     return is_executable(command);
@@ -33,7 +33,7 @@ bool is_command_here(std::string const& command, Environment const& environment)
   return false;
 }
 
-/// The directory that holds everything a pattern can match.
+/// The directory that contains everything that a pattern can match.
 std::string fixed_directory(std::string const& pattern) {
   std::size_t const wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
   std::size_t const slash = pattern.rfind('/', wildcard);

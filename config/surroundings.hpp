@@ -1,8 +1,8 @@
 // Whether the files that the configuration names are in this container.
 //
-// Hooks, exec checks and cleanup.paths see the supervisor's container, and are easily written for
-// the engine's. A file that is not here is a note, not an error: `check` may run somewhere else
-// again. Internal to config. Reads the file system; no thread rule.
+// Hooks, exec checks and cleanup.paths run in the supervisor's container, but are easily written as
+// if they ran in the engine's. A missing file is a note, not an error, because `check` may run in
+// yet another container. Internal to config. Reads the file system; no thread rule.
 #pragma once
 
 #include "config/decode.hpp"

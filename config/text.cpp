@@ -57,7 +57,7 @@ bool is_zero_behind(Network const& network) {
   return true;
 }
 
-/// "host", "host:port", "[v6]" or "[v6]:port"; the port is `fallback` where there is none.
+/// "host", "host:port", "[v6]" or "[v6]:port"; the port is `fallback` if the text has none.
 std::optional<Address> parse_authority(std::string_view text,
                                        std::optional<std::uint16_t> fallback) {
   std::string_view host;
@@ -139,7 +139,7 @@ ParsedDuration parse_duration(std::string_view text) {
 
 std::string to_text(Duration duration) {
   for (Unit const& unit : kUnits) {
-    // People write 60s and 90s, but 2m and 1h.
+    // People write 60s and 90s, but 2m instead of 120s and 1h instead of 60m.
     std::int64_t const least = unit.name == "m" ? 2 : unit.name == "s" ? 0 : 1;
     if (duration.count() % unit.milliseconds == 0 &&
         duration.count() / unit.milliseconds >= least) {
@@ -250,7 +250,7 @@ PlainType plain_type(std::string_view text) {
   if (std::find(kBooleans.begin(), kBooleans.end(), lower) != kBooleans.end()) {
     return PlainType::boolean;
   }
-  // Decimal with optional sign, fraction and exponent; 0x and 0o; .inf and .nan.
+  // Numbers are decimals with optional sign, fraction and exponent; 0x and 0o; .inf and .nan.
   std::string_view body = lower;
   if (body.front() == '-' || body.front() == '+') {
     body.remove_prefix(1);

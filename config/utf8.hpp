@@ -1,7 +1,7 @@
 // Whether bytes are text: UTF-8 without control characters.
 //
-// A configuration that is no text is refused before anything reads it: yaml-cpp lets invalid UTF-8
-// pass. Pure values, no thread rule. Source: RFC 3629.
+// A configuration that is not text is refused before anything parses it, because yaml-cpp accepts
+// invalid UTF-8. Pure values, no thread rule. Source: RFC 3629.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace lastcall::config {
 
 struct BadByte {
-  int line = 1;  // both from 1, columns in bytes
+  int line = 1;  // lines and columns count from 1, columns in bytes
   int column = 1;
   std::string problem;  // "invalid UTF-8 (byte 0xe9), expected UTF-8 text"
 };
 
-/// The first byte that is no text. Tabs and line ends are text, other control characters are not.
+/// The first byte that is not text. Tabs and line ends are text, other control characters are not.
 std::optional<BadByte> find_bad_byte(std::string_view text);
 
 }  // namespace lastcall::config

@@ -121,7 +121,7 @@ class Validator {
     }
   }
 
-  /// A configuration that asks for certificates must not be ignored in silence.
+  /// Settings that ask for certificates must not be ignored silently.
   void ingress_tls(IngressTls const& tls) {
     certificate("ingress.tls", tls.cert_file, tls.key_file);
     if (tls.client_ca_file && !tls.cert_file && !tls.key_file) {
@@ -231,7 +231,7 @@ class Validator {
   }
 
  private:
-  /// Whether what is kept for phase 3 is enough for what it has to do.
+  /// Checks that the time reserved for phase 3 is enough for its work.
   void reserve(lifecycle::Budgets const& b) {
     bool const has_hooks = !config_.cleanup.hooks.empty();
     Duration const need = lifecycle::cleanup_need(b, has_hooks);

@@ -1,4 +1,4 @@
-// Checks that need more than one key: what fits together, and what has no effect.
+// Checks that need more than one key: whether values fit together, and whether they have an effect.
 //
 // Internal to config. Pure values, no thread rule.
 #pragma once
@@ -15,10 +15,10 @@ struct Findings {
   Problems& warnings;
 };
 
-/// `places` are those of the keys that were given; a finding about a default has no place.
+/// `places` are the places of the keys that were given; a finding about a default has none.
 void validate(Config const& config, Places const& places, PodGrace const& grace, Findings findings);
 
-/// A part of it: what has no effect, or another one than was meant.
+/// A part of validate(): warns of settings that have no effect or a different one than was meant.
 void validate_effects(Config const& config, Places const& places, Problems& warnings);
 
 }  // namespace lastcall::config

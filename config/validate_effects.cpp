@@ -1,4 +1,4 @@
-// Settings that have no effect, or another one than was meant.
+// Warns of settings that have no effect or a different one than was meant.
 #include <algorithm>
 #include <initializer_list>
 #include <string>

@@ -27,13 +27,13 @@ enum class PhaseOutcome : std::uint8_t { running, completed, timed_out, skipped,
 
 // --- what must survive us ------------------------------------------------------------------------
 
-/// Goes to the shim, or to `stop.json` while no shim is connected.
+/// The blob is sent to the shim, or written to `stop.json` while no shim is connected.
 struct Remember {
   std::string blob;
 };
 /// The drain or stop has ended: a `stop.json` must not outlive it.
 struct ForgetStopRecord {};
-/// Goes to the shim in case it must finish this stop alone; the shell adds what to report.
+/// The shim keeps the will in case it must finish this stop alone; the shell adds what to report.
 struct LeaveWill {
   Phase phase = Phase::starting;
   StopMode mode = StopMode::graceful;
@@ -71,9 +71,10 @@ struct Admit {
   std::string_view id;
   Duration waited{};
 };
-/// `limit` and `count` say how many requests may run and wait together, and how many did; only
-/// limits set them. `silent`: the instance is overloaded because the engine is unresponsive,
-/// whatever its limits. `excess` is the figure that made the engine busy; only load sets it.
+/// `limit` and `count` are the number of requests that may run and wait together, and the number
+/// that did; they are set only if a limit is the reason. `silent`: the instance is overloaded
+/// because the engine is unresponsive, whatever its limits. `excess` is the figure that made the
+/// engine busy; it is set only if load is the reason.
 struct Reject {
   PeerId peer = 0;
   std::string id;
@@ -155,9 +156,10 @@ struct StartCleanup {
 
 /// The stop has ended; Core::report() is final.
 struct PublishReport {};
-/// Ready for the next shim: everything of the last stop is forgotten.
+/// The supervisor is ready for the next shim: everything of the last stop is forgotten.
 struct Rearm {};
-/// Our own restart: the connections of the ingress are to end as the requests on them do.
+/// The supervisor itself restarts: each connection of the ingress ends when the requests on it have
+/// ended.
 struct LeaveIngress {};
 struct ExitSupervisor {
   int code = 0;
@@ -171,12 +173,12 @@ struct StopBegun {
   StopMode mode = StopMode::graceful;
   Instant deadline;
 };
-/// A later stop signal: ignored and counted; `first`: it has not been logged yet.
+/// A later stop signal was ignored and counted; `first`: it is the first one, so it is logged.
 struct SignalIgnored {
   std::string name;
   bool first = false;
 };
-/// A fatal event during a graceful stop: the drain ends, and cause and mode stay.
+/// A fatal event during a graceful stop has ended the drain; the stop keeps its cause and mode.
 struct DrainAborted {
   std::string_view cause;
   std::string detail;
@@ -191,11 +193,11 @@ struct PhaseEnded {
   std::optional<Duration> left;
   std::uint64_t in_flight = 0;
 };
-/// `Active graceful endpoints: N`, at each change during a drain.
+/// The log line `Active graceful endpoints: N`, at each change during a drain.
 struct GracefulEndpoints {
   std::uint32_t active = 0;
 };
-/// `Last endpoint completed, notifying all waiters`.
+/// The log line `Last endpoint completed, notifying all waiters`.
 struct LastEndpointCompleted {};
 struct VerdictChanged {
   Verdict verdict = Verdict::starting;
@@ -225,7 +227,7 @@ struct CancelCounted {
   CancelReason reason = CancelReason::control;
   bool from_tier = false;  // its user is a client of the tier above
 };
-/// The engine confirmed a cancel (first of `cancel.done` and `request.end`).
+/// The engine confirmed a cancel (by `cancel.done` or `request.end`, whichever came first).
 struct CancelSettled {
   CancelReason reason = CancelReason::control;
   Duration elapsed{};

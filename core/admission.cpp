@@ -70,7 +70,7 @@ std::optional<Admission::Owner> Admission::expired(Instant now) {
     return std::nullopt;
   }
   Ticket const ticket = places_.first_where([&](Places::Node const& first) {
-    return first.since + *limits_.wait_timeout <= now;  // it has waited longest of its priority
+    return first.since + *limits_.wait_timeout <= now;  // of its priority, it has waited longest
   });
   return ticket == kNone ? std::nullopt : std::optional(refuse(now, ticket));
 }

@@ -7,9 +7,10 @@
 //  2. First come, first served: no request passes a waiter of the same priority, and none is
 //     granted a place while another one waits for it. Priorities are opt-in.
 //  3. A waiter ends exactly once: it is granted, expires, is refused, or leaves. Its place in the
-//     queue is free from that moment on; a waiter that leaves before grant() is asked is never
+//     queue is free from that moment on; a waiter that leaves before grant() is called is never
 //     granted.
-//  4. Every decision is O(1); a ticket allocates only while there were never so many before.
+//  4. Every decision is O(1); memory is allocated only when there are more tickets than ever
+//     before.
 //
 // Owned by the core's thread; no clock, no wire. Source: specification, 'Admission', after
 // Dynamo's worker-side admission without its single dispatcher (Q counts exactly from 0 on).
@@ -50,27 +51,28 @@ class Admission {
   /// Must not be called when judge() returns refused. If granted, the request runs; if queued,
   /// grant() or expired() reports the end of its wait.
   Ticket arrive(Instant now, Owner owner, std::uint8_t priority = kUsualPriority);
-  /// Takes a place, whatever the limits are. `since_when_is_known`: its end will measure a service.
+  /// Takes a place, whatever the limits are. `since_when_is_known`: the start of the request is
+  /// known, so its end shows how long it held its place.
   Ticket take(Instant now, Owner owner, bool since_when_is_known);
   bool is_waiting(Ticket ticket) const {
     return places_.at(ticket).state == Places::State::waiting;
   }
-  /// The first byte of its answer has come; a second call changes nothing. Returns how long the
-  /// byte took, if the request's start is known.
+  /// The first byte of the request's answer has come; a second call changes nothing. Returns how
+  /// long the byte took, if the request's start is known.
   std::optional<Duration> first_byte(Instant now, Ticket ticket);
   /// The request ended or no longer waits. The ticket is void.
   void leave(Instant now, Ticket ticket);
 
   /// Returns the next waiter that may run now. Call it until there is none.
   std::optional<Granted> grant(Instant now);
-  /// The next waiter whose time is up; its ticket is void.
+  /// Returns the next waiter whose time is up; its ticket is void.
   std::optional<Owner> expired(Instant now);
-  /// The next waiter, whatever its time; its ticket is void.
+  /// Returns the next waiter, whatever its time; its ticket is void.
   std::optional<Owner> refuse_next(Instant now);
-  /// When expired() has a waiter to report.
+  /// The time at which expired() will have a waiter to report.
   std::optional<Instant> next_deadline() const;
 
-  /// When a request that is refused now may find a place (retry_slots.hpp).
+  /// The time after which a request that is refused now may find a place (retry_slots.hpp).
   Duration retry_after() const { return retry_.retry_after(waiting(), capacity_to_run()); }
   Duration take_retry_slot(Instant now) { return retry_.take(now, waiting(), capacity_to_run()); }
   /// The same for a request that is refused in a drain.
@@ -82,19 +84,19 @@ class Admission {
   std::size_t without_first_byte() const { return places_.without_first_byte(); }
   /// N + Q; absent if nothing is bounded.
   std::optional<std::uint64_t> capacity() const;
-  /// Waiters in the order in which they will be granted: visit(owner, since).
+  /// Calls visit(owner, since) for each waiter, in the order in which they will be granted.
   template <typename Visit>
   void for_each_waiting(Visit const& visit) const {
     places_.for_each_waiting(visit);
   }
-  /// Its limits do not change by themselves, and measured times only affect the answer to a refused
-  /// request.
+  /// Limits and measured times are left out: limits do not change by themselves, and measured times
+  /// only affect the answer to a refused request.
   void fingerprint(Mixer& m) const { m.all(running(), waiting(), without_first_byte()); }
 
  private:
   bool has_room() const;
   Owner refuse(Instant now, Ticket ticket);
-  /// The number that may run at once, as far as it is known; at least one.
+  /// The number of requests that may run at once, as far as it is known; at least one.
   std::size_t capacity_to_run() const;
 
   AdmissionLimits limits_;

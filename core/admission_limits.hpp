@@ -23,7 +23,7 @@ struct AdmissionLimits {
   std::optional<std::uint32_t> running;
   /// Requests that may wait for a place, in addition to those that run.
   std::uint32_t waiting = 16;
-  /// Longest wait.
+  /// The longest time that a request may wait.
   std::optional<Duration> wait_timeout;
   /// Running requests that may be without their first byte; if absent, there is no limit.
   std::optional<std::uint32_t> first_byte;
@@ -33,15 +33,15 @@ struct AdmissionLimits {
 };
 
 struct LoadThresholds {
-  /// Share of the KV cache's blocks in use above which a rank is busy, in millionths: thresholds
-  /// compare exactly.
+  /// The share of the KV cache's blocks in use above which a rank is busy. It is in millionths, so
+  /// that thresholds compare exactly.
   std::optional<std::uint32_t> decode_ppm;
   /// Tokens in prefill above which a rank is busy.
   std::optional<std::uint64_t> prefill_tokens;
-  /// A report of a rank that is older than this proves nothing.
+  /// A rank's report that is older than this proves nothing.
   Duration max_age{10'000};
-  /// Number of the engine's ranks, of which one that has never reported is free. If absent, it is
-  /// the number of ranks that have reported.
+  /// The number of the engine's ranks; a rank that has never reported is free. If absent, only the
+  /// ranks that have reported count.
   std::optional<std::uint32_t> ranks;
   friend bool operator==(LoadThresholds const&, LoadThresholds const&) = default;
 };
@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, 2> vocabulary::kWordsOf<LoadFigure
 struct LoadExcess {
   LoadFigure figure = LoadFigure::active_decode_blocks;
   std::uint32_t rank = 0;
-  std::uint64_t value = 0;  // decode blocks: a share of all, in millionths, as the threshold
+  std::uint64_t value = 0;  // for decode blocks a share of all in millionths, like the threshold
   std::uint64_t threshold = 0;
   friend bool operator==(LoadExcess const&, LoadExcess const&) = default;
 };

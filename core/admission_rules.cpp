@@ -10,7 +10,8 @@ namespace lastcall::lifecycle::rules {
 namespace {
 
 /// An engine that runs nothing may leave its gauges where they stood (vLLM sets them after a step
-/// of its scheduler): busy by them alone, it still gets one request at a time, which moves them.
+/// of its scheduler). If only the gauges show it as busy, it still gets one request at a time,
+/// which makes it set them again.
 bool load_refuses(Machines const& m, Instant now) {
   return m.loads.is_busy_by_ranks(now) || (m.admission.running() > 0 && m.loads.is_busy(now));
 }
@@ -58,7 +59,8 @@ void on(Machines& m, Instant now, LoadReported const& report) {
 std::optional<RejectedReason> refusal_of(Machines const& m, Instant now,
                                          RequestBegun const& request) {
   if (m.ledger.owns(request.peer, request.id) || m.ledger.is_part(request)) {
-    return std::nullopt;  // an error, or part of what was admitted and is to end, in a drain too
+    // An error, or part of an admitted request that is to end, even in a drain.
+    return std::nullopt;
   }
   bool const leaves = request.peer == kIngressPeer && m.own.refuses();
   if (refuses(m.coordinator.phase()) || leaves) {
@@ -94,7 +96,7 @@ bool admit_newest(Machines& m, Instant now, RequestBegun const& request, bool as
   }
   if (m.ledger.at(index).state != RequestState::live) {
     m.ledger.hold(index, kNoTicket,
-                  Standing::withdrawn);  // by its parent: the cancel is its answer
+                  Standing::withdrawn);  // by its parent; the cancel is its answer
     return false;
   }
   Admission::Ticket const ticket = m.admission.arrive(now, index, request.priority);
@@ -120,7 +122,7 @@ void grant_waiters(Machines& m, Instant now) {
 }
 
 void apply_admission_time(Machines& m, Instant now) {
-  drain_ledger(m, now);  // who left in this step has no time that could be up
+  drain_ledger(m, now);  // a request that left in this step has no wait that could expire
   while (auto const index = m.admission.expired(now)) {
     refuse_waiter(m, now, *index, RejectedReason::queue_timeout);
   }

@@ -5,9 +5,9 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// All of it is for the requests: there is no phase 3 to reserve anything for. Late ones come
-/// whatever `late_accept` is, as the pod stays. Meanwhile a deletion, if it is one, explains
-/// itself.
+/// All of the time is for the requests: there is no phase 3 that needs a reserve. The pod stays, so
+/// the time for late requests does not depend on the configured `late_accept`. If this is the pod's
+/// deletion after all, that becomes known meanwhile.
 Budgets restart_budgets(ShutdownSettings settings) {
   settings.cleanup_reserve = Duration{0};
   Budgets budgets = clamp_to_total(settings, kRestartHook);

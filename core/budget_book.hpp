@@ -17,7 +17,7 @@ class BudgetBook {
   /// `settings` outlives this.
   explicit BudgetBook(Settings const& settings);
 
-  /// The budgets of a stop, where preStop has used so much of the pod's grace.
+  /// The budgets of a stop; `spent` is the part of the pod's grace that preStop has used.
   Budgets of_stop(Duration spent) const {
     return budgets_within(settings_.shutdown, pod_grace_, spent);
   }
@@ -27,9 +27,9 @@ class BudgetBook {
   }
   /// The stop under way gets no more than this in total.
   void shorten_stop(Duration total) { begin_stop(clamp_to_total(settings_.shutdown, total)); }
-  /// Returns false if the pod's grace is that short already.
+  /// Returns false if the pod's grace is known to be that short already.
   bool limit_grace(Duration grace);
-  /// Returns false if that was known.
+  /// Returns false if this was known already.
   bool expect_acks_or_hooks(bool expected);
 
   Budgets const& stop() const { return stop_; }
@@ -37,7 +37,7 @@ class BudgetBook {
   Budgets const& drain() const { return drain_; }
   /// The budgets of a hook that no deletion explains.
   Budgets const& restart() const { return restart_; }
-  /// The pod's grace, where another one was read than is configured.
+  /// The pod's grace that was read, if it differs from the configured one.
   std::optional<Duration> read_grace() const {
     return pod_grace_ != settings_.pod_grace ? pod_grace_ : std::nullopt;
   }

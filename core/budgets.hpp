@@ -1,12 +1,14 @@
 // The only calculation of the time budgets of a stop.
 //
 // Invariants:
-//  1. There is one absolute deadline D = cause + total; budgets are caps inside it, never added.
+//  1. There is one absolute deadline D = cause + total; budgets are caps within it and are never
+//     added up.
 //  2. The reserve, the settle and the kill margin are taken off before any phase gets time, so an
 //     earlier phase can never use them.
-//  3. Whatever the settings, the numbers fit: a value that does not fit is clamped, and reported.
+//  3. Whatever the settings are, the numbers fit: a value that does not fit is clamped, and this is
+//     reported.
 //  4. Time that one phase cannot use is not kept for it: the reserve is never longer than phase 3
-//     can use, and time that deregistration leaves goes to `late_accept`.
+//     can use, and time that deregistration does not use goes to `late_accept`.
 //
 // The core, `lastcall plan`, the chart's notes and the shim agree on these numbers; a contract test
 // holds the shim's own copy of the arithmetic (it links nothing of ours) to this one.
@@ -29,19 +31,19 @@ struct ShutdownSettings {
   Duration cleanup_reserve{5'000};
   Duration cancel_settle{1'000};
   Duration drain_unknown{15'000};
-  /// The time that phase 3 has to leave; the longest one by default.
+  /// Whether phase 3 has to leave time for events and for registries; by default it does for both.
   bool events = true;
   bool registries = true;
 };
 
 /// A fixed part of the pod's grace for the kubelet's own work.
 inline constexpr Duration kPodMargin{2'000};
-/// Total budget never goes below this, however small the pod's grace is.
+/// The total budget never goes below this, however small the pod's grace is.
 inline constexpr Duration kMinimumTotal{1'000};
-/// SDK cleanup and hooks have this much together; an SDK may connect at any time, so it counts
-/// always.
+/// SDK cleanup and hooks have this much together. It is always counted, because an SDK may connect
+/// at any time.
 inline constexpr Duration kAcksAndHooksCap{2'000};
-/// The last event gets this much, and so does the removal of what registries hold.
+/// The last event has this much time, and so has the removal of what registries hold.
 inline constexpr Duration kDisconnectCap{500};
 /// The stop of an engine takes this much of phase 3.
 inline constexpr Duration kEngineStop{2'000};
@@ -64,14 +66,14 @@ struct Budgets {
     Duration const left = shared > used ? shared - used : Duration{0};
     return late_accept < left ? late_accept : left;
   }
-  /// New requests are refused from here on at the latest, counted from the cause.
+  /// The time from the cause after which new requests are refused at the latest.
   constexpr Duration closed_after() const {
     return deregister_timeout + late_accept_after(deregister_timeout);
   }
   constexpr Instant deadline(Instant cause) const { return cause + total; }
-  /// Requests that still run are requested to stop here ...
+  /// Requests that still run are requested to stop at this time.
   constexpr Instant stop_cancel_at(Instant deadline) const { return deadline - reserve - settle; }
-  /// ... and are killed here, where phase 3 begins at the latest.
+  /// Requests that still run are killed at this time, when phase 3 begins at the latest.
   constexpr Instant kill_cancel_at(Instant deadline) const { return deadline - reserve; }
   /// The engine gets its TERM by this time (2 s before D, scaled with the kill margin).
   constexpr Instant engine_term_at(Instant deadline) const { return deadline - 2 * kill_margin; }
@@ -84,7 +86,7 @@ struct Budgets {
 
 struct BudgetPlan {
   Budgets budgets;
-  /// One sentence for each setting that did not fit, with the numbers. Empty: all fit.
+  /// One sentence for each setting that did not fit, with the numbers; empty if all fit.
   std::vector<std::string> warnings;
 };
 
@@ -100,9 +102,10 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
 /// Cuts budgets to a shorter total (fatal stops, a deadline that moved closer).
 Budgets clamp_to_total(ShutdownSettings const& settings, Duration total);
 
-/// The time that phase 3 needs before the KILL point, and the reserve that leaves room for it, at
-/// most half of the total. The configured reserve may be shorter: then the drain ends earlier
-/// instead of the engine's stop cutting hooks short, or streams before they were notified.
+/// The time that phase 3 needs before the KILL point, and the budgets with a reserve that leaves
+/// room for it, at most half of the total. If the configured reserve is shorter, the drain ends
+/// earlier; otherwise the engine's stop would cut off hooks, or streams whose clients have not been
+/// notified.
 Duration cleanup_need(Budgets const& budgets, bool acks_or_hooks);
 Budgets with_room_for_cleanup(Budgets budgets, bool acks_or_hooks);
 

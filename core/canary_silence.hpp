@@ -1,10 +1,12 @@
-// How long the canaries of an engine have gone unanswered: by any answer, and by one with a body.
+// Measures how long the canaries of an engine have had no answer at all, and how long none with a
+// body.
 //
 // Rules:
-//  1. Silence counts from the first canary that nothing answered.
+//  1. Silence counts from the first canary that got no answer.
 //  2. A 200 without a body counts as silence, because a client that waits for tokens gets none.
-//     That silence lasts until an answer of another kind. It is never fatal by itself: the server
-//     does answer, and a restart would not mend a server that was configured to answer nothing.
+//     That silence lasts until an answer of another kind comes. It is never fatal by itself: the
+//     server does answer, and a restart would not repair a server that is configured to answer with
+//     nothing.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
 #pragma once
@@ -21,7 +23,7 @@ class CanarySilence {
   enum class Answer : std::uint8_t {
     proof,     // a token
     unproven,  // it was withdrawn or withheld
-    refused,   // anything else: it will be the next time, too
+    refused,   // any other answer; the next request would be refused, too
     empty,     // 200 and no body
   };
 
@@ -38,7 +40,7 @@ class CanarySilence {
 
   /// The time since which a canary has been unanswered.
   std::optional<Instant> unanswered_since() const { return unanswered_since_; }
-  /// The time since which only empty answers came.
+  /// The time since which no canary was answered with a body.
   std::optional<Instant> since() const { return earlier_of(unanswered_since_, empty_since_); }
   bool is_empty() const { return empty_since_.has_value(); }
 

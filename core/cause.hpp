@@ -1,4 +1,4 @@
-// Why a stop happens. The first cause of a stop wins and fixes its mode. Values only.
+// The reasons for a stop. The first cause of a stop wins and fixes its mode. Values only.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace lastcall::lifecycle {
 
 enum class CauseKind : std::uint8_t {
   signal,         // TERM, INT or QUIT at the shim
-  own_signal,     // the same at the supervisor: no shim beside it, or its pod is being deleted
+  own_signal,     // the same at the supervisor: no shim is beside it, or its pod is being deleted
   operator_stop,  // drain --exit
   engine_exited,
   dead,        // health verdict

@@ -7,7 +7,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// Since when it is silent, as far as progress does not disprove that.
+/// The time since which the check is silent; it counts from the last progress if that was later.
 std::optional<Instant> unmoved_since(CheckBoard::Row const& row,
                                      std::optional<Instant> progress_at) {
   return row.slow_since && progress_at ? std::max(*row.slow_since, *progress_at) : row.slow_since;

@@ -1,12 +1,12 @@
-// The engine's checks: the last result of each, and what a row of failures or of silence means.
+// The engine's checks: the last result of each, and what repeated failures or silence mean.
 //
 // Rules:
 //  1. `failure_threshold` consecutive definite failures are fatal; a refused connection before all
-//     checks were up means that the engine loads.
+//     checks have passed once means that the engine is still loading.
 //  2. A timeout only proves slowness. It counts from the time at which the check that timed out was
 //     sent.
-//  3. A check that could not be asked proves nothing: silence counts anew from the next one that
-//     was asked, and failures stay as they are.
+//  3. A check that could not be sent proves nothing: silence is counted anew from the next check
+//     that is sent, and the failures so far remain.
 //  4. Thresholds may change while it runs; checks may not.
 //
 // Owned by the core's thread. Source: specification, 'Checks'.
@@ -27,10 +27,10 @@ namespace lastcall::lifecycle {
 class CheckBoard {
  public:
   struct Row {
-    bool passes = false;                      // its last result; for good once all are up
+    bool passes = false;                      // its last result; stays true once all are up
     std::uint32_t failures = 0;               // consecutive definite failures
-    std::optional<Instant> slow_since;        // its first timeout since it passed
-    std::optional<Instant> unanswered_since;  // when that check was sent
+    std::optional<Instant> slow_since;        // when it first timed out after it last passed
+    std::optional<Instant> unanswered_since;  // when the check without an answer was sent
     CheckVerdict last = CheckVerdict::passed;
     bool seen = false;
     std::string detail;
@@ -39,7 +39,7 @@ class CheckBoard {
   /// The check's name, and its last detail.
   struct Finding {
     std::string name;
-    std::string because;  // ': its detail', where it has one
+    std::string because;  // ': ' and the detail, if there is one
   };
 
   explicit CheckBoard(std::vector<CheckSettings> checks)
@@ -55,10 +55,10 @@ class CheckBoard {
   bool all_pass() const;
   /// The time of the last answer of any check.
   std::optional<Instant> answered_at() const { return answered_at_; }
-  /// The longest silence of a check.
+  /// The start of the longest silence of a check.
   std::optional<Instant> unanswered_since() const;
-  /// The time at which a check will not have passed for `limit`, counted from the last progress at
-  /// the earliest.
+  /// The time at which some check will not have passed for `limit`; it counts from the last
+  /// progress at the earliest.
   std::optional<Instant> silent_until(Duration limit, std::optional<Instant> progress_at) const;
   /// The first unanswered check; absent if there is none.
   std::optional<Finding> unanswered() const;

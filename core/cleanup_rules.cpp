@@ -12,7 +12,7 @@
 namespace lastcall::lifecycle::rules {
 namespace {
 
-/// The SDKs' part of the list ends when all have answered, or have gone.
+/// The SDKs' part of the list ends when all SDKs have answered, or have gone.
 void settle_sdk_cleanup(Machines& m, Instant now) {
   if (m.cleanup.record(CleanupItem::sdk).outcome != ItemOutcome::pending ||
       !m.cleanup.started(CleanupItem::sdk) || m.recovery.awaits_peers()) {
@@ -26,10 +26,10 @@ void settle_sdk_cleanup(Machines& m, Instant now) {
   m.cleanup.settle(now, CleanupItem::sdk, outcome, std::move(unclean));
 }
 
-/// Phase 3 is over: it remains to report that, once, and to go.
+/// Phase 3 is over: its end is reported, once, and then the supervisor ends or rearms.
 void finish(Machines& m, Instant now) {
   if (engine_is_live(m)) {
-    m.engine.note_kill();  // it did not go by itself, and we do not wait longer
+    m.engine.note_kill();  // the engine did not end by itself, and the stop waits no longer
   }
   for (auto const& [id, peer] : m.peers.all()) {
     m.ledger.lose_requests(now, id);
@@ -38,7 +38,7 @@ void finish(Machines& m, Instant now) {
   drain_ledger(m, now);
   m.coordinator.finish(now);
   note_phase_change(m);
-  m.memory.publish(make_report(m, now));  // a rearm of this step must not empty it
+  m.memory.publish(make_report(m, now));  // so that a rearm in this step does not empty it
   m.orders.act(PublishReport{});
   if (m.shim.is_known() && m.shim.state() != ShimState::gone) {
     m.orders.act(ExitShim{exit_code_now(m)});
@@ -116,13 +116,13 @@ void end_supervisor_or_rearm(Machines& m, Instant now) {
     if (!m.shim.is_connected()) {
       rearm(m, now);
     }
-    return;  // else when this boot's connection has ended
+    return;  // otherwise it rearms when this boot's connection has ended
   }
   exit_supervisor(m, exit_code_now(m) == 0 ? 0 : 1);
 }
 
 void rearm(Machines& m, Instant now) {
-  // Without a shim the engine was not ended: it is not to serve again.
+  // Without a shim the engine was not ended, and it must not serve again.
   bool const is_condemned = !m.shim.is_known();
   Awaiting condemned{.condemned = true,
                      .until = std::nullopt,

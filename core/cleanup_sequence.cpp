@@ -53,14 +53,14 @@ void CleanupSequence::settle(Instant now, CleanupItem item, ItemOutcome outcome,
     if (names_what_overran) {
       record.detail = std::move(detail);
     }
-    return;  // late: its time was over, and is recorded so
+    return;  // the result is late: the record already shows that its time was over
   }
   record = {outcome, now - group_began_, std::move(detail)};
 }
 
 void CleanupSequence::apply_late(CleanupItem item) {
   if (!active_ || step_ >= kSteps) {
-    return;  // the list is done: there is no group any more
+    return;  // the list is done, so no group is left
   }
   ItemOutcome& outcome = items_[index(item)].record.outcome;
   auto const now_due = group(step_);

@@ -40,14 +40,15 @@ class CleanupSequence {
     Instant deadline;
   };
 
-  /// `applies[item]`: the item has anything to do. `first_step` > 0 resumes an earlier life's list.
+  /// `applies[item]`: whether the item has anything to do. `first_step` > 0 resumes an earlier
+  /// life's list.
   void begin(Instant now, std::array<bool, kCleanupItems> applies, std::uint32_t first_step);
   bool is_active() const { return active_; }
-  /// A late result changes neither outcome nor time; the detail of an item that overran is kept,
-  /// since nothing else names it.
+  /// A late result changes neither outcome nor time. Only the detail of an item that overran is
+  /// kept, because nothing else names the reason.
   void settle(Instant now, CleanupItem item, ItemOutcome outcome, std::string detail);
-  /// An item that had nothing to do now has something, unless its turn is over; this happens when
-  /// peers come late.
+  /// An item that had nothing to do now has something, because a peer came late. It is ignored
+  /// unless it is the item's turn.
   void apply_late(CleanupItem item);
   /// The engine's main process has ended; the rest of the engine is gone at `rest_gone_at`.
   void engine_gone(Instant now, Instant rest_gone_at);
@@ -56,7 +57,7 @@ class CleanupSequence {
   /// An earlier life sent the stop signal: a second one would abort the engine's own cleanup.
   void assume_term_sent() { signalled_ = std::max(signalled_, Signalled::term); }
 
-  /// One order at a time, until `none` or `done`. The deadline may have moved closer.
+  /// Returns one order at a time, until `none` or `done`. The deadline may have moved closer.
   Next next(Instant now, Instant deadline, Budgets const& budgets);
   std::optional<Instant> next_deadline(Instant deadline, Budgets const& budgets) const;
 

@@ -6,7 +6,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-/// Not where the request is known to have come another way.
+/// Whether the request may be a part of the cut one: false if it is known to have come another way.
 bool may_be_part(RequestBegun const& request, Cut const& cut) {
   return !cut.relayed || !request.way || (*request.way != 0 && *request.way == cut.way);
 }
@@ -17,7 +17,7 @@ void CutRequests::ended(Instant now, std::string_view id, Cut const& cut) {
   expire(now);
   auto const found = by_id_.find(id);
   if (found != by_id_.end() && found->second.cut.relayed && !cut.relayed) {
-    return;  // its part in the engine: the relayed one has more
+    return;  // this is its part in the engine; the record of the relayed request has more
   }
   Instant const until = now + kMemory;
   by_id_.insert_or_assign(std::string(id), Known{cut, until});

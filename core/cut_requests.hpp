@@ -1,16 +1,16 @@
-// Requests that their client, an operator or a drain has cut a moment ago.
+// Remembers the requests that their client, an operator or a drain has just cut.
 //
 // An engine may announce a request after its client has left, because the announcement and the
 // client's hang-up take different paths. Without this memory nothing would cancel such a request.
 //
 // Rules:
-//  1. A request that ended after it was cancelled is remembered for `kMemory`, the latest `kMost`
-//     of them; so is a root whose requests an operator has cancelled.
-//  2. An engine's request is late when the ingress relayed one of the same id, or its parent or its
-//     root is remembered. A request that an engine announced itself may be announced again under
-//     the same id: by a client that uses it twice, or by another engine that works on a part of it.
-//     A request that is known not to have come through the ingress, or to have come through it as
-//     another request, is not a part of the relayed one.
+//  1. A request that ended after it was cancelled is remembered for `kMemory`, but only the latest
+//     `kMost` of them are; so is a root whose requests an operator has cancelled.
+//  2. An engine's request is late when the ingress relayed one of the same id that is remembered,
+//     or when its parent or its root is remembered. A request that an engine announced itself may
+//     be announced again under the same id: its client may use the id twice, or another engine may
+//     work on a part of it. A request that is known not to have come through the ingress, or to
+//     have come through it as another request, is not a part of the relayed one.
 //  3. An id that the ingress relays again is a new request, and the old one is forgotten.
 //
 // Values only, expires lazily, owned by the core's thread. Source: specification, 'Cancellation':
@@ -31,11 +31,11 @@
 
 namespace lastcall::lifecycle {
 
-/// How a request was cut, and so how a request that belongs to it is cut.
+/// How a request was cut, which is also how a request that belongs to it is cut.
 struct Cut {
   CancelMode mode = CancelMode::kill;
   bool relayed = false;   // by the ingress
-  std::uint64_t way = 0;  // of RequestBegun, where it was
+  std::uint64_t way = 0;  // RequestBegun::way, if it was relayed
 };
 
 class CutRequests {
@@ -43,7 +43,7 @@ class CutRequests {
   static constexpr Duration kMemory{60'000};
   static constexpr std::size_t kMost = 65'536;
 
-  /// A request ended that was cancelled before.
+  /// A request that had been cancelled has ended.
   void ended(Instant now, std::string_view id, Cut const& cut);
   /// A request begins: forgets what this supersedes, and returns whether the request is late.
   std::optional<Cut> begun(Instant now, RequestBegun const& request);
@@ -87,7 +87,7 @@ class CutRequests {
   void expire(Instant now);
 
   std::unordered_map<std::string, Known, Hash, std::equal_to<>> by_id_;
-  std::deque<Due> due_;  // oldest first; one whose instant differs from its id's is void
+  std::deque<Due> due_;  // oldest first; void if its instant differs from its id's
 };
 
 }  // namespace lastcall::lifecycle

@@ -21,8 +21,8 @@ class DeletionEvidence {
  public:
   enum class Source : std::uint8_t { none, hook, own_signal, pod };
 
-  /// Reported by a preStop hook, first called at that time. The first call counts; one that the pod
-  /// has outlived already proves nothing.
+  /// A preStop hook that was first called at that time reported the deletion. The first call
+  /// counts; a call that the pod has already outlived proves nothing.
   void reported_by_hook(Instant called_at) {
     if (disproved_at_ && called_at < *disproved_at_) {
       return;
@@ -42,8 +42,8 @@ class DeletionEvidence {
   bool is_there() const { return source_ != Source::none; }
   bool is_read() const { return source_ == Source::pod; }
   Source source() const { return source_; }
-  /// The time at which a hook's report proves to be false in a pod with that grace. The hook of the
-  /// engine, which the kubelet calls at the same time, may have been called last.
+  /// The time at which a hook's report proves to be false in a pod with that grace. The kubelet
+  /// calls the engine's hook at the same time, and that call may have come last.
   std::optional<Instant> disproved_by(Duration pod_grace,
                                       std::optional<Instant> engine_hook_at) const {
     constexpr Duration kKubeletExtension{2'000};

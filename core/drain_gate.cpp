@@ -22,7 +22,7 @@ DrainGate::Next DrainGate::next_in_deregistering(Instant now, Facts const& facts
           facts.registries_confirmed ? PhaseOutcome::completed : PhaseOutcome::failed;
     } else if (now >= bounds.began + timeout || pressed) {
       deregistered_at_ = now;
-      // There was nothing to wait for: that is no failure to confirm in time.
+      // Nothing was to be waited for, so this is not a failure to confirm in time.
       deregister_outcome_ = timeout > Duration{0} ? PhaseOutcome::timed_out : PhaseOutcome::skipped;
     }
   }
@@ -56,7 +56,7 @@ DrainGate::Next DrainGate::next_in_draining(Instant now, Facts const& facts, Bou
     return {};
   }
   if (facts.ungraceful == 0 || migrate_ == Cut::killed) {
-    // Time that ran out is no proof that nothing ran.
+    // The end of the time is no proof that nothing was running.
     bool const proven = facts.in_flight_known || facts.gauges_idle;
     return {Step::closed, proven ? PhaseOutcome::completed : PhaseOutcome::timed_out};
   }
@@ -68,7 +68,8 @@ DrainGate::Next DrainGate::next_in_draining(Instant now, Facts const& facts, Bou
 }
 
 DrainGate::Next DrainGate::after_timeout(Instant now, Facts const& facts, Bounds const& bounds) {
-  // Peers of an earlier life may still announce what runs; it gets its time to stop like the rest.
+  // Peers of an earlier life may still announce requests that run; these get their time to stop,
+  // too.
   if ((facts.in_flight() > 0 || facts.recovering) && timeout_ != Cut::killed) {
     if (now < bounds.kill_at) {
       return {};
@@ -125,12 +126,12 @@ bool DrainGate::is_empty(Instant now, Facts const& facts, Bounds const& bounds) 
   if (facts.in_flight_known) {
     return facts.graceful == 0;
   }
-  // No source reports what is in flight: time is all there is, and the report has `unknown`.
+  // No source reports what is in flight, so only time can decide, and the report has `unknown`.
   return facts.gauges_idle || is_at_rest(facts, bounds) || now >= unknown_until(facts, bounds);
 }
 
 bool DrainGate::is_at_rest(Facts const& facts, Bounds const& bounds) {
-  // After the drain the engine's own gauges showed work again.
+  // Whether the engine's own gauges showed work again after the drain.
   bool const came_late = facts.gauges_busy_at && *facts.gauges_busy_at >= bounds.began;
   bool const saw_its_end = !bounds.restored_at || !facts.has_gauges;
   return bounds.phase == Phase::drained && !came_late && saw_its_end;
@@ -154,7 +155,7 @@ void DrainGate::fingerprint(Mixer& m, Bounds const& bounds) const {
     m.put(deregistered_at_.has_value());
     m.put(deregistered_at_ ? draining_from(bounds)
                            : bounds.began + bounds.budgets.deregister_timeout);
-    // How long late_accept may be.
+    // The latest end of late_accept.
     m.put(deregistered_at_ ? m.now : bounds.began + bounds.budgets.shared);
   } else if (bounds.phase == Phase::draining) {
     m.put(bounds.began + settings_.shutdown.drain_unknown);

@@ -4,8 +4,8 @@
 // Rules:
 //  1. `late_accept` begins when all registries have settled or their time is over.
 //  2. Requests of endpoints that do not hold the drain are cut with reason `migrate`: when the
-//     drain begins, or when the gate is empty. Each cut is requested once, and kills after the
-//     settle time.
+//     drain begins, or when the gate is empty. Each cut is requested once; what still runs after
+//     the settle time is killed.
 //  3. At the stop-cancel point everything that runs is cut, whatever was cut before.
 //  4. If no source reports what is in flight, only time can end the drain: silence counts from the
 //     last time at which something was known, and proves nothing.
@@ -29,15 +29,15 @@ namespace lastcall::lifecycle {
 struct Facts {
   bool registries_settled = true;
   bool registries_confirmed = true;
-  /// A peer reports requests: an SDK peer or the ingress.
+  /// Whether a peer reports requests: an SDK peer or the ingress.
   bool in_flight_known = true;
-  /// The engine's own gauges read zero twice.
+  /// Whether the engine's own gauges have read zero twice.
   bool gauges_idle = false;
   /// The last time at which the gauges showed that something runs or waits.
   std::optional<Instant> gauges_busy_at;
   /// Whether there are such gauges.
   bool has_gauges = false;
-  /// Peers of an earlier life are still expected back, so that no gate counts as empty.
+  /// Whether peers of an earlier life are still expected back, so that no gate counts as empty.
   bool recovering = false;
   std::size_t graceful = 0;    // requests on graceful endpoints
   std::size_t ungraceful = 0;  // requests on the others
@@ -60,7 +60,7 @@ class DrainGate {
   };
   struct Next {
     Step step = Step::none;
-    PhaseOutcome outcome = PhaseOutcome::completed;  // of the phase that ends by it
+    PhaseOutcome outcome = PhaseOutcome::completed;  // of the phase that this step ends
   };
   /// The start of the phase under way, and what bounds it.
   struct Bounds {
@@ -68,7 +68,7 @@ class DrainGate {
     Instant began;
     std::optional<Instant> restored_at;
     std::optional<Instant> stop_cancel;
-    Instant kill_at;  // of what was or would now be requested to end
+    Instant kill_at;  // when requests that were asked to end, or would be now, are killed
     Budgets budgets;
   };
 
@@ -81,16 +81,16 @@ class DrainGate {
   /// Another drain begins, or none is under way any more.
   void reset();
 
-  /// Everything that runs was requested to end.
+  /// Whether everything that runs was requested to end.
   bool has_cut_all() const { return timeout_ != Cut::none; }
   /// The mode in which new requests are cancelled at once.
   std::optional<CancelMode> cancels_new() const { return mode_of(timeout_); }
-  /// The same for those of endpoints that do not hold the drain.
+  /// The same for requests of endpoints that do not hold the drain.
   std::optional<CancelMode> cancels_new_ungraceful() const {
     return timeout_ != Cut::none ? mode_of(timeout_) : mode_of(migrate_);
   }
 
-  /// In a drain.
+  /// Mixes the state of a gate that is in use; call it only during a drain.
   void fingerprint(Mixer& m, Bounds const& bounds) const;
 
  private:
@@ -98,8 +98,8 @@ class DrainGate {
   Next after_timeout(Instant now, Facts const& facts, Bounds const& bounds);
   void ask_to_migrate(Instant now, Bounds const& bounds);
   bool is_empty(Instant now, Facts const& facts, Bounds const& bounds) const;
-  /// The drain is over, and nothing is known to have come since. Requests that an earlier life may
-  /// have seen arrive must be proven to be gone.
+  /// Whether the drain is over and nothing is known to have come since. Requests that an earlier
+  /// life may have seen arrive must be proven to be gone.
   static bool is_at_rest(Facts const& facts, Bounds const& bounds);
   Instant unknown_until(Facts const& facts, Bounds const& bounds) const;
   Instant draining_from(Bounds const& bounds) const;

@@ -107,7 +107,7 @@ void EndpointTracker::release_if_unused(EndpointSlot slot) {
     return;
   }
   index_.erase(index_.find(KeyView{endpoint.peer, endpoint.name}));
-  endpoint.peer = 0;  // its name stays readable until the slot is used again
+  endpoint.peer = 0;  // the name stays readable until the slot is used again
   endpoint.forgotten = false;
   free_.push_back(slot);
 }

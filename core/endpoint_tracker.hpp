@@ -1,4 +1,5 @@
-// Which endpoints hold a drain: the `graceful_shutdown` flag of each and what is in flight on it.
+// Tracks which endpoints hold a drain: the `graceful_shutdown` flag of each, and what is in flight
+// on it.
 //
 // Invariants:
 //  1. A slot lives until its peer is forgotten and nothing is in flight on it, so that a request on
@@ -38,7 +39,7 @@ class EndpointTracker {
     bool graceful = true;
     bool registered = false;
     bool withdrawn = false;  // it was registered, and is no longer
-    bool forgotten = false;  // its peer is gone: release with the last request
+    bool forgotten = false;  // its peer is gone: the slot is released with the last request
     std::uint32_t in_flight = 0;
   };
 

@@ -62,7 +62,7 @@ void EngineHealth::listen_anew(Instant now) {
 }
 
 void EngineHealth::process_stopped(Instant now, std::string name, bool will_be_asked) {
-  if (started()) {  // one that loads is not ready anyway
+  if (started()) {  // an engine that loads is not ready anyway
     responsiveness.process_stopped(now, std::move(name), will_be_asked);
   }
 }
@@ -167,7 +167,7 @@ std::optional<Instant> EngineHealth::next_deadline() const {
   return earliest;
 }
 
-/// How long work may be in flight of which nothing moves, where that is judged.
+/// How long work may be in flight while nothing of it moves, if that is judged.
 Duration EngineHealth::stall_limit() const {
   if (settings_.stalled_after) {
     return *settings_.stalled_after;

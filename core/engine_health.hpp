@@ -2,21 +2,22 @@
 //
 // Rules:
 //  1. Until the engine has started (engine_startup.hpp) no check can kill it.
-//  2. A row of definite failures is fatal (check_board.hpp); a timeout only proves slowness: it is
-//     fatal after `unresponsive_after` without a passed check, and only while no byte of any
+//  2. Consecutive definite failures are fatal (check_board.hpp). A timeout only proves slowness: it
+//     is fatal after `unresponsive_after` without a passed check, and only while no byte of any
 //     request has moved (progress_watch.hpp).
 //  3. Silence counts only if its end could have been received: after an absence of the supervisor
 //     it is counted anew.
 //  4. Limits may change while it runs; checks may not.
 //  5. A dead or wedged verdict is final: it changes only by reset().
 //  6. A canary is a request of our own that only a working engine can answer. Its answer is
-//     progress; an unanswered one is silence like that of a check, and wedged where it is fatal,
-//     because checks that pass meanwhile do not disprove it.
+//     progress. An unanswered canary is silence like that of a check; where it is fatal, the
+//     verdict is wedged, because checks that pass meanwhile do not disprove it.
 //  7. Between alive and fatal an engine that has started may be `unresponsive`, which can be undone
 //     (responsiveness.hpp).
-//  8. Live tokens that stand still are fatal without a configured limit, too: after four times the
-//     longest wait for a first token that was seen, kStallLimit at the least, and kStallUnknown
-//     where none was seen or the gauges show no work. A reading proves it, not a clock.
+//  8. If the count of live tokens stands still, this is fatal even without a configured limit:
+//     after four times the longest wait for a first token that was seen, but at least kStallLimit,
+//     or kStallUnknown if no first token was seen or the gauges show no work. Only a reading of the
+//     gauges proves this; the passing of time does not.
 //
 // Owned by the core's thread. Source: specification, 'Checks'; specification,
 // 'Slow and wedged'. Timeouts are kept apart because an overloaded engine answers late.
@@ -52,7 +53,8 @@ class EngineHealth {
   /// The supervisor was not running, so the engine's silence counts from now on.
   void listen_anew(Instant now);
   /// One of the engine's processes is stopped (state T), and no work is expected of it until it
-  /// answers. `name` is for the reason. `will_be_asked`: a canary will show whether it runs again.
+  /// answers. `name` is used in the reason. `will_be_asked`: a canary will show whether the process
+  /// runs again.
   void process_stopped(Instant now, std::string name, bool will_be_asked = false);
   /// The next engine will be started by a shim; until it is known, checks that pass prove nothing
   /// about it.
@@ -92,7 +94,7 @@ class EngineHealth {
 };
 
 /// A token is progress. An answer that proves nothing is neither silence nor progress. A refused
-/// request will be refused the next time as well, so nothing should wait for its proof.
+/// request would be refused the next time as well, so nothing should wait for its proof.
 void canary_answered(EngineHealth& health, Instant now, CanarySilence::Answer answer);
 
 }  // namespace lastcall::lifecycle

@@ -26,15 +26,15 @@ namespace lastcall::lifecycle {
 class EngineProcess {
  public:
   // --- what the shim reports ---
-  /// Returns true if it runs and that is news.
+  /// Returns true if the engine runs and this was not known.
   bool reported_by(ShimHello const& hello);
   /// The process had started before the signal that the shim holds, although it has ended by now.
   void assume_ran() { state_ = state_ == EngineState::waiting ? EngineState::running : state_; }
-  /// Returns false if that was known.
+  /// Returns false if this was known already.
   bool started();
   /// Must not be called when it has exited.
   void exited(Instant now, EngineExited const& exited);
-  /// It ended at that time, before the supervisor was notified.
+  /// The engine ended at that time, before the supervisor was notified.
   void ended_at(Instant at) { gone_at_ = at; }
   /// Its container is gone, and its process with it.
   void lost(Instant now, bool killed_for_memory);
@@ -44,7 +44,8 @@ class EngineProcess {
   // --- who ended it ---
   void note_order() { ordered_ = true; }
   void note_kill() { killed_ = true; }
-  /// The shim also KILLs at this point by itself, whichever was first.
+  /// The shim also sends KILL at this point by itself, so a kill that was due counts whoever sent
+  /// it.
   void judge_kill(bool was_due);
   void restore_killed(bool killed) { killed_ = killed; }
 

@@ -1,11 +1,12 @@
-// Whether the engine was put to sleep, that is, was ordered to release its memory or to pause.
+// Tracks whether the engine was put to sleep, that is, was ordered to release its memory or to
+// pause.
 //
 // Rules:
 //  1. It sleeps from that order on, whatever the engine answers, until it was woken up and a byte
 //     of a user's request has moved since. It may be woken in parts, and a request to an engine
 //     without its memory may end it.
-//  2. Bytes that move kLastBytes after the order show that it does not sleep: it has refused the
-//     order, or was woken past the ingress.
+//  2. If bytes still move kLastBytes after the order, the engine does not sleep: it has refused the
+//     order, or was woken by a request that did not pass the ingress.
 //  3. Meanwhile lastcall sends it no request of its own, and does not judge work that stands still.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
@@ -18,7 +19,7 @@
 
 namespace lastcall::lifecycle {
 
-/// By then, work that was under way at the order is cut or frozen.
+/// By then, work that was under way when the order came is cut or frozen.
 inline constexpr Duration kLastBytes{5'000};
 
 class EngineRest {

@@ -15,7 +15,7 @@
 namespace lastcall::lifecycle::rules {
 namespace {
 
-/// A death that was confirmed just now is explained by the first one of the tree.
+/// The first death in the tree explains a death of the engine that was confirmed just now.
 std::string with_first_death(Machines const& m, Instant now, std::string detail) {
   std::string const first = m.engine.tree().first_death(now);
   bool const is_new = !first.empty() && detail != first;
@@ -28,7 +28,7 @@ void judge_unordered_exit(Machines& m, Instant now, CauseKind kind, std::string 
   if (in_drain) {
     m.tally.judge_death(!is_known_idle(m));
   } else if (m.coordinator.phase() == Phase::cleaning_up && m.tally.was_aborted_with_work()) {
-    m.tally.died_with_work();  // what a fatal event cut went down with the engine
+    m.tally.died_with_work();  // the work that a fatal event cut was lost with the engine
   }
   if (!m.coordinator.is_stopping() || in_drain) {
     fatal(m, now, kind, with_first_death(m, now, std::move(detail)));
@@ -61,7 +61,7 @@ void judge_rest(Machines& m, Instant now, Instant at, std::optional<std::uint32_
   m.engine.tree().left_behind(at, *alive, m.settings.rest_grace);
 }
 
-/// The server that ends its workers has gone and left nothing but workers behind.
+/// Whether the server that ends its workers has gone and left nothing but workers behind.
 bool is_forsaken(Machines const& m, EngineTreeSeen const& rest) {
   return m.settings.main_ends_workers && m.coordinator.phase() == Phase::cleaning_up &&
          m.engine.tree().state() == EngineTree::State::leaving &&
@@ -69,8 +69,8 @@ bool is_forsaken(Machines const& m, EngineTreeSeen const& rest) {
          are_workers(m.settings.essential_processes, rest);
 }
 
-/// When a shim that does not report the tree has killed what an engine that was asked to end has
-/// left behind.
+/// The time at which the rest of the engine is gone, if its shim does not report the tree: the shim
+/// then kills what an engine that was asked to end has left behind.
 Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t> alive) {
   auto const deadline = m.coordinator.deadline();
   if (!m.engine.is_ordered() || !deadline || m.cleanup.kill_sent() || alive) {
@@ -80,20 +80,20 @@ Instant rest_gone_at(Machines const& m, Instant now, std::optional<std::uint32_t
   return std::max(now, std::min(now + kRestOfTree, kill_at) + kKillTaken);
 }
 
-/// It ended on an order, in a stop.
+/// The engine ended on an order, in a stop.
 void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant deadline) {
   bool const ordered_by_shim = exited.ordered;
-  // After an absence of ours `now` is held back before the deadline that we missed, and the shim
-  // may have killed it since.
+  // After an absence of the supervisor `now` is held back before the deadline that it missed, and
+  // the shim may have killed the engine since.
   Instant const ended_at = std::max(now, exited.at.value_or(now));
   m.engine.judge_kill(ended_at >= m.coordinator.clock.budgets().engine_kill_at(deadline));
-  // Our order crossed its death: what went down with it was not stopped by us.
+  // Our order crossed its death, so the work that was lost with it was not stopped by us.
   if (!ordered_by_shim && (m.tally.work_was_lost() || m.tally.was_aborted_with_work())) {
     m.tally.died_with_work();
   }
   if (is_draining(m.coordinator.phase())) {
-    // Nothing is left to drain for. It did not fail: its time was up before running requests were
-    // notified.
+    // Nothing is left to drain. The engine did not fail: its time was up before the running
+    // requests were notified.
     if (ordered_by_shim) {
       cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
     }
@@ -101,7 +101,7 @@ void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant 
   }
 }
 
-/// `at`: where it ended before we were notified.
+/// `at`: the time at which the engine ended, if that was before the supervisor was notified.
 void engine_exited(Machines& m, Instant now, EngineExited const& exited,
                    std::optional<Instant> at) {
   if (m.engine.has_exited()) {
@@ -123,11 +123,11 @@ void engine_exited(Machines& m, Instant now, EngineExited const& exited,
     m.cleanup.engine_gone(now, rest_gone_at(m, now, exited.alive));
   } else {
     m.cleanup.assume_term_sent();
-    m.cleanup.engine_back(now);  // a list that an earlier life began does not know of the rest yet
+    m.cleanup.engine_back(now);  // a list that an earlier life began does not include the rest yet
   }
 }
 
-/// The shim is lost. It was PID 1 of the engine's container: nothing of the engine is left.
+/// The shim is lost. It was PID 1 of the engine's container, so nothing of the engine is left.
 void shim_lost(Machines& m, Instant now) {
   if (m.coordinator.phase() == Phase::exited) {
     if (!m.own.has_ended()) {
@@ -143,7 +143,8 @@ void shim_lost(Machines& m, Instant now) {
     if (oom) {
       detail = "the engine's container was killed for lack of memory (oom)";
     } else if (m.coordinator.is_stopping() && is_draining(m.coordinator.phase())) {
-      // Nothing failed: this is how the kubelet ends a grace that is shorter than we could know.
+      // Nothing failed: the kubelet ends a pod like this if its grace is shorter than was known
+      // here.
       detail =
           "the engine container's shim is gone before the stop was over, as when the pod's "
           "grace was shorter than the one that was configured";
@@ -166,12 +167,12 @@ void stop_for_held_signal(Machines& m, Instant now, ShimHello const& hello) {
   }
 }
 
-/// Says again what a lost connection may have swallowed.
+/// Repeats orders that may have been lost with the connection.
 void resume_shim(Machines& m, Instant now, bool ordered) {
   if (m.coordinator.phase() == Phase::exited) {
     if (!m.memory.final_report()) {
-      // An earlier life remembered its end just before it was to publish this: reported twice is
-      // better than never.
+      // An earlier life remembered its end just before it was to publish this report. To report it
+      // twice is better than never.
       m.memory.publish(make_report(m, now));
       m.orders.act(PublishReport{});
     }
@@ -193,7 +194,7 @@ void resume_shim(Machines& m, Instant now, bool ordered) {
   }
 }
 
-/// Nothing is left to drain for; after our order it is as it should be, and the server follows.
+/// Nothing is left to drain. After an order of ours this death is expected, and the server follows.
 void essential_died_in_stop(Machines& m, Instant now, EngineProcessDied const& death) {
   if (is_draining(m.coordinator.phase())) {
     fatal(m, now, CauseKind::dead, m.engine.tree().first_death(now));
@@ -215,7 +216,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   }
   m.shim.hello(hello);
   m.recovery.end();
-  m.memory.forget_written();  // this shim's memory is to be written
+  m.memory.forget_written();  // this shim does not have it yet, so it must be written again
   m.memory.leave(std::nullopt);
   if (m.memory.take_record()) {
     m.orders.act(ForgetStopRecord{});
@@ -241,7 +242,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
     engine_exited(m, now, {hello.exit, hello.ordered, hello.alive, hello.exited_at},
                   hello.exited_at);
     if (reported_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
-      m.tally.died_with_work();  // what was in flight when it ended is unknown now
+      m.tally.died_with_work();  // it is unknown now what was in flight when the engine ended
     }
     if (hello.exited_at) {
       m.engine.ended_at(*hello.exited_at);
@@ -261,7 +262,7 @@ void on(Machines& m, Instant now, ShimDisconnected const& gone) {
     return;
   }
   if (m.coordinator.phase() != Phase::exited) {
-    m.memory.forget_written();  // from here on `stop.json` must hold it
+    m.memory.forget_written();  // from here on `stop.json` must have it
   } else if (!m.own.has_ended()) {
     rearm(m, now);
   }
@@ -317,7 +318,7 @@ void apply_rest(Machines& m, Instant now) {
 
 void on(Machines& m, Instant now, EngineProcessDied const& death) {
   if (!m.engine.is_running()) {
-    return;  // it follows the main process
+    return;  // the rest of the tree is expected to follow the main process
   }
   m.engine.tree().died(now, death);
   bool const is_essential = matches_any(m.settings.essential_processes, death.name);
@@ -326,7 +327,7 @@ void on(Machines& m, Instant now, EngineProcessDied const& death) {
       essential_died_in_stop(m, now, death);
     }
   } else if (engine_is_leaving(m)) {
-    return;  // in preStop mode the engine has been asked by others
+    return;  // in preStop mode it was the kubelet that asked the engine to end
   } else if (m.health.started() && is_essential) {
     m.health.condemn(m.engine.tree().first_death(now));
   } else {
@@ -338,7 +339,7 @@ void on(Machines& m, Instant now, EngineProcessDied const& death) {
 
 void on(Machines& m, Instant now, CheckFinished const& result) {
   if (!m.coordinator.is_stopping() && !engine_is_leaving(m)) {
-    m.health.check_finished(now, result);  // a stop is beyond verdicts
+    m.health.check_finished(now, result);  // once a stop is under way, verdicts change nothing
   }
 }
 
@@ -372,7 +373,7 @@ void on(Machines& m, Instant now, EngineRests const& rest) {
     return;
   }
   m.evidence.rest.begins(now);
-  m.health.responsiveness.no_proof_comes();  // from a canary
+  m.health.responsiveness.no_proof_comes();  // a canary will give none
 }
 
 void on(Machines& m, Instant now, TokenSent const& sent) {
@@ -403,7 +404,7 @@ void progressed(Machines& m, Instant now) {
 
 bool apply_verdict(Machines& m, Instant now) {
   if (m.coordinator.is_stopping() || engine_is_leaving(m)) {
-    return false;  // a check causes nothing once a stop has begun, or after a preStop drain
+    return false;  // a check has no effect once a stop has begun, or after a preStop drain
   }
   m.health.startup.process_known(m.shim.is_known());
   m.health.startup.process_running(m.engine.is_running());
@@ -411,7 +412,7 @@ bool apply_verdict(Machines& m, Instant now) {
       m.settings.health.tokens_show_stalls && m.evidence.gauges.shows_work();
   std::size_t const given = m.ledger.in_flight() - m.ledger.waiting();
   std::size_t const work = given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0);
-  // Work that is frozen in an engine that was ordered to rest does not stand still by itself.
+  // Work that is frozen in an engine that was ordered to rest does not count as standing still.
   m.health.progress.in_flight(now, m.evidence.rest.rests() ? 0 : work);
   m.health.update(now);
   Verdict const verdict = m.health.verdict();

@@ -1,11 +1,12 @@
-// Whether the engine has been ready once, and how long it may take to become ready.
+// Tracks whether the engine has been ready once, and decides how long it may take to become ready.
 //
 // Rules:
 //  1. It has started when every check has passed once; where a shim is known its process has to run
 //     as well. An engine that an earlier life saw ready has started.
 //  2. If a shim started the last engine, a shim will start the next one; until that one is known,
 //     checks that pass prove nothing about it.
-//  3. An engine that may have been ready for a long time unobserved gets time to show it.
+//  3. An engine may have been ready for a long time before it was observed, so it gets time to show
+//     it.
 //
 // Values only, owned by the core's thread. Source: specification, 'Starting'.
 #pragma once
@@ -44,8 +45,8 @@ class EngineStartup {
     bool const process_ok = process_known_ ? process_running_ : !process_awaited_;
     return (process_known_ || has_checks) && process_ok && all_pass;
   }
-  /// The time at which it has taken too long; `patience` is the time that an engine gets to show
-  /// that it is ready.
+  /// The time at which the start has taken too long; `patience` is the time that an engine gets to
+  /// show that it is ready.
   std::optional<Instant> limit(std::optional<Duration> timeout, Duration patience) const {
     if (!timeout || !started_at_) {
       return std::nullopt;

@@ -7,7 +7,7 @@ namespace {
 
 /// Deaths that follow each other within this time are one event.
 constexpr Duration kDeathMemory{5'000};
-/// A resource tracker that is killed last has this long, and KILL takes a moment.
+/// The time for a resource tracker that is killed last, with the moment that KILL takes.
 constexpr Duration kAfterGrace{2'250};
 constexpr std::string_view kResourceTracker = "multiprocessing.resource_tracker";
 
@@ -22,7 +22,7 @@ void EngineTree::left_behind(Instant at, std::uint32_t alive, Duration grace) {
   alive_ = alive;
   main_ends_by_.reset();
   if (alive == 0) {
-    end(at);  // at that time at the earliest, and the shim's patience counts from it
+    end(at);  // this is the earliest time, and the shim's patience counts from it
     return;
   }
   state_ = State::leaving;
@@ -31,7 +31,7 @@ void EngineTree::left_behind(Instant at, std::uint32_t alive, Duration grace) {
 
 void EngineTree::end(Instant at) {
   main_ends_by_.reset();
-  if (state_ != State::gone) {  // a shim that is lost afterwards does not move the end
+  if (state_ != State::gone) {  // if the shim is lost afterwards, that does not move the end
     state_ = State::gone;
     gone_at_ = at;
   }
@@ -40,7 +40,7 @@ void EngineTree::end(Instant at) {
 void EngineTree::seen(Instant now, EngineTreeSeen const& seen) {
   alive_ = seen.alive;
   if (!seen.names.empty()) {
-    names_ = seen.names;  // of those that were last: with none left, they are the ones that ended
+    names_ = seen.names;  // if none is left, these are the names of the processes that ended last
   }
   if (seen.alive == 0 && state_ == State::leaving) {
     end(now);

@@ -4,18 +4,19 @@
 // The rest of the tree:   whole -> leaving -> gone      (or whole -> gone: none was left)
 //
 // Rules:
-//  1. Processes that an engine leaves behind when it was asked to end have their grace, until the
-//     KILL point; they are waited for until the shim has reported that none is left, and a moment
-//     beyond the KILL.
+//  1. If an engine that was asked to end leaves processes behind, they have their grace, at most
+//     until the KILL point. The stop waits for them until the shim has reported that none is left,
+//     but only for a moment beyond the KILL.
 //  2. A shim that does not report how many are left kills them after a second, and reports nothing.
-//  3. The first death of the last seconds has caused the others, so a report names that one.
+//  3. The first death of the last seconds counts as the cause of the others, so a report names that
+//     one.
 //  4. The death of a process that the preset lists as essential is the death of the engine. A main
-//     process that was asked to end and outlives all of them has kBereft from the last of their
-//     deaths: a server may wait for its open connections without end. While one of them lives, or
-//     may live, the main process has its whole time.
-//  5. Where the engine's own server ends its workers before it goes, a rest of nothing but workers
-//     is killed at once: it outlived the one that should have ended it. Any other process may be
-//     that server, behind a shell, and has the grace.
+//     process that was asked to end and outlives all of them has kBereft after the last of their
+//     deaths, because a server may wait for its open connections without end. While one of them
+//     lives, or may live, the main process keeps its whole time.
+//  5. If the engine's own server ends its workers before it exits, and only workers are left, they
+//     are killed at once: the server that should have ended them is gone. Any other process that is
+//     left may be that server, started by a shell, so it gets the grace.
 //
 // Owned by the core's thread. Source: specification, 'Phase 3'; specification, 'Failing safe'.
 #pragma once
@@ -41,22 +42,22 @@ class EngineTree {
 
   /// The main process ended at `at` on our order and left `alive` processes with this grace.
   void left_behind(Instant at, std::uint32_t alive, Duration grace);
-  /// There is nothing to wait for: it ended by itself, its container is gone, or its shim does not
-  /// report.
+  /// Nothing is left to wait for: the engine ended by itself, its container is gone, or its shim
+  /// does not report what is left.
   void end(Instant at);
   void seen(Instant now, EngineTreeSeen const& seen);
-  /// An engine runs (again).
+  /// An engine runs, for the first time or again.
   void forget();
 
   State state() const { return state_; }
   /// The time from which the rest counts as gone, whatever is reported; absent if nothing waits for
   /// it.
   std::optional<Instant> gone_by(Instant engine_kill_at) const;
-  /// Sends KILL to all of the rest, before its time.
+  /// KILL was sent to all that is left, before its time.
   void rest_killed(Instant now) { rest_killed_at_ = now; }
   bool is_rest_killed() const { return rest_killed_at_.has_value(); }
   void give_up(Instant now) { end(now); }
-  /// The shim measures its own limit from here.
+  /// The time from which the shim counts its own limit.
   Instant counted_from(Instant main_ended_at) const;
   std::uint32_t alive() const { return alive_; }
   std::vector<std::string> const& names() const { return names_; }

@@ -25,15 +25,16 @@ namespace lastcall::lifecycle {
 /// One connection of an SDK. A peer that reconnects is a new peer and announces its requests again.
 using lastcall::PeerId;
 
-/// The ingress of this process, a peer that is always connected. Its requests are those that it
-/// relays.
+/// The ingress of this process counts as a peer that is always connected. Its requests are those
+/// that it relays.
 inline constexpr PeerId kIngressPeer = PeerId{1} << 52U;
 
 // --- the supervisor itself -----------------------------------------------------------------------
 
 /// The process is up; nothing is known yet of an earlier life.
 struct SupervisorStarted {};
-/// A valid `stop.json` of this pod was read: an earlier life of ours was in a drain or stop.
+/// A valid `stop.json` of this pod was read: an earlier life of this supervisor was in a drain or
+/// stop.
 struct StopRecordRead {
   std::string blob;
 };
@@ -41,7 +42,7 @@ struct StopRecordRead {
 struct OwnSignal {
   std::string name;
 };
-/// The pod is being deleted. Never expires.
+/// The pod is being deleted. This fact never expires.
 struct DeletionSeen {
   /// Its `deletionGracePeriodSeconds`, where `deletionTimestamp` was read. Absent if the
   /// supervisor's own preStop hook was called, as is the case for a restart of its container alone.
@@ -79,7 +80,7 @@ struct ShimHello {
   EngineExit exit;
   std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
-  /// The engine's end was ordered by an earlier life of ours.
+  /// Whether an earlier life of this supervisor had ordered the engine's end.
   bool ordered = false;
   /// After its end, the number of its processes that are left; absent if the shim does not report
   /// it.
@@ -106,11 +107,11 @@ struct StopSignalHeld {
 struct EngineStarted {};
 struct EngineExited {
   EngineExit exit;
-  /// Whether the shim had signalled it, on an order or at its own deadline.
+  /// Whether the shim had signalled the engine, on an order or at its own deadline.
   bool ordered = false;
   /// The number of its processes that are left; absent if the shim does not report it.
   std::optional<std::uint32_t> alive;
-  /// When the shim reaped it. Absent: the shim does not report it.
+  /// When the shim reaped it; absent if the shim does not report it.
   std::optional<Instant> at;
 };
 /// The engine's processes that are left after its main one; names of a few of them.
@@ -118,9 +119,9 @@ struct EngineTreeSeen {
   std::uint32_t alive = 0;
   std::vector<std::string> names;
 };
-/// A process other than the main one, which had lived for a while and ended before it.
+/// A process other than the main one has ended before it, after living for a while.
 struct EngineProcessDied {
-  std::int64_t pid = 0;  // in the shim's namespace: for people
+  std::int64_t pid = 0;  // in the shim's namespace; only for people to read
   std::string name;
   int signal = 0;  // 0 if there is none or it could not be read
   Instant at;
@@ -244,14 +245,14 @@ enum class CheckVerdict : std::uint8_t {
   busy,
   failed,
   timed_out,
-  not_asked,  // we lacked what asking takes
+  not_asked,  // the supervisor lacked a resource that the check needs
 };
 
 struct CheckFinished {
   std::uint32_t check = 0;  // index into the settings
   CheckVerdict verdict = CheckVerdict::passed;
   std::string detail;
-  Duration took{};  // the time at which it was sent
+  Duration took{};  // from its sending to its result
 };
 /// A reload of the configuration changed the limits of the checks; the checks themselves stay.
 struct HealthLimitsChanged {

@@ -1,8 +1,8 @@
 // The meaning of each event to the machines: one handler for each event, in the order of event.hpp.
 //
-// A handler notifies the machines of what happened and orders what cannot be found by looking at
-// their sum; everything else is left to the joint rules, which run after it (lifecycle.cpp). Owned
-// by the core's thread.
+// A handler notifies the machines of what happened and gives the orders that do not follow from
+// their joint state; everything else is left to the joint rules, which run after it
+// (lifecycle.cpp). Owned by the core's thread.
 #pragma once
 
 #include "core/machines.hpp"

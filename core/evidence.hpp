@@ -2,8 +2,8 @@
 // gone, the engine's own gauges, and the request of one token.
 //
 // Rules:
-//  1. The ingress is a source from its first moment where it is the only way in, else once it has
-//     relayed a request.
+//  1. If the ingress is the only way to the engine, it is a source from the start; otherwise it is
+//     one once it has relayed a request.
 //  2. A source whose process is gone has nothing in flight any more.
 //  3. Gauges at 0 are a proof of idleness only with a load counter at 0, or with the answer to a
 //     request that was sent after they fell to 0 and that they count.
@@ -28,12 +28,12 @@ class Evidence {
 
   void ingress_relayed() { has_relayed_ = true; }
   void source_gone() { source_gone_ = true; }
-  /// A drain begins or was undone, so that earlier readings prove nothing about what comes.
+  /// A drain begins or was undone, so earlier readings prove nothing about what comes next.
   void forget_proofs() {
     gauges.forget();
     token.forget_proof();
   }
-  /// Another engine has other gauges.
+  /// There is another engine, which has other gauges.
   void forget_engine(Settings const& settings) {
     gauges = GaugeEvidence{settings.gauge_refresh, settings.load_counts};
     token.forget_proof();
@@ -51,7 +51,7 @@ class Evidence {
     return gauges.is_settled() && (gauges.load_is_zero() || is_proven);
   }
 
-  /// How long ago something was matters no longer than it is waited for.
+  /// The age of a reading is mixed only up to the time for which something waits for it.
   void fingerprint(Mixer& m, Settings const& settings, bool drains) const {
     m.all(gauges.is_settled(), gauges.shows_work(), gauges.in_flight());
     m.all(gauges.misses_own_token());

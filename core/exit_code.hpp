@@ -2,8 +2,7 @@
 // of `lastcall run`.
 //
 //   0    graceful stop: the engine ended on our order, whatever its status; or died unordered
-//   during
-//        the drain with in-flight known to be 0; or was stopped during `starting`
+//        during the drain with in-flight known to be 0; or was stopped during `starting`
 //   1    fatal; the engine exited by itself in `starting` or `serving`, 0 included
 //        (engine.on_exit: propagate passes its code, 128+n for signals); or died unordered in a
 //        drain with work in flight; or (the shim's own judgement) no supervisor ever saw the

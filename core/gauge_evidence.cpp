@@ -9,7 +9,7 @@ std::uint64_t others(std::uint64_t figure, std::uint64_t own) {
   return figure - std::min(figure, own);
 }
 
-/// Keeps what was read; true: it is another figure than before.
+/// Keeps the figure that was read. Returns true if it differs from the one before.
 bool changes(std::optional<std::uint64_t>& known, std::optional<std::uint64_t> read) {
   bool const moved = read && known && *read != *known;
   known = read ? read : known;
@@ -41,7 +41,7 @@ bool GaugeEvidence::read(Instant now, GaugesRead const& reading, std::uint64_t o
     }
     return moved;
   }
-  if (moved && own > 0) {  // perhaps for others
+  if (moved && own > 0) {  // perhaps the engine works for others
     busy_at_ = now;
   }
   if (!zero_since_) {

@@ -1,4 +1,4 @@
-// What the engine's own gauges show about the work in it.
+// Evaluates what the engine's own gauges show about the work in it.
 //
 // Rules:
 //  1. Zero is settled when it was read twice, one refresh period apart: a gauge that is set once a
@@ -13,9 +13,9 @@
 //  4. Tokens that moved prove life, and so does a change of the KV cache's use, which every part of
 //     a prefill causes although it yields no token. Tokens that did not move prove a stall only
 //     where the counter rises with each token, and only by a reading that has both figures.
-//  5. Gauges that do not count the token which the engine has just generated for us do not show
-//     what it does: their zero proves nothing. A reading without a counter cannot be tested this
-//     way.
+//  5. If the gauges do not count the token that the engine has just generated for the supervisor,
+//     they do not show what the engine does, so their zero proves nothing. A reading without a
+//     counter cannot be tested in this way.
 //
 // Values only, owned by the core's thread. Source: the model server protocol's gauges;
 // specification, 'Where in-flight comes from'.
@@ -42,7 +42,7 @@ class GaugeEvidence {
   void listen_anew(Instant now);
   /// Readings so far prove nothing about later ones; the token counter stays known.
   void forget();
-  /// The proof applies to readings from here on.
+  /// Only readings from here on can settle the zero.
   void await_reading() { settled_ = false; }
   /// From here on a token of our own has to appear in the counter.
   void own_token_asked() { tokens_before_own_ = tokens_; }
@@ -66,7 +66,7 @@ class GaugeEvidence {
  private:
   std::optional<Duration> refresh_;
   bool load_counts_;
-  std::optional<std::uint64_t> in_flight_;  // from the last reading; absent if it had none
+  std::optional<std::uint64_t> in_flight_;  // from the last reading; absent if the reading had none
   std::uint64_t last_figure_ = 0;
   std::optional<std::uint64_t> tokens_;
   std::optional<std::uint64_t> tokens_before_own_;

@@ -42,7 +42,7 @@ void on(Machines& m, Instant now, DeletionSeen const& seen) {
   if (m.coordinator.clock.limit_grace(*seen.grace, m.coordinator.phase() == Phase::exited)) {
     announce(m);
   }
-  if (m.own.is_restarting()) {  // it was no restart of ours
+  if (m.own.is_restarting()) {  // it was not the supervisor's own restart
     stop(m, now, {CauseKind::own_signal, "the pod is being deleted"}, StopMode::graceful,
          m.own.signalled_at());
   }
@@ -54,7 +54,7 @@ void on(Machines& m, Instant now, EngineStopHook const&) {
   if (phase == Phase::cleaning_up || phase == Phase::exited || hook_has_returned(m)) {
     return;  // phase 2 is over
   }
-  // Too young to know that nothing runs: an earlier life may have let requests in.
+  // This life is too young to know that nothing runs: an earlier one may have let requests in.
   bool const may_have_work = !m.recovery.is_over() || m.ledger.in_flight() > 0;
   bool const is_loading = phase == Phase::starting && (m.prestop.awaiting() || !may_have_work);
   m.recovery.end();
@@ -79,7 +79,7 @@ void on(Machines& m, Instant /*now*/, EngineReplaced const& replaced) {
 void note_deletion(Machines& m) {
   m.coordinator.clock.explain_hook();
   if (m.prestop.awaiting() && !m.prestop.is_condemned()) {
-    m.prestop.end_awaiting();  // nothing replaces it
+    m.prestop.end_awaiting();  // no other engine will replace it
     m.orders.act(ReplacementEnded{"the pod is being deleted"});
   }
 }
@@ -122,7 +122,7 @@ bool apply_disproof(Machines& m, Instant now) {
     return false;
   }
   m.prestop.deletion.disprove(now);
-  m.recovery.decide();  // what an earlier life remembers of it is outlived, too
+  m.recovery.decide();  // the pod has outlived what an earlier life remembers of it, too
   m.orders.act(DeletionDisproved{});
   auto const hook = m.coordinator.clock.hook.get();
   if (!hook) {
@@ -134,7 +134,7 @@ bool apply_disproof(Machines& m, Instant now) {
   if (is_undone) {
     undo_drain(m, now, false);
   } else {
-    m.coordinator.clock.hook.forget();  // where it drains, an operator asked for that, too
+    m.coordinator.clock.hook.forget();  // a drain that goes on was also requested otherwise
   }
   if (!m.prestop.awaiting()) {
     m.health.reset();
@@ -153,7 +153,7 @@ bool apply_hook(Machines& m, Instant now) {
   bool const is_restart = hook && !hook->deletion && !m.coordinator.is_stopping();
   bool const has_shim = m.shim.is_known();
   if (is_restart && has_shim) {
-    m.coordinator.clock.hook.forget();  // the shim reports what comes now
+    m.coordinator.clock.hook.forget();  // from now on the shim reports what happens
     m.prestop.set_answered(false);
   }
   if (!is_restart || has_shim || m.prestop.awaiting()) {

@@ -20,8 +20,8 @@ void await_replacement(Machines& m, Instant now, Awaiting awaiting);
 void end_awaiting(Machines& m, std::string how);
 
 // --- joint rules ---
-/// Handles a hook's report that the pod has outlived. The engine may have received a stop signal,
-/// so every check has to pass again.
+/// Handles a hook's report that turned out to be false, because the pod has outlived it. The engine
+/// may have received a stop signal, so every check has to pass again.
 bool apply_disproof(Machines& m, Instant now);
 /// Returns calls when phases 1 and 2 are over; the pod's deletion decides what follows.
 bool apply_hook(Machines& m, Instant now);

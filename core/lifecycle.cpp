@@ -31,10 +31,11 @@ std::span<Action const> Lifecycle::step(Instant now, Event const& event) {
   return m_.orders.all();
 }
 
-/// Runs to a fixed point: each rule looks at the sum of the machines, and any may enable another.
+/// Runs to a fixed point: each rule looks at all machines together, and any rule may enable
+/// another.
 void Lifecycle::apply_joint_rules(Instant now) {
   m_.coordinator.clock.expect_acks_or_hooks(m_.settings.cleanup_hooks || sdk_may_clean_up(m_));
-  drain_ledger(m_, now);  // who left in this step is not refused by what time decides in it
+  drain_ledger(m_, now);  // a request that left in this step is not refused by the rules of time
   // Time alone decides these.
   m_.recovery.update(now, m_.recovery.awaits_peers() ? m_.peers.returned() : 0);
   apply_shim_loss(m_, now);
@@ -43,7 +44,8 @@ void Lifecycle::apply_joint_rules(Instant now) {
   apply_held(m_, now);
   expire_peers(m_, now);
   apply_admission_time(m_, now);
-  apply_own_restart(m_, now);  // after those whose wait is over: the last of them may let us go
+  // This follows the rules that end waits: with the last waiter the supervisor may go.
+  apply_own_restart(m_, now);
   bool changed = true;
   while (changed && !m_.own.has_ended()) {
     drain_ledger(m_, now);
@@ -53,7 +55,8 @@ void Lifecycle::apply_joint_rules(Instant now) {
   }
   apply_silence(m_, now);
   drain_ledger(m_, now);
-  if (!m_.own.has_ended()) {  // nothing is ordered after its exit: who waits asks the next one
+  // After the exit nothing is ordered: a request that waits asks the next supervisor.
+  if (!m_.own.has_ended()) {
     grant_waiters(m_, now);
   }
 }
@@ -81,8 +84,8 @@ bool Lifecycle::accepts_shim(std::string_view boot) const {
   return rules::accepts_shim(m_, boot);
 }
 
-/// Data that only reports and logs hold is left out, peers count by their order, and requests and
-/// endpoints are a sum: histories that differ in nothing else are one state.
+/// Data that is only reported and logged is left out, peers count by their order, and requests and
+/// endpoints are a sum, so that histories which differ in nothing else are one state.
 std::uint64_t Lifecycle::fingerprint(Instant now) const {
   Mixer m{now};
   if (m_.own.has_ended()) {
@@ -95,7 +98,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
     m.put(cancels_out_by(m_));
   }
   if (!m_.coordinator.is_stopping()) {
-    m_.health.fingerprint(m);  // a stop is beyond verdicts
+    m_.health.fingerprint(m);  // once a stop is under way, verdicts change nothing
   }
   m_.shim.fingerprint(m);
   m_.recovery.fingerprint(m, m_.shim.is_known());
@@ -112,7 +115,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   m_.prestop.fingerprint(m);
   m.put(deletion_disproved_at(m_));
   m_.own.fingerprint(m);
-  // Where nothing was relayed, what comes later in an own restart does not depend on its deadline.
+  // If nothing was relayed, the rest of an own restart does not depend on its deadline.
   if (m_.own.is_restarting() && m_.evidence.ingress_has_relayed()) {
     Instant const signalled_at = m_.own.signalled_at();
     m.put(m_.coordinator.clock.budgets_of(signalled_at).deadline(signalled_at));

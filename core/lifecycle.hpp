@@ -9,7 +9,7 @@
 //  4. Each request ends exactly once and is counted once.
 //  5. Deregistration is ordered before any stop signal to the engine.
 //  6. Nothing is ordered after the exit.
-//  7. While a stop is under way a connected shim has a will with what holds now.
+//  7. While a stop is under way, a connected shim has a will that matches the present state.
 //
 // No I/O, no clock, no thread, no log. One thread owns it; the shell passes `now`, obeys the
 // actions in order and calls again with TimerExpired at next_deadline().
@@ -39,11 +39,11 @@ class Lifecycle {
   std::optional<Instant> next_deadline() const;
 
   Snapshot snapshot() const;
-  /// Final once PublishReport was ordered; before that, what is known so far.
+  /// The report is final once PublishReport was ordered; before that, it has what is known so far.
   Report report(Instant now) const;
   /// Cancels that wait for a peer (after CancelsReady); they count as handed over.
   CancelBatch take_cancels(PeerId peer, std::size_t max_ids);
-  /// The supervisor has to end, and the engine has not.
+  /// Whether the supervisor has to end while the engine stays.
   bool is_restarting() const { return m_.own.is_restarting(); }
   /// Whether a shim of this boot may take part now; otherwise it receives `busy` and tries again.
   bool accepts_shim(std::string_view boot) const;

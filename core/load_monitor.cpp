@@ -7,7 +7,7 @@ namespace lastcall::lifecycle {
 namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
-/// Counts are cut here, so that their products fit.
+/// Counts are limited to this, so that their products do not overflow.
 constexpr std::uint64_t kMostBlocks = 1'000'000'000'000;
 
 bool reports_blocks(LoadReported const& report) {

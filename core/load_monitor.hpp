@@ -3,11 +3,12 @@
 // Invariants:
 //  1. A rank is busy when it is above either threshold, strictly; a figure that it does not report
 //     is never above one, nor is a share of no blocks.
-//  2. The engine is busy only while all ranks are: those that have reported and, where their number
-//     is configured, those that have not, which are free. One that is silent for longer than the
-//     limit on a report's age is free. Without a report it is not busy.
-//  3. The engine's own gauges show the rank with most room, so they stand for all ranks. They do
-//     not count while an SDK has recently reported blocks of its own: those are more exact.
+//  2. The engine is busy only while all its ranks are. A rank is free if its last report is older
+//     than the limit, or if the number of ranks is configured and this rank has never reported.
+//     Without any report the engine is not busy.
+//  3. The engine's own gauges show the rank that has the most room, so they stand for all ranks.
+//     They do not count while an SDK has recently reported blocks of its own, because such reports
+//     are more exact.
 //  4. The reason shows whether ranks reported it themselves, or only gauges: an engine that runs
 //     nothing may leave its gauges where they stood.
 //
@@ -48,10 +49,10 @@ class LoadMonitor {
   LoadThresholds const& thresholds() const { return thresholds_; }
   /// Returns false for a rank that no engine can have.
   bool report(Instant now, LoadReported const& report);
-  /// The peer's ranks are gone.
+  /// The peer is gone for good, and its ranks with it.
   void peer_forgotten(PeerId peer);
 
-  /// Takes O(1), because the reports determine until when it holds.
+  /// This is O(1), because each report determines until when the answer holds.
   bool is_busy(Instant now) const { return is_busy_by_ranks(now) || holds(gauge_until_, now); }
   /// Whether it is busy not by the gauges alone.
   bool is_busy_by_ranks(Instant now) const { return holds(ranks_until_, now); }
@@ -74,7 +75,7 @@ class LoadMonitor {
   LoadThresholds thresholds_;
   std::map<std::uint32_t, Rank> ranks_;
   std::optional<Rank> gauge_;
-  std::optional<Instant> ranks_until_;  // busy, by them
+  std::optional<Instant> ranks_until_;  // until when the ranks' reports make the engine busy
   std::optional<Instant> gauge_until_;
 };
 

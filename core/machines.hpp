@@ -1,8 +1,9 @@
 // All machines of the core side by side, and the orders of a step.
 //
 // Rules:
-//  1. A machine knows its own part, and may be made of smaller ones; none of those here calls
-//     another. Their joint meaning is in questions.hpp, and decisions by it are in *_rules.hpp.
+//  1. A machine knows only its own part, and may be made of smaller ones; none of those here calls
+//     another. Their joint meaning is in questions.hpp, and the decisions that follow from it are
+//     in *_rules.hpp.
 //  2. A copy continues independently, which the exploration of possible events uses.
 //
 // Owned by the core's thread.

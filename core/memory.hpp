@@ -1,4 +1,5 @@
-// What is kept for a successor of this supervisor: the blob, the shim's will, and the final report.
+// The data that is kept for a successor of this supervisor: the blob, the shim's will, and the
+// final report.
 //
 // Rules:
 //  1. The blob lies with the shim, or in `stop.json` while no shim is connected; a record that a
@@ -45,7 +46,7 @@ class Memory {
  private:
   std::optional<Remembered> written_;
   bool has_record_ = false;
-  std::optional<LeaveWill> will_;  // as this connection of the shim has it
+  std::optional<LeaveWill> will_;  // the one that was sent on this connection of the shim
   std::optional<Report> final_report_;
 };
 

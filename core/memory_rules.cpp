@@ -14,7 +14,7 @@
 namespace lastcall::lifecycle::rules {
 namespace {
 
-/// As a restarted supervisor has to expect them.
+/// The number of peers that a restarted supervisor has to expect.
 std::uint32_t peers_to_expect(Machines const& m) {
   std::uint32_t const here = m.peers.sources();
   return m.recovery.awaits_peers() ? std::max(m.recovery.expected_peers(), here) : here;
@@ -24,8 +24,8 @@ Silence silence_to_remember(Machines const& m) {
   return m.coordinator.is_stopping() ? Silence::none : m.health.responsiveness.silence();
 }
 
-/// The last blob is still what a restarted supervisor needs. Counts and times that are only for the
-/// report are written along, and are no reason to write.
+/// Whether the last blob is still what a restarted supervisor needs. Counts and times that are only
+/// for the report are part of the blob, but no reason to write it again.
 bool still_holds(Machines const& m, Remembered const& written) {
   auto const& then = written.progress;
   auto const& stop = then.stop;
@@ -81,7 +81,7 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
     m.health.startup.assume_over();
     m.health.responsiveness.restore(now, remembered.silence);
     m.health.update(now);
-    if (!is_silent(m)) {  // that is reported: this life did not see it begin
+    if (!is_silent(m)) {  // silence is announced, because this life did not see it begin
       m.notified.verdict(m.health.verdict());
     }
   }
@@ -99,7 +99,7 @@ void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop
     return;
   }
   if (m.registrations.is_registered() && their_phase > Phase::serving) {
-    deregister_everywhere(m, now);  // what was registered meanwhile is withdrawn first
+    deregister_everywhere(m, now);  // a registration of this life is withdrawn first
   }
   Phase const before = m.coordinator.phase();
   if (before > their_phase) {
@@ -113,7 +113,8 @@ void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop
   }
   announce(m);
   if (phase == Phase::cleaning_up && before != Phase::cleaning_up) {
-    // Peers that were back before their shim reported what they could not know yet.
+    // Peers may have come back before the shim, and may not know of the stop: what they announced
+    // is cut.
     bool const is_fatal = remembered.progress.stop->mode == StopMode::fatal;
     cancel_all(m, now, CancelMode::kill,
                is_fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
@@ -122,7 +123,7 @@ void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop
   if (phase != Phase::serving) {
     withdraw_earlier_life(m, now, remembered.progress.phase);
   } else if (stop_follows || is_silent(m)) {
-    m.registrations.assume_registered();  // the keys are there; a dying instance is not offered
+    m.registrations.assume_registered();  // the keys are there, but a dying instance is not offered
   } else {
     register_everywhere(m);
   }
@@ -136,7 +137,7 @@ void on(Machines& m, Instant now, StopRecordRead const& record) {
   }
   m.recovery.end();
   m.memory.record_may_exist();
-  // One of a stop that has ended was not removed in time: its boot would hold all others off.
+  // A record of a stop that has ended was not removed in time: its boot would keep all others away.
   auto const kept = decode_remembered(record.blob);
   if (kept && kept->progress.phase != Phase::exited) {
     restore(m, now, record.blob, false);
@@ -156,7 +157,7 @@ void restore(Machines& m, Instant now, std::string const& blob, bool stop_follow
     if (hook->grace) {
       m.prestop.deletion.read();
     }
-    // A pod is deleted once: ours came later.
+    // A pod is deleted only once, so what this life saw came later.
     if (m.prestop.deletion.is_there() &&
         m.coordinator.clock.hook_was_called(*hook, m.coordinator.phase() == Phase::exited)) {
       announce(m);
@@ -187,11 +188,11 @@ void remember_if_changed(Machines& m) {
       is_draining(m.coordinator.phase()) || m.coordinator.is_stopping() || m.prestop.is_condemned();
   bool const over = has_exited || !in_progress;
   if (over && m.memory.take_record()) {
-    m.orders.put_first(ForgetStopRecord{});  // before an exit of this step
+    m.orders.put_first(ForgetStopRecord{});  // so that it comes before an exit of this step
   }
   bool const connected = m.shim.is_connected();
   if (!connected && over) {
-    return;  // nothing of it would be true after a restart
+    return;  // after a restart, nothing in it would be true
   }
   if (!connected) {
     m.memory.record_may_exist();

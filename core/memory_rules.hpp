@@ -14,8 +14,8 @@ namespace lastcall::lifecycle::rules {
 void restore(Machines& m, Instant now, std::string const& blob, bool stop_follows);
 /// Comes first in its step, so that what is ordered next is not lost with this supervisor.
 void remember_if_changed(Machines& m);
-/// Comes right after Remember, so that even a supervisor that freezes after the next line has left
-/// it.
+/// Comes right after Remember, so that the will is there even if the supervisor freezes after the
+/// next line.
 void leave_will_if_changed(Machines& m);
 
 }  // namespace lastcall::lifecycle::rules

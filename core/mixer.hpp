@@ -1,7 +1,7 @@
 // Mixes values into one number, in their order; machines compute their part of a fingerprint with
 // it.
 //
-// An instant that is waited for counts by its distance from now, and one that has passed is `due`
+// An instant in the future counts by its distance from now; one that has passed counts as `due`,
 // however long ago it was. Values only, no thread rule.
 #pragma once
 
@@ -47,7 +47,7 @@ struct Mixer {
   void all(T const&... x) {
     (put(x), ...);
   }
-  /// Mixes how long ago it was, of which no more than `most` matters; absent if it never was.
+  /// Mixes how long ago `at` was, limited to `most`; `at` is absent if it never happened.
   void age(std::optional<Instant> at, Duration most) {
     put(at ? std::min(now - *at, most) : Duration{-1});
   }

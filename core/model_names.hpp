@@ -1,7 +1,7 @@
 // The names of the models that requests have named, as numbers.
 //
-// A server serves a handful of models; a peer that invents names shares the last place. Owned by
-// the core's thread.
+// A server serves a handful of models; if a peer invents names, the names beyond the limit share
+// the last number. Owned by the core's thread.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class ModelNames {
     }
     return static_cast<std::uint32_t>(names_.size() - 1);
   }
-  /// A request named this model.
+  /// Whether a request has named this model.
   bool knows(std::string_view model) const {
     return std::find(names_.begin(), names_.end(), model) != names_.end();
   }

@@ -21,7 +21,7 @@ class Notified {
     completion_is_due_ = completion_is_due_ || is_news;
     return is_news;
   }
-  /// A drain begins, held by this number of endpoints.
+  /// A drain begins, and this number of endpoints holds it.
   void begin_drain(std::uint32_t active) {
     graceful_ = active;
     completion_is_due_ = active > 0;

@@ -1,8 +1,9 @@
-// How this supervisor itself ends: after a stop, or by its own restart beside a shim that goes on.
+// Decides how this supervisor itself ends: after a stop, or by its own restart beside a shim that
+// goes on.
 //
-// A signal that only the supervisor received, beside a shim, means its own restart, unless the shim
-// reports one too or the pod proves to be deleted: the engine stays, while registrations and
-// ingress go.
+// A signal that only the supervisor received, while a shim runs beside it, means that the
+// supervisor restarts: the engine stays, while registrations and ingress go. If the shim reports a
+// signal too, or if the pod proves to be deleted, it is a stop.
 //
 //   announced      the shim may still report a signal, which makes it a stop
 //   deregistering  until all registries have confirmed

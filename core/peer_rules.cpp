@@ -23,7 +23,8 @@ void lose_peer(Machines& m, Instant now, PeerId id, bool process_gone) {
   bool const replaced = !process_gone && m.peers.has_connected(peer->name);
   bool const may_kill = !m.coordinator.is_stopping() && phase != Phase::starting &&
                         phase != Phase::exited && !engine_is_leaving(m);
-  if (peer->critical && !replaced && may_kill) {  // before its requests: its stop reports them
+  // This comes before its requests are lost, so that the report of the stop counts them.
+  if (peer->critical && !replaced && may_kill) {
     fatal(m, now, CauseKind::child_died, "the critical process '" + peer->name + "' is gone");
   }
   m.ledger.peer_lost(now, id);

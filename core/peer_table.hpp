@@ -25,7 +25,7 @@ namespace lastcall::lifecycle {
 
 class PeerTable {
  public:
-  enum class Cleanup : std::uint8_t { none, asked, left };  // left: it disconnected before that
+  enum class Cleanup : std::uint8_t { none, asked, left };  // left: without a cleanup.done
   struct Peer {
     std::string name;
     bool critical = false;
@@ -34,10 +34,10 @@ class PeerTable {
     bool watched = false;
     std::uint32_t unannounced = 0;  // live requests that its hello promised and that are missing
     Cleanup cleanup = Cleanup::none;
-    std::optional<Instant> back_by;  // for its cleanup.done
+    std::optional<Instant> back_by;  // until then it may come back for its cleanup.done
     std::optional<Instant> lost_at;
   };
-  /// Decisions about a peer that time makes.
+  /// The decisions about a peer that only time makes.
   enum class Due : std::uint8_t { none, lost, requests_lost };
   struct Decided {
     Due due = Due::none;
@@ -49,7 +49,7 @@ class PeerTable {
   bool disconnected(Instant now, PeerId peer, Duration reconnect_window);
   void became_source(PeerId peer);
   void announced_again(PeerId peer);
-  /// It is gone for good. The result is absent if it is not known.
+  /// The peer is gone for good. The result is absent if the peer is not known.
   std::optional<Peer> remove(PeerId peer);
   /// Returns the next decision that is due, until there is none; a peer of an engine that has
   /// exited does not come back for a cleanup.
@@ -60,11 +60,12 @@ class PeerTable {
   /// A cleanup begins, and results of an earlier one are dropped.
   void forget_unclean() { left_unclean_.clear(); }
   void ask_to_clean_up();
-  /// It connects during the cleanup. If it had been connected before, its present report counts.
+  /// A peer connects during the cleanup. If it was connected before, only its present report
+  /// counts.
   void ask_late(PeerConnected const& connected);
   void cleaned_up(PeerId peer);
   bool are_cleaning_up() const;
-  /// "'a' and 1 more disconnected before cleanup.done"; empty: all were clean.
+  /// "'a' and 1 more disconnected before cleanup.done"; empty if all were clean.
   std::string unclean_text() const;
 
   bool knows(PeerId peer) const { return peers_.count(peer) > 0; }

@@ -3,7 +3,7 @@
 // Invariants:
 //  1. A ticket is free, waiting or running; each move between them is one call here.
 //  2. Waiters of one priority stand in the order of their arrival, lower priorities first.
-//  3. Every call is O(1); a ticket allocates only while there were never so many before.
+//  3. Every call is O(1); memory is allocated only when there are more tickets than ever before.
 //
 // It knows no limit: admission decides which may run. Owned by the core's thread. Source:
 // specification, 'Admission'.
@@ -50,7 +50,7 @@ class Places {
   Node const& at(Ticket ticket) const { return nodes_[ticket]; }
   /// Must not be called while none waits.
   Ticket head() const;
-  /// The waiter that has waited longest, among the first of each priority that `chosen` picks.
+  /// The first waiter of a priority that `chosen` accepts; the most urgent priority comes first.
   template <typename Chosen>
   Ticket first_where(Chosen const& chosen) const {
     for (Queue const& queue : queues_) {
@@ -60,12 +60,12 @@ class Places {
     }
     return kNone;
   }
-  /// The time since which the longest waiter waits.
+  /// The time since which the oldest waiter has been waiting.
   std::optional<Instant> oldest() const;
   std::size_t running() const { return running_; }
   std::size_t waiting() const { return waiting_; }
   std::size_t without_first_byte() const { return without_first_byte_; }
-  /// Waiters in the order in which they will be granted.
+  /// Calls visit(owner, since) for each waiter, in the order in which they will be granted.
   template <typename Visit>
   void for_each_waiting(Visit const& visit) const {
     for (Queue const& queue : queues_) {
@@ -86,7 +86,7 @@ class Places {
   std::vector<Node> nodes_;
   Ticket free_ = kNone;  // linked by `next`
   std::array<Queue, kPriorities> queues_;
-  std::uint32_t filled_ = 0;  // bit per queue that holds a waiter
+  std::uint32_t filled_ = 0;  // one bit per queue, set if it holds a waiter
   std::size_t running_ = 0;
   std::size_t waiting_ = 0;
   std::size_t without_first_byte_ = 0;

@@ -5,8 +5,8 @@
 //  1. Calls share one drain; the first that has not returned counts for how long they are held.
 //  2. Once they have returned the engine gets its stop signal from the kubelet, and later reports
 //     about it are expected.
-//  3. Another engine is recognized by watching it, where no shim reports it. An engine that counts
-//     as lost is ended only by its container's liveness probe.
+//  3. If no shim reports the next engine, it is recognized by watching. An engine that counts as
+//     lost is ended only by its container's liveness probe.
 //
 // The bounds of the drain meanwhile are the coordinator's. Owned by the core's thread. Source:
 // specification, 'preStop'.
@@ -26,7 +26,7 @@ namespace lastcall::lifecycle {
 /// Another engine is awaited.
 struct Awaiting {
   bool condemned = false;        // after a stop: only its liveness probe ends it
-  std::optional<Instant> until;  // it counts as replaced at that time
+  std::optional<Instant> until;  // at that time the engine counts as replaced
   Instant since;
   Verdict verdict = Verdict::starting;  // the reason why it counts as lost
   std::string why;
@@ -37,7 +37,7 @@ class PreStop {
   // --- calls ---
   void called(Instant now) { waits_since_ = waits_since_.value_or(now); }
   bool waits() const { return waits_since_.has_value(); }
-  /// They return now. The result is how long the first of them was held.
+  /// The waiting calls return now. Returns how long the first of them was held.
   Duration release(Instant now) { return now - *std::exchange(waits_since_, std::nullopt); }
   /// Whether the calls of this container's stop have returned.
   void set_answered(bool answered) { answered_ = answered; }

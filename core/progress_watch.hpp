@@ -1,4 +1,4 @@
-// When a byte of any request last moved, and how long none has.
+// Records when a byte of any request last moved, and for how long none has.
 //
 // Rules:
 //  1. A byte that moved is progress; so is the answer to a canary, a request of our own that only a

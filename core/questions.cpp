@@ -101,7 +101,7 @@ bool has_own_container(Machines const& m) {
 
 bool accepts_shim(Machines const& m, std::string_view boot) {
   if (!m.shim.is_known() && m.coordinator.is_stopping() && !m.recovery.boot().empty()) {
-    return m.recovery.boot() == boot;  // another boot's stop is not finished
+    return m.recovery.boot() == boot;  // the stop of another boot is not finished
   }
   return !m.shim.is_known() || m.shim.boot() == boot;
 }
@@ -173,7 +173,7 @@ std::optional<Instant> next_deadline(Machines const& m) {
     at = earlier_of(at, m.health.next_deadline());
   }
   at = earlier_of(at, earlier_of(rest_gone_by(m), m.engine.tree().main_ends_by()));
-  // Asked after each step: facts are collected only where they decide something.
+  // This is asked after each step, so facts are collected only where they decide something.
   if (is_draining(m.coordinator.phase())) {
     at = earlier_of(at, m.coordinator.next_deadline(facts(m)));
   }

@@ -14,7 +14,7 @@
 namespace lastcall::lifecycle::rules {
 
 // --- requests in flight ---
-/// A peer reports requests: an SDK peer or the ingress.
+/// Whether a peer reports requests: an SDK peer or the ingress.
 bool in_flight_known(Machines const& m);
 /// Whether it is known that nothing is in flight, and that this drain has lost nothing.
 bool is_known_idle(Machines const& m);
@@ -48,9 +48,9 @@ bool sdk_may_clean_up(Machines const& m);
 /// Once the engine's tree is gone the shim waits a fixed time for the supervisor's exit, so the
 /// list must end before it.
 Instant cleanup_limit(Machines const& m);
-/// The end of phase 3 waits for peers that are still there to receive their requests' cancel, and
-/// for clients that read slowly: a request that is cut in the ingress is there until its last byte,
-/// the error event, was taken.
+/// The time until which the end of phase 3 waits. Peers that are still there have to receive the
+/// cancels of their requests, and slow clients have to read theirs: a request that is cut in the
+/// ingress is in flight until the client has taken its last byte, that of the error event.
 Instant cancels_out_by(Machines const& m);
 int exit_code_now(Machines const& m);
 /// The time at which a preStop hook's report proves to be false; a stop is final, whatever caused

@@ -1,8 +1,8 @@
 // Counts users' requests that ended with an error of the engine in the last seconds.
 //
 // Rules:
-//  1. An engine that dies in parts answers with errors before it is known to be dead: the
-//     report of the stop that follows counts these requests too.
+//  1. An engine that dies in parts answers with errors before it is known to be dead, so the report
+//     of the stop that follows counts these requests, too.
 //  2. It only feeds the report: no decision depends on it, and a restarted supervisor begins from
 //     zero.
 //  3. Its precision is one slot; its size is fixed, whatever the rate.

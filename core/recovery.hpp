@@ -1,4 +1,5 @@
-// What is known of an earlier life of this supervisor, and what waits until it is known.
+// Tracks what is known of an earlier life of this supervisor, and holds the commands that wait for
+// that.
 //
 //   unborn -> waiting -> known
 //
@@ -32,7 +33,7 @@ class Recovery {
     stage_ = stage_ == Stage::unborn ? Stage::waiting : stage_;
     until_ = now + kRecoveryWindow;
   }
-  /// Whether an earlier life is known or ruled out.
+  /// The earlier life is known, or it is known that there was none.
   void end() { stage_ = Stage::known; }
   bool is_over() const { return stage_ == Stage::known; }
 
@@ -67,7 +68,7 @@ class Recovery {
   std::optional<Instant> peers_until() const { return peers_until_; }
   std::uint32_t expected_peers() const { return expected_peers_; }
 
-  /// Applies what time decides, and peers that are back.
+  /// Applies what depends on time, and on peers that are back.
   void update(Instant now, std::uint32_t returned) {
     if (stage_ == Stage::waiting && now >= until_) {
       end();

@@ -29,7 +29,7 @@ void deregister_everywhere(Machines& m, Instant now, bool returns) {
 void assume_earlier_registration(Machines& m) {
   bool const may_have_run = m.engine.state() != EngineState::waiting || m.settings.lifecycle_hooks;
   if (m.coordinator.phase() == Phase::starting && may_have_run) {
-    m.registrations.assume_registered();  // asking costs nothing
+    m.registrations.assume_registered();  // an order that is not needed costs nothing
   }
   assume_withdrawn(m);
 }

@@ -1,4 +1,4 @@
-// When the registries are ordered to register this instance, and when to remove it.
+// Rules for when the registries are ordered to register this instance, and when to remove it.
 //
 // Owned by the core's thread. Source: specification, 'Phase 1'; specification, 'Discovery'.
 #pragma once

@@ -54,7 +54,8 @@ class Registrations {
   explicit Registrations(std::size_t count) : records_(count) {}
 
   bool is_empty() const { return records_.empty(); }
-  /// The registries have, or may have, this instance, and will be ordered to remove it.
+  /// Whether the registries have, or may have, this instance, so that they will be ordered to
+  /// remove it.
   bool is_registered() const { return registered_; }
   std::vector<RegistryRecord> const& records() const { return records_; }
   /// Whether no registry has got an order in this life.
@@ -64,8 +65,8 @@ class Registrations {
 
   void register_all() { order(RegistryEvent::ordered_in, true); }
   void deregister_all() { order(RegistryEvent::ordered_out, false); }
-  /// Whether an earlier life may have registered, or not all registries were ordered to remove this
-  /// instance.
+  /// Assumes that the registries have this instance: an earlier life may have registered it, or not
+  /// all registries were ordered to remove it.
   void assume_registered() { registered_ = !records_.empty(); }
   void settled(RegistrySettled const& settled) {
     LC_ASSERT(settled.registry < records_.size());

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kHead = "lastcall1";
 constexpr std::size_t kDetailMax = 160;
 
-/// Words are separated by spaces: what is not a plain character is written as %XX.
+/// Words are separated by spaces, so a character that is not plain is written as %XX.
 std::string escape(std::string_view text) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
@@ -102,7 +102,7 @@ std::optional<ShutdownCoordinator::Stop> decode_stop(Words const& words) {
       .in_starting = number(words, "in_starting") == 1};
 }
 
-/// `key=value` words, one after the other.
+/// Writes `key=value` words, one after the other.
 class Blob {
  public:
   void put(std::string_view key, std::string_view value) {

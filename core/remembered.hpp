@@ -34,15 +34,15 @@ struct Remembered {
   bool own_container = false;  // that shim is in another container
   bool ready = false;          // every check had passed once
   Silence silence = Silence::none;
-  bool relayed = false;  // its ingress reported what is in flight, which ended with it
+  bool relayed = false;  // its ingress reported what was in flight, and that ended with it
   /// Without a shim, the reason why the engine must not serve again.
   std::optional<std::string> condemned;
   OutcomeCounts outcomes{};
-  std::optional<std::uint64_t> in_flight_at_end;  // of a drain that its time has ended
+  std::optional<std::uint64_t> in_flight_at_end;  // if the drain ended for lack of time
 };
 
 std::string encode(Remembered const& remembered);
-/// Absent if it is not of a readable form.
+/// The result is absent if the blob cannot be decoded.
 std::optional<Remembered> decode_remembered(std::string_view blob);
 
 }  // namespace lastcall::lifecycle

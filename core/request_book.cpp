@@ -95,7 +95,8 @@ RequestBook::Index RequestBook::whole_of(RequestBegun const& request) const {
   return find_parent(request, request.root);
 }
 
-/// An id may be live at several connections, for one user's request: the last one knows best.
+/// An id may be live at several connections, for one user's request: the last one has the best
+/// knowledge.
 RequestBook::Index RequestBook::newest_of(std::string_view id, bool away) const {
   Index newest = kNone;
   for (auto const& [peer, state] : peers_) {
@@ -127,9 +128,9 @@ RequestBook::Index RequestBook::find_parent(RequestBegun const& request,
   return engines == kNone ? find_relayed(request, id) : engines;
 }
 
-/// The parent that it names, else the request of the same id in the ingress, which relayed it, or
-/// of its root. A request that the ingress relays has none here: any client may have written its
-/// header.
+/// The parent that the request names; otherwise the request in the ingress that has the same id,
+/// because it relayed this one, or that has the id of its root. A request that the ingress relays
+/// has no parent here, because any client may have written its header.
 RequestBook::Index RequestBook::parent_of(RequestBegun const& request) const {
   if (request.peer == kIngressPeer) {
     return kNone;

@@ -73,8 +73,8 @@ class RequestBook {
   ModelNames const& models() const { return models_; }
 
   // --- one that is to begin ---
-  /// It moves here from a connection that went away, as resumed, or asking again for an admission
-  /// that it has and did not receive.
+  /// Whether the request moves here from a connection that went away: either it is resumed, or it
+  /// asks for admission again because it never received the answer.
   bool is_adoptable(RequestBegun const& request) const { return orphan_of(request) != kNone; }
   /// Whether it is a part of a live request that runs: its parent, or the root that it names.
   bool is_part(RequestBegun const& request) const;
@@ -98,7 +98,7 @@ class RequestBook {
     std::size_t roots = 0;
     std::uint64_t roots_begun = 0;
     std::size_t unconfirmed = 0;
-    std::size_t with_age = 0;  // that ran before they were announced
+    std::size_t with_age = 0;  // those that ran before they were announced
   };
 
   /// The newest request of that id at the engine's connections, or only at those that are `away`.
@@ -118,7 +118,7 @@ class RequestBook {
   Counts counts_;
 };
 
-/// Requests and endpoints as a sum; a peer counts by its rank.
+/// The fingerprint is a sum over the requests and endpoints, in which a peer counts by its rank.
 std::uint64_t fingerprint_of_requests(RequestBook const& book, EndpointTracker const& endpoints,
                                       std::map<PeerId, std::uint32_t> const& rank, Instant now);
 

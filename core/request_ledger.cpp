@@ -9,8 +9,8 @@ RequestState state_of(CancelMode mode) {
   return mode == CancelMode::kill ? RequestState::killed : RequestState::stopped;
 }
 
-/// An engine that ends a handed-off request reports `cancelled`; for its user it is `migrated`. One
-/// that was cut because the engine died ended by that, however its end was reported.
+/// An engine that ends a handed-off request reports `cancelled`; for its user it is `migrated`. A
+/// request that was cut because the engine died has that outcome, however its end was reported.
 Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
   bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
   if (handed_off && reported == Outcome::cancelled) {
@@ -175,7 +175,7 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
   if (auto const peer = peers_.find(entry.peer); peer != peers_.end()) {
     --peer->second.requests;
   }
-  counts_.roots += slab_.erase(index);  // its children are users' requests of their own now
+  counts_.roots += slab_.erase(index);  // its children are now users' requests of their own
 }
 
 // --- admission -----------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ std::size_t RequestLedger::cancel_root(Instant now, std::optional<PeerId> of, st
   return raised;
 }
 
-/// The live requests of that id, by peer.
+/// The live requests of that id, at all peers.
 std::vector<RequestLedger::Index> RequestLedger::everywhere(std::string_view id) const {
   std::vector<Index> found;
   for (auto const& [peer, state] : peers_) {
@@ -287,7 +287,7 @@ CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {
     Waiting const next = waiting.front();
     RequestEntry& entry = slab_[next.index];
     if (entry.generation != next.generation || !entry.used) {
-      waiting.pop_front();  // ended before its cancel could be sent
+      waiting.pop_front();  // it ended before its cancel could be sent
       continue;
     }
     CancelMode const mode =
@@ -339,13 +339,13 @@ std::size_t RequestLedger::rise_tree(Instant now, Index index, CancelMode mode,
     work_.pop_back();
     RequestEntry& entry = slab_[current];
     if (!rise(now, entry, mode, current == index ? reason : CancelReason::parent)) {
-      continue;  // its children have it already
+      continue;  // its children have the cancel already
     }
     ++raised;
     queue_cancel(current);
     for (Index child = entry.links.last_child; child != kNone;
          child = slab_[child].links.previous_sibling) {
-      work_.push_back(child);  // last first: the stack turns them into link order
+      work_.push_back(child);  // the last one first, because the stack turns them into link order
     }
   }
   return raised;

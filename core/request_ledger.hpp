@@ -88,17 +88,17 @@ class RequestLedger : public RequestBook {
 
   // --- peers ---
   void peer_connected(PeerId peer) { peers_[peer].connected = true; }
-  /// Its requests stay in flight until it is back or lost, except those that were never admitted,
-  /// which will be announced again.
+  /// The peer's requests stay in flight until it is back or lost. Only requests that were never
+  /// admitted do not, because they will be announced again.
   void peer_disconnected(Instant now, PeerId peer);
-  /// All requests that it still has become `lost`.
+  /// All requests that the peer still has become `lost`.
   void peer_lost(Instant now, PeerId peer);
-  /// The same for its requests only: the peer itself stays known.
+  /// The same for the peer's requests only: the peer itself stays known.
   void lose_requests(Instant now, PeerId peer);
 
   // --- requests ---
-  /// A resumed request of a peer that went away is adopted: it moves to this peer and `slot`. One
-  /// that belongs to a request which is over, by `cut`, gets its cancel and is counted with it.
+  /// A resumed request of a peer that went away is adopted: it moves to this peer and `slot`. A
+  /// request that belongs to one that was cut is cancelled as `cut` states, and is counted with it.
   Begin begin(Instant now, RequestBegun const& request, EndpointSlot slot, bool late,
               std::optional<Cut> const& cut = std::nullopt);
   /// Returns false if the peer has no such live request.
@@ -115,7 +115,8 @@ class RequestLedger : public RequestBook {
                         CancelReason reason);
   /// Cancels the request of this id at every peer.
   std::size_t cancel_id(Instant now, std::string_view id, CancelMode mode, CancelReason reason);
-  /// Cancels a user's request with all its parts, or those parts that `of` has.
+  /// Cancels a user's request with all its parts, or only with the parts that belong to the peer
+  /// `of`.
   std::size_t cancel_root(Instant now, std::optional<PeerId> of, std::string_view root,
                           CancelMode mode, CancelReason reason);
   /// Cancels every live request that `chosen` picks, in the order in which they began.
@@ -132,8 +133,8 @@ class RequestLedger : public RequestBook {
 
  private:
   void adopt(Index index, PeerId peer, EndpointSlot slot);
-  /// Links it to its parent, or counts it as a user's request; if the parent was cancelled, it gets
-  /// the same cancel.
+  /// Links the request to its parent, or counts it as a user's request; if the parent was
+  /// cancelled, the request gets the same cancel.
   void place(Instant now, Index index, Index parent, std::optional<Cut> const& cut);
   std::vector<Index> everywhere(std::string_view id) const;
   bool rise(Instant now, RequestEntry& entry, CancelMode mode, CancelReason reason);

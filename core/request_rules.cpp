@@ -17,10 +17,10 @@ Refuse not_yours(std::string const& id) {
   return {Refusal::not_yours, "this connection has no live request '" + id + "'"};
 }
 
-/// Why it is one too many; nothing: it is none.
+/// Returns the refusal if there are too many live requests; absent if there is room.
 std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request) {
   if (m.ledger.owns(request.peer, request.id)) {
-    return std::nullopt;  // that is another error
+    return std::nullopt;  // a duplicate is another error
   }
   auto const limit = [](std::string_view whose, std::uint32_t most, std::string_view limit_of) {
     std::string text(whose);
@@ -37,7 +37,7 @@ std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request
   return std::nullopt;
 }
 
-/// Where the phase has already cancelled its like, a newcomer gets the same at once.
+/// If the phase has already cancelled requests like this one, it gets the same cancel at once.
 void cancel_late(Machines& m, Instant now, RequestBegun const& request, EndpointSlot slot) {
   bool const is_fatal =
       m.coordinator.is_stopping() && m.coordinator.stop()->mode == StopMode::fatal;
@@ -50,7 +50,8 @@ void cancel_late(Machines& m, Instant now, RequestBegun const& request, Endpoint
   }
 }
 
-/// The last endpoint has completed when nothing more can come of one that is not seen any more.
+/// The last endpoint counts as completed only if requests are reported and no peer is still
+/// expected back.
 void notify_endpoints(Machines& m) {
   if (m.coordinator.phase() != Phase::draining) {
     return;
@@ -114,7 +115,7 @@ void on(Machines& m, Instant now, RequestBegun const& request) {
   }
   std::optional<Cut> cut = m.cut.begun(now, request);
   if (cut && m.ledger.is_wanted(request)) {
-    cut.reset();  // a live request shows more than one that is over
+    cut.reset();  // a live request is better evidence than one that is over
   }
   bool const is_known = m.ledger.is_adoptable(request);
   bool const asks = request.admit && !request.resumed && !is_known;
@@ -122,7 +123,7 @@ void on(Machines& m, Instant now, RequestBegun const& request) {
     m.orders.act(std::move(*refused));
     return;
   }
-  // One whose user has left is not refused: its cancel is the answer.
+  // A request whose user has left is not refused: its cancel is the answer.
   if (auto const refused = asks && !cut ? refusal_of(m, now, request) : std::nullopt) {
     refuse_new(m, now, request, *refused);
     return;
@@ -218,7 +219,7 @@ void on(Machines& m, Instant now, CancelRequested const& request) {
 }
 
 void drain_ledger(Machines& m, Instant now) {
-  if (!m.ledger.news.is_empty()) {  // most looks of a step find nothing
+  if (!m.ledger.news.is_empty()) {  // usually there is no news
     take_news(m, now);
   }
   notify_endpoints(m);

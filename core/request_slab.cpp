@@ -144,7 +144,7 @@ void RequestSlab::leave_root(Index index) {
     }
     return;
   }
-  // The key is a view of the first one's name.
+  // The key is a view of the root's name in the first entry.
   auto node = by_root_.extract(place);
   if (entry.links.next_of_root != kNone) {
     node.key() = entries_[entry.links.next_of_root].root;

@@ -5,8 +5,8 @@
 //     generation.
 //  2. Entries can be found by peer and id, by the root that they name, in the order in which they
 //     began, and from their parent. All but the last are O(1), however much is in flight.
-//  3. A user's request bears its root's name itself; those that name another root are in a list of
-//     that root, in the order in which they began.
+//  3. A user's request bears its root's name itself. Requests that name another one as their root
+//     are in a list of that root, in the order in which they began.
 //
 // It knows nothing of what a cancel or an end means. Owned by the core's thread.
 #pragma once
@@ -46,14 +46,14 @@ struct RequestEntry {
     Index previous_sibling = kNone;
     Index older = kNone;  // all live entries, in the order in which they began
     Index newer = kNone;
-    Index next_of_root = kNone;  // of those that name the same one
+    Index next_of_root = kNone;  // the next of those that name the same root
     Index previous_of_root = kNone;
   };
 
   PeerId peer = 0;
   std::string id;
   std::string root;       // empty: the same as id
-  std::uint64_t way = 0;  // of RequestBegun, where the ingress relays it
+  std::uint64_t way = 0;  // RequestBegun::way, if the ingress relays it
   Instant began_at;
   Instant cancelled_at;
   EndpointSlot slot = 0;
@@ -72,7 +72,7 @@ struct RequestEntry {
   bool queued = false;     // its cancel waits for the peer's socket
   bool counted = false;    // begun as a user's request
   bool has_age = false;    // it ran before it was announced
-  bool from_tier = false;  // a tier above relays it: the user is a client of that one
+  bool from_tier = false;  // a tier above relays it, so its user is a client of that tier
 
   std::string_view root_name() const { return root.empty() ? id : root; }
   bool is_cancelled() const { return state != RequestState::live; }
@@ -104,7 +104,7 @@ class RequestSlab {
   RequestEntry& operator[](Index index) { return entries_[index]; }
   RequestEntry const& operator[](Index index) const { return entries_[index]; }
   Index find(PeerId peer, std::string_view id) const;
-  /// The first of the entries that name this root and are not the root themselves.
+  /// The first of the entries that name this root without being the root themselves.
   Index first_of_root(std::string_view root) const;
   Index oldest() const { return oldest_; }
   Index newest() const { return newest_; }

@@ -8,7 +8,7 @@ namespace {
 
 using Signs = Responsiveness::Signs;
 
-/// Silence since then counts from the last byte that moved.
+/// The start of a silence; it counts from the last byte that moved if that was later.
 std::optional<Instant> silent_since(std::optional<Instant> since, Signs const& signs) {
   return since && signs.progress_at ? std::max(*since, *signs.progress_at) : since;
 }
@@ -42,7 +42,7 @@ void Responsiveness::restore(Instant now, Silence silence) {
   if (silence == Silence::none) {
     return;
   }
-  // A canary of an earlier life is not ours to wait for.
+  // A canary of an earlier life has no answer that this one could receive.
   silence_ = silence == Silence::canary ? Silence::tokens : silence;
   fell_silent_at_ = now;
   if (silence_ == Silence::process) {
@@ -69,11 +69,11 @@ void Responsiveness::update(Instant now, Signs const& signs) {
     return;
   }
   if (silence_ == Silence::process) {
-    stopped_at_.reset();  // forgiven, or broken
+    stopped_at_.reset();  // it is forgiven, or broken
   }
   Silence const now_found = found(now, signs);
   if (silence_ != Silence::none) {
-    silence_ = now_found;  // out of one silence into another: the same fall
+    silence_ = now_found;  // one silence follows another; this counts as the same fall
   } else if (now_found != Silence::none &&
              (!fell_silent_at_ || now >= *fell_silent_at_ + kSilenceCycle)) {
     silence_ = now_found;
@@ -121,7 +121,7 @@ Silence Responsiveness::found(Instant now, Signs const& signs) const {
   if (auto const limit = limit_of(signs.canary_since, signs); limit && now >= *limit) {
     return Silence::canary;
   }
-  // A reading proves it, no clock: the counter may have moved since the last one.
+  // A reading proves it, not a clock: the counter may have moved since the last reading.
   auto const still = silent_since(signs.work_since, signs);
   return still && is_after(signs.tokens_at, *still + patience()) ? Silence::tokens : Silence::none;
 }

@@ -1,16 +1,17 @@
-// Whether the engine responds: the soft state that precedes a fatal verdict and can be undone.
+// Tracks whether the engine responds. Unresponsiveness is a soft state that precedes a fatal
+// verdict and can be undone.
 //
 // Rules:
-//  1. It falls silent when a check or a canary has been unanswered for kSilenceLimit, when its live
-//     tokens stand still with work in flight for longer than a first token may take, and at once
-//     when one of its processes was stopped. A byte that moved restarts each of these.
+//  1. The engine falls silent when a check or a canary has been unanswered for kSilenceLimit, when
+//     its live tokens stand still with work in flight for longer than a first token may take, and
+//     at once when one of its processes was stopped. A byte that moved restarts each of these.
 //  2. A byte, or a canary that was answered, breaks every silence. An answered check breaks that of
 //     the checks, and that of a stopped process once a check has gone unanswered: checks may be
 //     answered all the time while the tokens stand still or the core is stopped.
 //  3. Refused requests prove nothing. Silence that only a request could break ends when nothing was
 //     in flight for kSilenceForgiven and no canary is out. That of a stopped process to which a
 //     canary will be sent does not, because the answer will be a proof.
-//  4. It falls silent at most once in kSilenceCycle.
+//  4. The engine falls silent at most once in kSilenceCycle.
 //
 // Values only, owned by the core's thread. Source: specification, 'Unresponsive'.
 #pragma once
@@ -36,14 +37,14 @@ inline constexpr std::array<std::string_view, 5> vocabulary::kWordsOf<Silence>{
 inline constexpr Duration kSilenceLimit{5'000};
 inline constexpr Duration kSilenceCycle{10'000};
 inline constexpr Duration kSilenceForgiven{15'000};
-/// The time that a first token may take before any was seen.
+/// The time that a first token may take before any first token was seen.
 inline constexpr Duration kFirstTokenUnknown{60'000};
 /// Bytes that a process sent before it was stopped are read within this time.
 inline constexpr Duration kStragglers{500};
 
 class Responsiveness {
  public:
-  /// The last sign of life, and how long which answer has been missing.
+  /// The last sign of life, and since when each kind of answer has been missing.
   struct Signs {
     std::optional<Instant> progress_at;
     std::optional<Instant> check_at;          // the last answer of a check
@@ -51,7 +52,7 @@ class Responsiveness {
     std::optional<Instant> canary_since;
     std::optional<Instant> work_since;
     std::optional<Instant> idle_since;  // nothing in flight
-    std::optional<Instant> tokens_at;   // when a counter of live tokens was last read
+    std::optional<Instant> tokens_at;   // when the live tokens were last read
   };
 
   /// A request has waited this long for its first token.
@@ -69,7 +70,7 @@ class Responsiveness {
   bool is_stopped() const { return stopped_at_.has_value(); }
   bool waits_for_proof() const { return silence_ == Silence::process && will_be_asked_; }
   std::string const& stopped_name() const { return stopped_name_; }
-  /// The time for which live tokens may stand still.
+  /// How long live tokens may stand still.
   Duration patience() const;
   /// The longest wait for a first token that was seen; absent if none was.
   std::optional<Duration> longest_first_token() const { return longest_first_token_; }
@@ -82,10 +83,10 @@ class Responsiveness {
 
   Silence silence_ = Silence::none;
   std::optional<Instant> fell_silent_at_;  // the last time
-  std::optional<Instant> stopped_at_;      // a process, and nothing has disproved it
+  std::optional<Instant> stopped_at_;  // when a process was stopped, if nothing has disproved it
   std::string stopped_name_;
   bool check_missed_it_ = false;
-  bool will_be_asked_ = false;  // the stopped one, by a canary
+  bool will_be_asked_ = false;  // a canary will test the stopped process
   std::optional<Duration> longest_first_token_;
 };
 

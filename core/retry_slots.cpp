@@ -5,9 +5,10 @@
 namespace lastcall::lifecycle {
 namespace {
 
-constexpr std::int64_t kFraction = 16;  // what the mean counts in
-constexpr std::int64_t kWeight = 8;     // of all samples before the newest, and it
-/// No service is taken for longer: one forgotten request must not drown the others.
+constexpr std::int64_t kFraction = 16;  // parts of a millisecond in which the mean is kept
+constexpr std::int64_t kWeight = 8;     // the newest sample weighs one part in this many
+/// A longer service counts as this long, so that one forgotten request does not outweigh the
+/// others.
 constexpr Duration kLongestService{3'600'000};
 
 }  // namespace

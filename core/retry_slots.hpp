@@ -24,12 +24,11 @@ class RetrySlots {
  public:
   /// A place was held for this long.
   void held_for(Duration time);
-  /// The mean, times the number of requests ahead of it, divided by the number of places: it rises
-  /// with the queue and the mean, and falls with N. The result is between kRetryLeast and
-  /// kRetryMost.
+  /// The mean, times the number of requests ahead, divided by the number of places. It rises with
+  /// the queue and the mean, and falls with N. The result is between kRetryLeast and kRetryMost.
   Duration retry_after(std::size_t waiting, std::size_t places) const;
-  /// The same, one slot after the last one that was given. A slot is the time between two places
-  /// that become free; beyond kRetryMost they begin again.
+  /// The same, but one slot after the last one that was given. A slot is the mean time between two
+  /// places that become free; after kRetryMost the slots begin again.
   Duration take(Instant now, std::size_t waiting, std::size_t places);
   /// For a request that is refused in a drain, which should be sent elsewhere at once. One second
   /// protects a lone replica, and eight slots within the next second keep requests that were

@@ -27,8 +27,8 @@ struct HealthSettings {
   std::vector<CheckSettings> checks;
   /// Timeouts alone are fatal after this long, and only while no byte of any request moves.
   Duration unresponsive_after{30'000};
-  /// Work in flight and no progress for this long is `wedged`; 0: never. Unset: EngineHealth's own
-  /// limit where tokens show stalls, else never.
+  /// Work in flight without progress for this long is `wedged`; 0 means never. If it is unset,
+  /// EngineHealth's own limit applies where tokens show stalls; otherwise never.
   std::optional<Duration> stalled_after;
   /// Whether the engine's token counter rises with each token, so that it proves a stall when it
   /// stands still.
@@ -39,9 +39,9 @@ struct HealthSettings {
 
 /// The request of one token that the supervisor sends (token_probe.hpp).
 struct TokenSettings {
-  /// In a drain, to prove that the gauges are up to date.
+  /// Whether it is sent in a drain, to prove that the gauges are up to date.
   bool barrier = false;
-  /// To an idle engine, to test whether it still generates.
+  /// Whether it is sent to an idle engine, to test whether that still generates.
   bool canary = false;
 };
 
@@ -59,8 +59,8 @@ struct Settings {
   /// The time for processes that an engine leaves behind after its stop signal, until the KILL
   /// point.
   Duration rest_grace{10'000};
-  /// The engine's own server ends its workers before it ends, so that workers which are left get no
-  /// grace.
+  /// Whether the engine's own server ends its workers before it ends, so that workers that are left
+  /// get no grace.
   bool main_ends_workers = false;
   /// Names of processes without which the engine is dead; a trailing '*' matches any suffix.
   std::vector<std::string> essential_processes;
@@ -95,8 +95,8 @@ inline constexpr Duration kRecoveryWindow{2'000};
 inline constexpr Duration kCleanupReturn{1'000};
 /// Without a pidfd a shim is lost when its boot is not back within this time.
 inline constexpr Duration kShimReturn{1'000};
-/// The shim ends everything 5 s after the engine's exit; the supervisor's remaining work takes
-/// less.
+/// The shim ends everything 5 s after the engine's exit, so the supervisor's remaining work has to
+/// take less.
 inline constexpr Duration kAfterEngine{4'500};
 /// A shim that does not report what an engine has left behind kills it after this time.
 inline constexpr Duration kRestOfTree{1'000};
@@ -109,8 +109,8 @@ inline constexpr Duration kOwnAbsence{1'000};
 inline constexpr Duration kRestartHook{5'000};
 /// An engine that was ordered to end counts as replaced after this time, whatever it shows.
 inline constexpr Duration kReplacedAnyway{30'000};
-/// The time until nothing sends requests here any more: only the readiness probe, every 2 s, takes
-/// a pod that stays out of its Service.
+/// After this time nothing sends requests here any more: a pod that stays is taken out of its
+/// Service only by the readiness probe, which runs every 2 s.
 inline constexpr Duration kUntilUnready{3'000};
 /// A signal that only a supervisor beside a shim received becomes its own restart after this time.
 inline constexpr Duration kOwnRestartDelay{2'000};

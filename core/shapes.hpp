@@ -1,14 +1,15 @@
 // The only reflection of the members of every event and action, and of the settings, by name. The
-// log of steps is written and read back by it, the scenarios of tests/simulation are written in
-// lines that it describes, and a hash of what a step ordered is made of it.
+// log of steps is written and read back with it, the scenarios of tests/simulation are written in
+// lines that it describes, and the hash of what a step ordered is computed with it.
 //
 // Rules:
 //  1. visit() names every member of its struct, so that an event is read back whole.
 //  2. A new event or action without a shape does not compile.
 //  3. `kName` is the type's word in the log, and a member's name is its key there.
 //  4. `kLine` is how a scenario's line begins: `{member}` stands for a value alone, `key={member}`
-//     for one under a shorter key, any other word for itself. Members that it does not name follow
-//     under their own keys where they differ from the default (tests/simulation/shape_text.hpp).
+//     for a value under a shorter key, and any other word for itself. Members that it does not name
+//     follow under their own keys if they differ from the default
+//     (tests/simulation/shape_text.hpp).
 //
 // Pure, no thread rule.
 #pragma once

@@ -111,7 +111,7 @@ ShutdownCoordinator::Progress ShutdownCoordinator::progress() const {
           .hook = clock.reported_hook()};
 }
 
-/// `keeps_limit`: what bounds the drain under way bounds it on.
+/// `keeps_limit`: the limit of the drain under way remains in force.
 void ShutdownCoordinator::reset_gate(bool keeps_limit) {
   gate_.reset();
   clock.end_drain(keeps_limit);
@@ -125,7 +125,8 @@ Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
       return carry_out(now, gate_.next_in_deregistering(now, facts, bounds(now)));
     case Phase::draining:
     case Phase::drained:
-      // Requests that came late still count when a stop or a hook joins; else the drain rests here.
+      // Requests that came late count again once a stop or a hook joins; otherwise the drain rests
+      // here.
       return rests() ? Move::none : carry_out(now, gate_.next_in_draining(now, facts, bounds(now)));
     case Phase::starting:
     case Phase::serving:
@@ -137,8 +138,8 @@ Move ShutdownCoordinator::next(Instant now, Facts const& facts) {
 }
 
 std::optional<Instant> ShutdownCoordinator::next_deadline(Facts const& facts) const {
-  // A request that would be killed if it were asked now gives no deadline: the present instant is
-  // no matter.
+  // If a request would be killed only once it were asked to end, there is no deadline for that, so
+  // it does not matter which instant the bounds are computed for.
   return !is_draining(phase()) || rests() ? std::nullopt
                                           : gate_.next_deadline(facts, bounds(phases_.began()));
 }

@@ -165,7 +165,7 @@ void StopClock::fingerprint(Mixer& m, bool drains) const {
   m.put(hook.get().has_value());
   if (auto const& called = hook.get()) {
     m.all(*hook_limit(), called->deletion, called->began_drain, hook.is_over() || !drains);
-    // The time that a stop will find spent.
+    // The time that a stop will count as spent.
     m.put(std::min(m.now - called->called_at, book_.settings().grace_period));
   }
   if (drains) {

@@ -53,8 +53,8 @@ class StopClock {
   /// Running requests were requested to end, and are killed after the settle time. A second call
   /// changes nothing.
   void ask_to_end(Instant now) { kill_at_ = kill_at(now); }
-  /// Requests need not end any more, and only its hook bounds the drain. `keeps_limit`: so does its
-  /// own limit.
+  /// Requests need not end any more, and only the hook bounds the drain. `keeps_limit`: the drain's
+  /// own limit still bounds it, too.
   void end_drain(bool keeps_limit);
   void forget_stop();
   void restore(std::optional<Stop> const& stop, std::optional<Instant> drain_limit,
@@ -81,8 +81,8 @@ class StopClock {
   std::optional<Instant> stop_cancel_point() const;
   /// The time at which requests that had to end are killed, and phase 2 ends at the latest.
   std::optional<Instant> kill_cancel_point() const;
-  /// The time at which requests that had to end are killed; if there were none, those that would
-  /// have to end now.
+  /// The time at which requests that were asked to end are killed. If none were asked, it is the
+  /// time that would apply if they were asked now.
   Instant kill_at(Instant now) const;
 
   void fingerprint(Mixer& m, bool drains) const;

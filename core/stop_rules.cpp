@@ -14,7 +14,7 @@
 namespace lastcall::lifecycle::rules {
 namespace {
 
-/// A later stop signal: ignored, unless it is to force the end.
+/// A later stop signal is ignored, unless it is configured to force the end.
 void heed_second_signal(Machines& m, Instant now, std::string const& name, bool may_force) {
   if (m.settings.second_signal == SecondSignal::ignore || !may_force) {
     m.orders.act(SignalIgnored{name, m.tally.signal_ignored()});
@@ -51,7 +51,7 @@ void on(Machines& m, Instant now, SupervisorStarted const&) {
 
 void on(Machines& m, Instant now, OwnSignal const& signal) {
   if (m.shim.runs_here()) {
-    return;  // same container: the shim owns the signals
+    return;  // in the same container, the shim owns the signals
   }
   m.prestop.deletion.signalled();
   note_deletion(m);
@@ -64,9 +64,10 @@ void on(Machines& m, Instant now, OwnSignal const& signal) {
   if (phase == Phase::exited) {
     end_supervisor_or_rearm(m, now);
   } else if (m.coordinator.is_stopping()) {
-    heed_second_signal(m, now, signal.name, !has_shim);  // else both containers are signalled once
+    // With a shim, both containers get the signal once each, so this one is not a second one.
+    heed_second_signal(m, now, signal.name, !has_shim);
   } else if (m.shim.is_released() && phase == Phase::starting && m.ledger.in_flight() == 0) {
-    // The stop was the engine's and is reported: only what served it ends now.
+    // The stop of the engine is over and reported, so only the supervisor that served it ends now.
     exit_supervisor(m, 0);
   } else if (has_shim && !m.prestop.deletion.is_read()) {
     m.own.begin_restart(now);
@@ -75,7 +76,7 @@ void on(Machines& m, Instant now, OwnSignal const& signal) {
   }
 }
 
-/// The joint rules look at everything else that time decides.
+/// Everything else that depends on time is decided by the joint rules.
 void on(Machines& m, Instant now, TimerExpired const& expired) {
   if (expired.late > kOwnAbsence) {
     m.health.listen_anew(now);
@@ -104,7 +105,7 @@ void on(Machines& m, Instant now, DrainRequested const& request) {
          request.timeout);
     m.orders.answer(true);
   } else if (m.coordinator.is_stopping() || is_draining(m.coordinator.phase())) {
-    // Joins what is under way; a nearer limit for its requests holds for both.
+    // The request joins the drain or stop under way; a nearer limit for requests applies to both.
     m.coordinator.clock.hook.drain_is_asked_for();
     m.orders.answer(request.timeout && m.coordinator.limit_drain(now, *request.timeout));
   } else {
@@ -190,9 +191,9 @@ void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
     return;
   }
   if (m.coordinator.stop()->mode == StopMode::fatal) {
-    return;  // the first cause fixed it
+    return;  // the first cause has fixed the mode
   }
-  // During a graceful stop: cause and mode stay, the drain ends.
+  // In a graceful stop, cause and mode stay, and the drain ends.
   bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
   if (!cleaning) {
     if (!is_known_idle(m)) {
@@ -268,14 +269,15 @@ void note_phase_change(Machines& m) {
 
 bool apply_move(Machines& m, Instant now) {
   if (!is_draining(m.coordinator.phase())) {
-    return false;  // it is asked in each step: facts are collected only where they decide something
+    // This runs in each step, so facts are collected only where they decide something.
+    return false;
   }
   switch (m.coordinator.next(now, facts(m))) {
     case Move::none:
       return false;
     case Move::enter_draining:
       note_phase_change(m);
-      m.evidence.forget_proofs();  // what was read before the drain proves nothing
+      m.evidence.forget_proofs();  // earlier readings prove nothing about what comes now
       m.notified.begin_drain(m.endpoints.active_graceful());
       m.orders.act(GracefulEndpoints{m.endpoints.active_graceful()});
       return true;
@@ -298,7 +300,7 @@ bool apply_move(Machines& m, Instant now) {
     case Move::end_drained:
       return true;
     case Move::enter_cleaning_up:
-      if (!in_flight_known(m)) {  // a counted request was notified when it was cancelled
+      if (!in_flight_known(m)) {  // counted requests were noted when they were cancelled
         note_cut_work(m);
       }
       note_phase_change(m);
@@ -358,7 +360,7 @@ void apply_own_restart(Machines& m, Instant now) {
       case Order::exit:
         m.own.end();
         release_hook(m, now);
-        drain_ledger(m, now);  // pending reports come before the exit
+        drain_ledger(m, now);  // so that pending reports come before the exit
         m.orders.act(ExitSupervisor{0});
         return;
     }

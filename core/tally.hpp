@@ -67,7 +67,8 @@ class Tally {
   }
 
   OutcomeCounts const& outcomes() const { return outcomes_; }
-  /// Requests of this drain were lost with a process, whose end may be seen before the engine's.
+  /// Whether requests of this drain were lost with a process, whose end may be seen before the
+  /// engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   Duration longest_request() const { return longest_; }
   std::optional<std::uint64_t> in_flight_at_end() const { return in_flight_at_end_; }
@@ -84,7 +85,7 @@ class Tally {
   OutcomeCounts outcomes_{};
   RecentErrors recent_errors_;
   Duration longest_{};
-  std::optional<std::uint64_t> in_flight_at_end_;  // of a drain that its time has ended
+  std::optional<std::uint64_t> in_flight_at_end_;  // if the drain ended for lack of time
   std::size_t late_ = 0;
   std::uint64_t ignored_signals_ = 0;
   bool died_with_work_ = false;

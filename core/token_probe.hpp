@@ -7,11 +7,12 @@
 //
 // Rules:
 //  1. One request is out at a time. None is sent before the engine was ready once, nor to an engine
-//     that is ending; a pending one is withdrawn then.
+//     that is ending; a request that is pending then is withdrawn.
 //  2. Only a generated token proves something. Work that is seen later invalidates the proof, and
 //     the next zero of the gauges causes a new request; after a refusal there is none before that.
-//  3. It is part of the engine's own figures from the moment at which it was sent (TokenSent), not
-//     during the preceding questions whether the engine sleeps and which models it has.
+//  3. The request is part of the engine's own figures from the moment at which it was sent
+//     (TokenSent). It is not while the supervisor still asks whether the engine sleeps and which
+//     models it has.
 //  4. A canary that is out when a drain begins stays out, and the barrier waits for its answer:
 //     an engine takes requests in their order.
 //  5. A canary is due kCanaryQuiet after the last work and the last progress, and at most once in
@@ -42,7 +43,7 @@ class TokenProbe {
   struct Facts {
     bool engine_takes = false;  // it was ready once, is awake, and nothing ends or replaces it
     bool drains = false;        // nothing new will come, and no peer counts what is in flight
-    bool shows_zero = false;    // ... and the gauges are at 0
+    bool shows_zero = false;    // the same, and the gauges are at 0
     bool is_idle = false;       // serving, and the counting peer knows of no work
     bool is_counted = false;    // a peer counts
   };
@@ -83,7 +84,7 @@ class TokenProbe {
   Out out_ = Out::none;
   Proof proof_ = Proof::none;
   std::uint64_t number_ = 0;  // of the last request
-  bool is_sent_ = false;      // what is out has left
+  bool is_sent_ = false;      // whether the pending request was sent
   std::optional<Instant> quiet_since_;
   std::optional<Instant> last_canary_;
 };

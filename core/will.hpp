@@ -1,9 +1,9 @@
 // The will: what the shim does and reports if it must finish a stop without a supervisor.
 //
 // Rules:
-//  1. There is one from the cause of a stop until its exit is ordered, and none outside of a stop:
-//     a drain can be undone, and the shim's own table is right for a stop that begins without a
-//     supervisor.
+//  1. There is a will from the cause of a stop until its exit is ordered, and none outside of a
+//     stop: a drain can be undone, and the shim's own table is right for a stop that begins without
+//     a supervisor.
 //  2. It contains the exit code if nothing that can still happen changes it: a fatal stop, a stop
 //     of an engine that was not ready yet, work that went down with the engine, an engine that has
 //     ended. Otherwise the code depends on how the engine ends, which the shim observes itself.

@@ -1,14 +1,15 @@
-// The answer of a registry on its way to the library, which reads heads and chunks with patterns
-// that recurse and with lines that have no end: it gets a head of one short line, and the plain
-// body up to its end.
+// Filters a registry's answer before the HTTP library reads it. The library parses heads and chunks
+// with recursive patterns and lines without a limit, so it gets only a head of one short line and
+// the plain body up to its end.
 //
 // Rules:
-//  1. Any split of the bytes gives the same. The relay's parser reads them: a head of at most
-//     64 KiB and 128 lines, strict lengths and chunks; other bytes are no answer.
-//  2. An answer that was cut off never looks whole.
-//  3. No more is kept than came with one take().
+//  1. The result does not depend on how the bytes are split. The relay's parser reads them: a head
+//     of at most 64 KiB and 128 lines, strict lengths and chunks; other bytes are not an answer.
+//  2. An answer that was cut off never looks complete.
+//  3. It buffers no more than one take() brought.
 //
-// One filter an exchange. Pure, no thread rule. Source: RFC 9112; relay/response_reader.hpp.
+// One filter serves one exchange. Pure, no thread rule. Source: RFC 9112;
+// relay/response_reader.hpp.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,15 @@ namespace lastcall::discovery {
 
 class AnswerFilter {
  public:
-  /// `is_head`: it answers a HEAD.
+  /// `is_head`: the answer is to a HEAD request.
   explicit AnswerFilter(bool is_head) : asked_{.is_head = is_head} {}
 
-  /// The bytes that have come, which are changed; only when ready() is empty.
+  /// Takes the bytes that have arrived, and changes them; only while ready() is empty.
   void take(std::span<char> bytes);
   /// The connection has ended.
   void end();
 
-  /// The bytes that the library may have now; drop() takes off their beginning.
+  /// The bytes that the library may read now; drop() removes bytes from their beginning.
   std::string_view ready() const { return std::string_view(ready_).substr(dropped_); }
   void drop(std::size_t count) { dropped_ += count; }
 

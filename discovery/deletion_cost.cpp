@@ -8,9 +8,9 @@ namespace lastcall::discovery {
 
 namespace {
 
-constexpr Duration kCostTime{5'000};  // of one write
+constexpr Duration kCostTime{5'000};  // for one write
 
-/// The annotation is a number of 32 bits.
+/// The annotation is a 32-bit number.
 constexpr std::uint64_t kLargestCost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace

@@ -1,11 +1,13 @@
-// The annotation by which the controller of a ReplicaSet chooses which pods a scale-down deletes:
-// the requests in flight here, so that those with the least work go first.
+// Keeps the annotation by which a ReplicaSet's controller chooses the pods that a scale-down
+// deletes. It is the number of requests in flight here, so that the pods with the least work go
+// first.
 //
 // Invariants:
-//  1. It is written at most once in `every`, and only where the number has moved by more than an
-//     eighth of the last written one, or from or to 0: each pod's write is one at the API server.
-//  2. Where it is unknown what is in flight, the last number stays.
-//  3. A failed write is tried again in its time; a reason is reported once, until a write succeeds.
+//  1. It is written at most once per `every`, and only if the number has changed by more than an
+//     eighth of the last written one, or from or to 0, because each write loads the API server.
+//  2. While the number of requests in flight is unknown, the last written number stays.
+//  3. A failed write is tried again after `every`; a reason is reported once until a write
+//     succeeds.
 //
 // Thread rule: the loop thread; requests run on a thread of their own. Source: Kubernetes,
 // 'ReplicaSet', pod deletion cost (a hint; pods that are not ready go before all others).
@@ -26,15 +28,15 @@
 
 namespace lastcall::discovery {
 
-/// Whether another number is worth a write.
+/// Whether the new number differs enough to be written.
 bool is_another_cost(std::optional<std::uint64_t> written, std::uint64_t now);
 
 class DeletionCost : public std::enable_shared_from_this<DeletionCost> {
  public:
-  /// `settings` have a time in `deletion_cost.every`.
+  /// `settings.deletion_cost.every` is not 0.
   DeletionCost(boost::asio::any_io_executor const& executor, KubernetesSettings const& settings);
 
-  /// Writes now, and from then on; the second time nothing changes.
+  /// Begins to write, at once and then at intervals; a second call changes nothing.
   void start();
   void stop();
 
@@ -44,7 +46,7 @@ class DeletionCost : public std::enable_shared_from_this<DeletionCost> {
   void ended(std::uint64_t cost, std::string const& failed);
 
   DeletionCostSettings const settings_;
-  std::shared_ptr<KubernetesSession> session_;  // the registry's own is used on another thread
+  std::shared_ptr<KubernetesSession> session_;  // not the registry's, which another thread uses
   HttpWorker worker_;
   boost::asio::steady_timer timer_;
   std::optional<std::uint64_t> written_;

@@ -10,12 +10,12 @@ namespace lastcall::discovery {
 
 namespace {
 
-/// Another server may do better: no leader, overloaded, restarting.
+/// Whether another server may do better: this one has no leader, is overloaded or restarts.
 bool is_passing(int status) {
   return status == 0 || status >= 500;
 }
 
-/// etcd ends tokens after minutes, and all of them when users change.
+/// Whether the token was refused: etcd expires tokens after minutes, and all when users change.
 bool is_refused_token(std::string_view message) {
   return message.find("invalid auth token") != std::string_view::npos ||
          message.find("revision of auth store is old") != std::string_view::npos ||
@@ -27,7 +27,7 @@ bool is_refused_token(std::string_view message) {
 EtcdClient::Answer EtcdClient::ask(Call const& call, std::string const& path,
                                    std::string const& body) {
   std::size_t const count = access_.servers.size();
-  // A single one is asked twice: a connection can be dead while the server is not.
+  // A single server is asked twice: a connection can be dead while the server is not.
   std::size_t const tries = std::max<std::size_t>(2, count);
   std::size_t const first = server_;
   Answer answer;

@@ -1,10 +1,10 @@
-// How etcd is asked: which of its servers, as which user.
+// Sends requests to etcd: chooses the server and authenticates as the user.
 //
 // Invariants:
-//  1. Servers are tried in turn, starting with the one that answered last; each has its share of
-//     the time that is left. Only an answer that another server would repeat is final: one that
-//     is no etcd's JSON never is, whatever its status.
-//  2. A token that etcd does not take any more is asked for again, once a request.
+//  1. Servers are tried in turn, starting with the one that answered last; each gets its share of
+//     the time that is left. An answer is final only if another server would repeat it: one that is
+//     not etcd's JSON never is, whatever its status.
+//  2. If etcd no longer accepts the token, a new one is requested, once per request.
 //
 // Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_wire.hpp.
 #pragma once
@@ -20,11 +20,11 @@
 
 namespace lastcall::discovery {
 
-/// Where etcd is, and as which user it is asked.
+/// Where etcd is, and the user to authenticate as.
 struct EtcdAccess {
   std::vector<HttpServer> servers;
   std::string user;           // empty: without authentication
-  std::string password_file;  // empty: `password`
+  std::string password_file;  // empty: use `password`
   std::string password;
 };
 
@@ -45,9 +45,8 @@ class EtcdClient {
   explicit EtcdClient(EtcdAccess access) : access_(std::move(access)) {}
 
   Answer ask(Call const& call, std::string const& path, std::string const& body);
-  /// An answer that comes in parts, from the server that answered ask() last; false of `on_data`
-  /// ends it. Returns why it broke, or an empty text; a member that has lost its leader ends it,
-  /// too.
+  /// Reads a streamed answer from the server that answered ask() last, until `on_data` returns
+  /// false or the member has lost its leader. Returns why the stream broke, or an empty text.
   std::string follow(Call const& call, std::string const& path, std::string const& body,
                      std::function<bool(std::string_view)> on_data);
 
@@ -58,8 +57,8 @@ class EtcdClient {
   std::vector<std::pair<std::string, std::string>> headers() const;
 
   EtcdAccess const access_;
-  std::size_t server_ = 0;  // that answered last
-  std::string token_;       // of the user
+  std::size_t server_ = 0;  // the one that answered last
+  std::string token_;       // the user's
 };
 
 }  // namespace lastcall::discovery

@@ -20,13 +20,13 @@ using json::member;
 using json::text;
 using Json = nlohmann::ordered_json;
 
-/// The first key after all that begin with it.
+/// The first key after all keys that begin with `prefix`.
 std::string end_of(std::string prefix) {
   prefix.back() = static_cast<char>(prefix.back() + 1);  // it ends with a slash
   return prefix;
 }
 
-/// 64-bit numbers are written as texts; left out means 0.
+/// etcd writes 64-bit numbers as texts and leaves 0 out.
 std::int64_t whole_number(Json const& json) {
   return json.is_number_integer() ? json.get<std::int64_t>()
                                   : parse_number<std::int64_t>(text(json)).value_or(0);
@@ -132,7 +132,7 @@ std::optional<FoundInstance> instance_in(std::string_view value) {
 
 namespace {
 
-constexpr int kPage = 500;  // keys, of about 500 bytes each: far from what an answer may have
+constexpr int kPage = 500;  // keys of about 500 bytes each, far below the limit of an answer
 
 class EtcdInstances final : public InstanceSource {
  public:
@@ -221,7 +221,7 @@ class EtcdInstances final : public InstanceSource {
   }
 
  private:
-  /// Whether something changed; `followed` reports an end.
+  /// Returns whether something changed; sets `followed` if the watch has ended.
   bool take(std::string_view line, Followed& followed) {
     auto watched = etcd::parse_watched(line);
     if (!watched) {
@@ -245,7 +245,7 @@ class EtcdInstances final : public InstanceSource {
   EtcdClient etcd_;
   std::string const prefix_;
   std::map<std::string, FoundInstance> instances_;  // by key
-  std::int64_t revision_ = 0;                       // up to which they are known
+  std::int64_t revision_ = 0;                       // they are known up to it
   bool is_listed_now_ = false;
 };
 

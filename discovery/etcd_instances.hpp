@@ -1,13 +1,13 @@
-// The instances that etcd names: the keys that etcd_registry.hpp writes, read and watched.
+// Reads and watches the instances in etcd, under the keys that etcd_registry.hpp writes.
 //
 // Rules:
-//  1. The keys below v1/instances/ are read, or those of one namespace, or of one component of it.
-//  2. An instance counts whose value has a URL of http under `transport`. Others (Dynamo's own, for
-//     example) are not for us.
-//  3. Pages of one list are read at the revision of the first; the watch begins after it. Changes
-//     that were compacted by then are listed again.
-//  4. Before a watch goes on, the member is asked how many keys there are, which only one that has
-//     a leader answers: a member that is cut off from the others is not followed for long.
+//  1. It reads all keys below v1/instances/, or those of one namespace, or of one component in it.
+//  2. An instance counts if its value has an http URL under `transport`. Others (such as Dynamo's
+//     own) do not take HTTP requests.
+//  3. All pages of one list are read at the revision of the first; the watch begins after it. If
+//     changes since then were compacted, the list is read again.
+//  4. Before a watch continues, the member is asked for the number of keys. Only a member with a
+//     leader answers that, so a member that is cut off from the others is not followed for long.
 //
 // Thread rule: the thread of the source's jobs. Source: etcd's gRPC gateway, /v3/watch;
 // etcd_wire.hpp.
@@ -30,7 +30,8 @@ namespace lastcall::discovery {
 namespace etcd {
 
 std::string instances_prefix(std::string_view dynamo_namespace, std::string_view component);
-/// A page of what begins with `prefix`, from `from` on; `revision` 0: as it is now.
+/// Requests a page of the keys that begin with `prefix`, starting at `from`; `revision` 0 means the
+/// current one.
 std::string page_body(std::string_view prefix, std::string_view from, std::int64_t revision,
                       int most);
 std::string count_body(std::string_view prefix);
@@ -45,18 +46,18 @@ std::optional<Page> parse_page(std::string_view body);
 
 struct Change {
   std::string key;
-  std::optional<std::string> value;  // nothing: it is gone
+  std::optional<std::string> value;  // unset: the key was deleted
 };
 struct Watched {
   std::vector<Change> changes;
-  std::int64_t revision = 0;  // up to which everything was reported; 0: not given
+  std::int64_t revision = 0;  // everything up to it was reported; 0: not given
   bool is_compacted = false;
-  std::string error;  // not empty: the server ended it
+  std::string error;  // if not empty, the server ended the watch
 };
-/// One line of a watch; nothing: it is no etcd's.
+/// One line of a watch; nothing if it is not etcd's.
 std::optional<Watched> parse_watched(std::string_view line);
 
-/// Nothing of what is no instance that takes HTTP.
+/// The instance in a key's value; nothing if it is not an instance that takes HTTP.
 std::optional<FoundInstance> instance_in(std::string_view value);
 
 }  // namespace etcd

@@ -12,7 +12,7 @@ namespace lastcall::discovery {
 
 namespace {
 
-constexpr Duration kBeatAgain{500};  // after one that failed
+constexpr Duration kBeatAgain{500};  // the pause after a failed keep-alive
 
 class EtcdRegistry final : public Registry {
  public:
@@ -48,7 +48,7 @@ class EtcdRegistry final : public Registry {
       return false;
     }
     stop_beating();
-    worker_.interrupt();  // whatever hangs there has had its time
+    worker_.interrupt();  // a job that still hangs there gets no more time
     run(&EtcdSession::revoke, deadline, std::move(done));
     return true;
   }
@@ -124,7 +124,7 @@ class EtcdRegistry final : public Registry {
   HttpWorker worker_;
   std::shared_ptr<EtcdSession> session_;  // shared with jobs, which may outlive the registry
   TimePoint kept_until_;
-  std::uint64_t round_ = 0;  // of keeping alive: what is left of an earlier one counts no more
+  std::uint64_t round_ = 0;  // the run of keeping alive; results of earlier runs are ignored
   bool beating_ = false;
   bool was_asked_ = false;
 };

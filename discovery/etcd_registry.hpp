@@ -1,11 +1,12 @@
-// A registry in etcd v3, in Dynamo's layout: one key an endpoint, all under one lease.
+// A registry in etcd v3, in Dynamo's layout: one key per endpoint, all under one lease.
 //
 // Invariants:
-//  1. While registered the lease is kept alive every third of its life, and the keys are looked at.
-//     A lease that could not be kept alive for its whole life, and a key or a lease that is gone,
-//     are lost: registered again by the set.
-//  2. Deregistering ends the keeping alive first: a key that cannot be deleted then goes by itself.
-//  3. disconnect() revokes the lease; it is skipped where nothing was ever asked of etcd.
+//  1. While registered, the lease is kept alive and the keys are checked every third of the lease's
+//     time to live. If the lease could not be kept alive for its whole time to live, or a key or
+//     the lease is gone, the entry is lost, and the set registers it again.
+//  2. Deregistering first ends the keep-alives, so that a key that cannot be deleted expires with
+//     the lease.
+//  3. disconnect() revokes the lease, unless etcd was never asked for anything.
 //
 // Thread rule: as for every Registry. Source: specification, 'Discovery'; etcd_session.hpp.
 #pragma once

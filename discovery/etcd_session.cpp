@@ -68,7 +68,7 @@ EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
   return beat;
 }
 
-/// Grants the lease, or takes over the one of an earlier life.
+/// Gets the lease: a new one, or that of an earlier life.
 std::string EtcdSession::hold_lease(Call const& call) {
   auto const body = etcd::grant_body(lease_, wanted_ttl_.count());
   for (bool again = true;; again = false) {
@@ -88,7 +88,7 @@ std::string EtcdSession::hold_lease(Call const& call) {
 }
 
 std::string EtcdSession::put(Call const& call, Entry& entry) {
-  // First as if there was none, then over what was found there.
+  // First on the condition that there is no key, then on the condition of what was found there.
   for (bool again = true;; again = false) {
     put_is_open_ = true;
     auto const answer = etcd_.ask(call, "/v3/kv/txn",
@@ -103,7 +103,7 @@ std::string EtcdSession::put(Call const& call, Entry& entry) {
     put_is_open_ = false;
     if (done->succeeded) {
       entry.revision = done->revision;
-      entry.delete_is_open = false;  // it would find another revision
+      entry.delete_is_open = false;  // an earlier delete would find another revision
       return {};
     }
     entry.revision = done->found.revision;
@@ -137,7 +137,7 @@ std::string EtcdSession::enter(HttpClient& client, TimePoint deadline) {
   return {};
 }
 
-/// Deletes, and looks again until it is gone.
+/// Deletes the key and reads it again until it is gone.
 std::string EtcdSession::remove(Call const& call, Entry& entry) {
   for (int i = 0; i < 3; ++i) {
     if (entry.revision != 0) {
@@ -164,7 +164,7 @@ std::string EtcdSession::remove(Call const& call, Entry& entry) {
     if (auto refusal = refuse_foreign(entry.key, found->value, entry.pod_uid); !refusal.empty()) {
       entry.revision = 0;
       entry.delete_is_open = false;
-      note_ = std::move(refusal);  // ours is gone
+      note_ = std::move(refusal);  // our key is gone
       return {};
     }
   }

@@ -1,13 +1,13 @@
 // The work with etcd, one blocking step after the other.
 //
 // Invariants:
-//  1. One lease for all keys; its id is that of the first instance, so a restarted supervisor takes
-//     over the lease and the keys of its earlier life.
+//  1. All keys share one lease; its id is that of the first instance, so a restarted supervisor
+//     takes over the lease and the keys of its earlier life.
 //  2. Every change is conditional on the state that was read before: a key that names another pod
 //     is never written and never removed.
-//  3. A request without an answer may still arrive. After such a put remove() revokes
-//     the lease first, so that it is refused; after such a delete enter() writes the key again, so
-//     that it finds another revision.
+//  3. A request without an answer may still arrive later. After such a put, remove() revokes the
+//     lease first, so that the put is refused; after such a delete, enter() writes the key again,
+//     so that the delete finds another revision and fails.
 //
 // Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_client.hpp.
 #pragma once
@@ -40,17 +40,18 @@ class EtcdSession {
   std::string enter(HttpClient& client, TimePoint deadline);
   std::string remove(HttpClient& client, TimePoint deadline);
   std::string revoke(HttpClient& client, TimePoint deadline);
-  /// The entry that remove() left where it was, and why: a key that is another pod's by now.
+  /// A note about a key that remove() did not delete because it now belongs to another pod; empty
+  /// if there is none.
   std::string take_note() { return std::exchange(note_, {}); }
 
   struct Beat {
-    bool lost = false;  // to be entered again: error names what is no longer there
-    std::string error;  // not known whether the lease was kept alive; empty: it was
+    bool lost = false;  // `error` names what is gone; it has to be entered again
+    std::string error;  // if not `lost`: why it is unknown whether the lease was kept alive
   };
-  /// Keeps the lease alive and looks whether the keys are still there.
+  /// Keeps the lease alive and checks that the keys are still there.
   Beat beat(HttpClient& client, TimePoint deadline);
 
-  /// As granted, which may differ from what was asked for.
+  /// The time to live as granted, which may differ from the requested one.
   std::chrono::seconds lease_ttl() const { return lease_ttl_; }
 
  private:
@@ -61,8 +62,8 @@ class EtcdSession {
     std::string key;
     std::string value;
     std::string pod_uid;
-    std::int64_t revision = 0;    // of our last put; 0: not known
-    bool delete_is_open = false;  // its answer was not seen
+    std::int64_t revision = 0;    // our last put's; 0: not known
+    bool delete_is_open = false;  // a delete was sent whose answer was not seen
   };
 
   Beat keep_alive(HttpClient& client, TimePoint deadline);
@@ -75,7 +76,7 @@ class EtcdSession {
   std::uint64_t const lease_;
   std::vector<Entry> entries_;
   std::chrono::seconds lease_ttl_;
-  bool put_is_open_ = false;  // its answer was not seen
+  bool put_is_open_ = false;  // a put was sent whose answer was not seen
   std::string note_;
 };
 

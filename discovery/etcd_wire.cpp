@@ -19,7 +19,7 @@ using json::member;
 using json::text;
 using Json = nlohmann::ordered_json;
 
-/// Left out means 0; what is no number is nothing.
+/// A number that is left out is 0; nothing if the value is not a number.
 std::optional<std::int64_t> number(Json const& json) {
   if (json.is_null()) {
     return 0;
@@ -45,7 +45,7 @@ std::optional<KeyState> state_of(Json const& range) {
   return KeyState{true, *revision, static_cast<std::uint64_t>(*lease), std::move(*value)};
 }
 
-/// An answer of the gateway always has a header.
+/// Parses an answer; the gateway's answers always have a header.
 std::optional<Json> parse_answer(std::string_view body) {
   auto json = json::parsed<Json>(body);
   if (!member(json, "header").is_object()) {
@@ -126,7 +126,7 @@ Failure parse_failure(int http_status, std::string_view body) {
   auto const& code = is_stream ? member(of_stream, "grpc_code") : member(json, "code");
   auto message = is_stream ? text(member(of_stream, "message")) : text(of_stream);
   if (message.empty()) {
-    message = text(member(json, "message"));  // all that newer versions have
+    message = text(member(json, "message"));  // newer versions have only this
   }
   bool const is_etcds = code.is_number_integer() && !message.empty();
   if (message.empty()) {

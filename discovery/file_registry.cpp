@@ -23,7 +23,8 @@ class FileRegistry final : public Registry {
     return kKind;
   }
 
-  // The deadline is the set's matter: system calls on a dead network file system have none.
+  // The deadline is ignored: system calls on a dead network file system have none. The set keeps
+  // it.
   void register_instances(TimePoint, RegistryDone done) override {
     for_each(
         [](Files const& files, Instance const& instance) {
@@ -49,7 +50,7 @@ class FileRegistry final : public Registry {
   };
   using Work = RegistryResult (*)(Files const&, Instance const&);
 
-  /// Does all of them, whatever fails, and reports the first failure.
+  /// Does the work for every instance, even after a failure, and reports the first failure.
   void for_each(Work work, RegistryDone done) {
     auto const result = std::make_shared<RegistryResult>(RegistryResult::ok());
     worker_.run(

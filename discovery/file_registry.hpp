@@ -4,12 +4,13 @@
 //  1. A reader sees a whole file or none: the content is written to a hidden temporary file,
 //     flushed, and renamed into place; then the directory is flushed.
 //  2. deregister unlinks, flushes the directory, and confirms by looking again.
-//  3. Only files named by our own instance ids are ever written or removed. One of an earlier life
-//     has the same name and is replaced; a file of that name that names another pod is not ours
-//     and is left alone: an error when entering, confirmed with a note when leaving.
+//  3. Only files named after our own instance ids are ever written or removed. A file of an earlier
+//     life has the same name and is replaced. A file of that name that names another pod is not
+//     ours and is left alone: that is an error when registering, and confirmed with a note when
+//     deregistering.
 //
 // The work runs on a Worker's thread: the directory may be on a network file system, and a server
-// that hangs must cost the registration, not the supervisor's loop.
+// that hangs must not block the supervisor's loop.
 //
 // Thread rule: as for every Registry. Source: rename(2), fsync(2); specification, 'Discovery'.
 #pragma once

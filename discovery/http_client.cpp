@@ -20,7 +20,7 @@ namespace lastcall::discovery {
 
 namespace {
 
-/// "connection failed" where the library has "Connection".
+/// The library's error in words: "connection failed" for its `Connection`.
 std::string describe(httplib::Error error, HttpTls const& tls) {
   switch (error) {
     case httplib::Error::Connection:
@@ -65,8 +65,8 @@ httplib::Request to_library(HttpServer const& server, HttpRequest const& request
 
 }  // namespace
 
-/// The stream that the library takes for a connection: it writes as it likes, and reads the rest of
-/// the answer that AnswerFilter lets through.
+/// The stream that the library uses as its connection: it writes directly, and reads only what
+/// AnswerFilter lets through of the answer.
 class HttpClient::Stream final : public httplib::Stream {
  public:
   Stream(int socket, SSL* session, Talk& talk)
@@ -129,7 +129,7 @@ class HttpClient::Stream final : public httplib::Stream {
     }
   }
 
-  /// False: nothing more will come in time.
+  /// False if nothing more will arrive in time.
   bool receive() {
     std::array<char, 16'384> bytes;
     if (!wait(POLLIN)) {
@@ -166,8 +166,8 @@ class HttpClient::Stream final : public httplib::Stream {
   bool has_ended_ = false;
 };
 
-/// A client of the library's that reads its answers by Stream. It overrides what the library does
-/// not let its heirs call.
+/// A client of the library that reads its answers through Stream. It overrides functions that the
+/// library does not let derived classes call.
 template <typename Library>
 class HttpClient::Connection final : public Library {
  public:
@@ -219,7 +219,7 @@ void HttpClient::connect(HttpServer const& server, std::string const& address) {
   }
   connection_->set_hostname_addr_map({{server.host, address}});
   connection_->set_keep_alive(true);
-  connection_->set_tcp_nodelay(true);  // head and body are two writes: 40 ms each without it
+  connection_->set_tcp_nodelay(true);  // head and body are two writes: without it each costs 40 ms
   connection_->set_url_encode(false);
   connection_->set_socket_options([this](int socket) { watch(socket); });
   server_ = server;
@@ -230,8 +230,8 @@ void HttpClient::disconnect() {
   watch(-1);
 }
 
-/// The library's socket under a descriptor of our own: theirs may be closed, and its number be
-/// another file's, in the moment in which it is interrupted.
+/// Duplicates the library's socket to a descriptor of our own: at the moment of an interrupt,
+/// theirs may already be closed and its number belong to another file.
 void HttpClient::watch(int socket) {
   std::lock_guard const lock(mutex_);
   if (socket_ >= 0) {
@@ -239,14 +239,14 @@ void HttpClient::watch(int socket) {
   }
   socket_ = socket >= 0 ? ::fcntl(socket, F_DUPFD_CLOEXEC, 0) : -1;
   if (interrupted_ && socket_ >= 0) {
-    ::shutdown(socket_, SHUT_RDWR);  // connecting it fails then
+    ::shutdown(socket_, SHUT_RDWR);  // makes a later connect fail
   }
 }
 
 HttpReply HttpClient::send(HttpServer const& server, HttpRequest const& request,
                            TimePoint deadline) {
   if (connection_ && server == server_) {
-    // The library itself replaces a connection that it finds closed.
+    // The library replaces a connection that it finds closed.
     auto const now = TimePoint::clock::now();
     auto reply = exchange(server, request, {now + (deadline - now) / 2, deadline});
     if (reply.status != 0) {
@@ -337,7 +337,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   // The library counts its waits in whole milliseconds: one may end just before the deadline.
   constexpr std::chrono::milliseconds kRounding{2};
   bool const is_late = TimePoint::clock::now() + kRounding >= deadline;
-  // The loop interrupts at the deadline too: that is no news.
+  // The loop interrupts at the deadline, too: that is reported as the deadline.
   std::string const why = is_late
                               ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
                           : interrupted_       ? "interrupted"

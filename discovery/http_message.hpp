@@ -1,4 +1,4 @@
-// The body that a registration service is posted: its own template, or everything as JSON.
+// The body that is posted to a registration service: from its own template, or everything as JSON.
 //
 // Pure, no thread rule. Source: docs/discovery.md, "http".
 #pragma once
@@ -10,8 +10,9 @@
 
 namespace lastcall::discovery {
 
-/// Replaces each ${name} by its value, escaped as inside a JSON text. An unknown one stays.
-/// `action` is "register" or "deregister". Without a template: an object with all names.
+/// Replaces each ${name} by its value, escaped as in a JSON string; an unknown name stays.
+/// `action` is "register" or "deregister". Without a template, the result is a JSON object with all
+/// names.
 std::string http_message(std::string_view pattern, std::string_view action,
                          Instance const& instance);
 

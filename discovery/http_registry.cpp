@@ -70,7 +70,7 @@ class HttpRegistry final : public Registry {
   void hurry() override { worker_.interrupt(); }
 
  private:
-  /// All of them, whatever fails; the first failure is reported.
+  /// Posts for every instance, even after a failure, and reports the first failure.
   void post_all(bool leaving, TimePoint deadline, RegistryDone done) {
     auto const error = std::make_shared<std::string>();
     worker_.run(

@@ -1,9 +1,9 @@
 // A registry that is a service with an HTTP API of its own: changes are posted to it.
 //
 // Invariants:
-//  1. A status of 2xx confirms; when deregistering, 404 and 410 too: an instance that is not there
+//  1. A 2xx status confirms; when deregistering, 404 and 410 do, too: an instance that is not there
 //     has left.
-//  2. A request may come twice, after an answer that was lost: the service must bear that.
+//  2. A request may be repeated after a lost answer: the service must tolerate that.
 //
 // Thread rule: as for every Registry. Source: specification, 'Discovery'.
 #pragma once
@@ -22,7 +22,7 @@
 namespace lastcall::discovery {
 
 struct HttpRegistrySettings {
-  HttpServer register_at;  // with the whole path
+  HttpServer register_at;  // includes the whole path
   HttpServer deregister_at;
   std::string body;  // http_message.hpp; empty: everything
   std::vector<std::pair<std::string, std::string>> headers;

@@ -22,7 +22,8 @@ struct HttpWorker::Shared {
     std::lock_guard const lock(mutex);
     running = 0;
   }
-  /// That job or, with 0, whichever runs. Not another: the next may have begun meanwhile.
+  /// Interrupts that job only, since the next one may have begun meanwhile; with 0, the running
+  /// one.
   void interrupt(std::uint64_t job) {
     std::lock_guard const lock(mutex);
     if (running != 0 && (job == 0 || job == running)) {
@@ -35,7 +36,7 @@ struct HttpWorker::Shared {
   HttpClient client;
 };
 
-/// The part that a thread that is left behind must not hold: timers belong to the loop.
+/// The state that a thread that is left behind must not hold, because timers belong to the loop.
 struct HttpWorker::OnLoop {
   std::uint64_t last = 0;
   std::map<std::uint64_t, boost::asio::steady_timer> deadlines;
@@ -48,7 +49,7 @@ HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread
       worker_(std::move(executor), std::move(thread_name)) {}
 
 HttpWorker::~HttpWorker() {
-  interrupt();  // a thread that is left behind should not stay long
+  interrupt();  // so that a thread that is left behind ends soon
 }
 
 void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {

@@ -1,9 +1,9 @@
-// The thread on which one registry talks HTTP, with a deadline for everything it does there.
+// The thread on which one registry does its HTTP requests, with a deadline for each job.
 //
 // Invariants:
 //  1. Jobs run one after the other; `then` runs on the loop after its job.
-//  2. At its deadline a job is interrupted, and a job that is still waiting for its turn finds its
-//     time gone: nothing waits for a server that hangs.
+//  2. A job is interrupted at its deadline. A job whose deadline passes before its turn finds its
+//     time gone when it runs: nothing waits for a server that hangs.
 //  3. Destroying it never waits.
 //
 // Thread rule: everything on the loop thread; a job must own what it touches.
@@ -31,7 +31,7 @@ class HttpWorker {
   HttpWorker& operator=(HttpWorker const&) = delete;
 
   void run(TimePoint deadline, Job job, std::function<void()> then);
-  /// Ends the job that runs now; the next one begins.
+  /// Interrupts the running job; then the next one begins.
   void interrupt();
 
  private:

@@ -39,7 +39,7 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
   return content.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// The pod that a file of our name names; empty if it holds nothing that a reader could use.
+/// The pod in a file with our name; empty if the file holds nothing that a reader could use.
 std::string owner_of(std::string const& path) {
   auto const text = read_regular(path, kMostOfAnInstanceFile);
   auto const content = json::parsed<nlohmann::ordered_json>(text.value_or(""));
@@ -50,7 +50,7 @@ std::string owner_of(std::string const& path) {
   return found != content.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
-/// Two pods whose ids are the same, or a directory that was copied: either way not ours.
+/// Refuses a file that names another pod: two pods have the same id, or the directory was copied.
 std::string check_owner(std::string const& path, Instance const& instance) {
   auto const owner = owner_of(path);
   if (owner.empty() || owner == instance.pod_uid) {
@@ -71,7 +71,7 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// 0, or the error number. The file is on disk when this returns.
+/// Returns 0 or the error number. On success the file is on disk.
 int write_durably(std::string const& path, std::string_view text) {
   ::unlink(path.c_str());  // left over by a crash
   int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -79,11 +79,12 @@ int write_durably(std::string const& path, std::string_view text) {
     return errno;
   }
   int const error = write_all(fd, text) && ::fsync(fd) == 0 ? 0 : errno;
-  int const closed = ::close(fd) == 0 ? 0 : errno;  // where NFS reports a full server
+  int const closed = ::close(fd) == 0 ? 0 : errno;  // NFS reports a full server here
   return error != 0 ? error : closed;
 }
 
-/// 0, or the error number. File systems that cannot do it return EINVAL, and need not.
+/// Returns 0 or the error number. EINVAL is from file systems that cannot flush a directory, and
+/// counts as success.
 int flush_directory(std::string const& directory) {
   int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
@@ -131,7 +132,7 @@ RegistryResult remove_instance_file(std::string const& directory, Instance const
     return RegistryResult::ok(std::move(foreign));
   }
   if (::unlink(path.c_str()) != 0) {
-    // No such directory is no such file: no router finds us there.
+    // Without the directory there is no file either, so no router finds us there.
     return errno == ENOENT || errno == ENOTDIR
                ? RegistryResult::ok()
                : RegistryResult::failed(failure("remove", path, errno));

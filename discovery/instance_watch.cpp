@@ -12,9 +12,9 @@ namespace lastcall::discovery {
 namespace {
 
 constexpr std::chrono::seconds kListing{10};
-/// A watch over a connection that is silently dead ends then.
+/// The time after which a watch ends, in case its connection is silently dead.
 constexpr std::chrono::seconds kFollowing{20};
-/// One that worked so long was no failure to begin with.
+/// A watch that worked for this long did not fail at its start.
 constexpr std::chrono::seconds kWorked{5};
 
 }  // namespace
@@ -22,8 +22,8 @@ constexpr std::chrono::seconds kWorked{5};
 struct InstanceWatch::Shared {
   explicit Shared(std::unique_ptr<InstanceSource> from) : source(std::move(from)) {}
 
-  /// On the job's thread. Under the lock, so that the loop is still there: its owner destroys the
-  /// watch first, and that waits for the lock.
+  /// Runs on the job's thread. It holds the lock so that the loop still exists: the loop's owner
+  /// destroys the watch first, and that waits for the lock.
   void publish(std::shared_ptr<Shared> const& self) {
     auto all = source->found();
     std::lock_guard const lock(mutex);
@@ -33,7 +33,7 @@ struct InstanceWatch::Shared {
     }
   }
 
-  /// On the loop.
+  /// Runs on the loop.
   void deliver() {
     std::unique_lock lock(mutex);
     is_posted = false;
@@ -41,14 +41,14 @@ struct InstanceWatch::Shared {
       auto all = std::move(latest);
       latest.clear();
       lock.unlock();
-      notify(std::move(all));  // changed on this thread only
+      notify(std::move(all));  // safe without the lock: only this thread changes `notify`
     }
   }
 
-  std::unique_ptr<InstanceSource> const source;  // of the job that runs
+  std::unique_ptr<InstanceSource> const source;  // only the running job uses it
   boost::asio::any_io_executor executor;
   std::mutex mutex;
-  std::function<void(std::vector<FoundInstance>)> notify;  // empty: no listener any more
+  std::function<void(std::vector<FoundInstance>)> notify;  // empty: there is no listener any more
   std::vector<FoundInstance> latest;
   bool is_posted = false;
 };
@@ -123,7 +123,7 @@ void InstanceWatch::ended(InstanceSource::Followed const& followed, TimePoint be
   if (took > kWorked) {
     (this->*next)();
   } else {
-    later(next);  // or a server that ends each at once would be asked without a pause
+    later(next);  // a pause, in case the server ends each watch at once
   }
 }
 

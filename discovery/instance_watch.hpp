@@ -1,12 +1,13 @@
-// Follows the instances that a registry names, for those who send requests to them.
+// Follows the instances in a registry, for a program that sends requests to them.
 //
 // Invariants:
-//  1. The last instances hold until a whole list replaces them: a registry that cannot be asked
-//     takes no instance away. That it cannot is reported once, and when it can again.
-//  2. After a failure it is listed again, after waits that grow from kFirstWait to kLongestWait; so
-//     do those between watches that end soon after they began.
-//  3. Listeners are called on the loop, after the call of start(); several changes may come as one.
-//  4. Destroying it never waits, and ends the listeners' calls.
+//  1. The last known instances stay until a complete list replaces them: a registry that cannot be
+//     reached removes no instance. A failure is reported once, and so is its end.
+//  2. After a failure the registry is listed again, after waits that grow from kFirstWait to
+//     kLongestWait; the waits between watches that end soon after they began grow in the same way.
+//  3. Listeners are called on the loop, after start() has returned; one call may cover several
+//     changes.
+//  4. Destroying it never waits, and no listener is called afterwards.
 //
 // Thread rule: the loop's thread; a source is asked on the thread of its jobs, one job at a time.
 // Source: docs/router.md, 'Workers'; http_worker.hpp.
@@ -26,19 +27,19 @@
 
 namespace lastcall::discovery {
 
-/// The data of a registry about one instance.
+/// The data of one instance in a registry.
 struct FoundInstance {
   std::string url;    // "http://10.0.0.7:8080"
   std::string model;  // empty: not given
   friend bool operator==(FoundInstance const&, FoundInstance const&) = default;
 };
 
-/// A registry as it is read, one blocking step after the other.
+/// Reads a registry, one blocking step after the other.
 class InstanceSource {
  public:
   enum class Ended : std::uint8_t {
-    in_time,  // its time is over: go on
-    stale,    // it cannot be followed from here, which is no fault: list again
+    in_time,  // its time is over: follow again
+    stale,    // it cannot be followed from here, which is normal: list again
     broken,   // `error` has the reason
   };
   struct Followed {
@@ -51,9 +52,9 @@ class InstanceSource {
   InstanceSource(InstanceSource const&) = delete;
   InstanceSource& operator=(InstanceSource const&) = delete;
 
-  /// All of them again. Why it failed, or an empty text.
+  /// Reads all instances again. Returns why it failed, or an empty text.
   virtual std::string list(HttpClient& client, TimePoint deadline) = 0;
-  /// From there on; `changed` after each change.
+  /// Follows the changes from there on, and calls `changed` after each.
   virtual Followed follow(HttpClient& client, TimePoint deadline,
                           std::function<void()> const& changed) = 0;
   virtual std::vector<FoundInstance> found() const = 0;
@@ -66,7 +67,7 @@ class InstanceWatch {
 
   struct Listeners {
     std::function<void(std::vector<FoundInstance>)> found;
-    /// Empty: it can be followed again.
+    /// `problem` is empty when the registry can be followed again.
     std::function<void(std::string const& problem)> troubled;
   };
 
@@ -89,7 +90,7 @@ class InstanceWatch {
   void later(void (InstanceWatch::*next)());
 
   Listeners const listeners_;
-  std::shared_ptr<Shared> shared_;  // with jobs, which may outlive this
+  std::shared_ptr<Shared> shared_;  // shared with jobs, which may outlive this
   std::unique_ptr<Timer> timer_;
   HttpWorker worker_;
   std::chrono::milliseconds wait_ = kFirstWait;

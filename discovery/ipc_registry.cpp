@@ -49,7 +49,7 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
     });
   }
 
-  /// Later, as promised to the caller.
+  /// Reports later, as promised to the caller.
   void post_if_nobody_is_left() {
     boost::asio::post(timer.get_executor(), [self = shared_from_this(), current = round] {
       if (self->round == current) {
@@ -72,8 +72,8 @@ struct IpcRegistry::State : std::enable_shared_from_this<IpcRegistry::State> {
   AskAll ask_all;
   ExpectedUntil expected_until;
   boost::asio::steady_timer timer;
-  boost::asio::steady_timer return_timer;  // of peers that an earlier life had
-  RegistryDone done;                       // empty: nothing is under way
+  boost::asio::steady_timer return_timer;  // for peers that an earlier life had
+  RegistryDone done;                       // empty: no operation is running
   std::set<PeerId> waiting_for;
   bool is_waiting_for_a_return = false;
   std::size_t asked = 0;

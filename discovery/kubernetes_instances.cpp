@@ -70,13 +70,13 @@ class KubernetesInstances final : public InstanceSource {
         slices_(std::move(settings.port)) {}
 
   std::string list(HttpClient& client, TimePoint deadline) override {
-    // Where it breaks off, its result is not used.
+    // If the list breaks off, its result is not used.
     return client_.list(client, deadline, slices_);
   }
 
   Followed follow(HttpClient& client, TimePoint deadline,
                   std::function<void()> const& changed) override {
-    // The server ends it in time; a deadline that is met is a connection that is dead.
+    // The server ends the watch before the deadline; if it does not, the connection is dead.
     SliceClient::Watched const watched = client_.watch(
         client, {.until = deadline - kEndsBefore, .deadline = deadline}, slices_, [&] {
           changed();

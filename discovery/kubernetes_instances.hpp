@@ -1,11 +1,11 @@
-// The instances that the EndpointSlices of Services name, listed and watched.
+// Lists and watches the instances in the EndpointSlices of Services.
 //
 // Rules:
-//  1. An endpoint counts that is ready and is not terminating; each of its addresses is an
-//     instance.
-//  2. The port is the slice's port of that name or number; without either its first. A number that
-//     the slice does not name is taken all the same.
-//  3. An error in the watch (410: the version is too old) means listing again, and is no failure.
+//  1. An endpoint counts if it is ready and not terminating; each of its addresses is an instance.
+//  2. The port is the slice's port with the configured name or number, or its first port if none is
+//     configured. A number is used even if the slice does not have it.
+//  3. After an error in the watch (410: the version is too old) the slices are listed again; that
+//     is not a failure.
 //
 // Thread rule: the thread of the source's jobs. Source: kubernetes_slices.hpp, slice_client.hpp.
 #pragma once
@@ -23,13 +23,13 @@ namespace lastcall::discovery {
 
 namespace kubernetes {
 
-/// URLs of the instances in slices, as last received.
+/// The URLs of the instances in the slices, as last received.
 class SliceUrls final : public SliceReader {
  public:
   /// `port`: a name or a number; empty: the first.
   explicit SliceUrls(std::string port) : port_(std::move(port)) {}
 
-  /// In order, each once.
+  /// Sorted and without duplicates.
   std::vector<std::string> urls() const;
 
  private:
@@ -48,7 +48,7 @@ struct KubernetesInstancesSettings {
   std::string space;
   std::vector<std::string> services;
   std::string port;
-  std::string model;  // of all of them: slices name none
+  std::string model;  // for all instances, since slices name none
 };
 
 std::unique_ptr<InstanceSource> make_kubernetes_instances(KubernetesInstancesSettings settings);

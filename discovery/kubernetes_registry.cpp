@@ -11,7 +11,7 @@ namespace lastcall::discovery {
 
 namespace {
 
-constexpr Duration kLook{500};  // at the pod, of the time that leaving has
+constexpr Duration kLook{500};  // for reading the pod, part of the time for leaving
 
 constexpr Duration kNoteTime{5'000};
 
@@ -42,7 +42,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
         });
   }
 
-  /// Beside them: it is rare, and none of them makes up for it.
+  /// Posted in addition to the notes and not merged with them, because it is rare and important.
   void warn(KubernetesSummary event) {
     worker_.run(
         TimePoint::clock::now() + kNoteTime,
@@ -63,7 +63,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
     }
   }
 
-  std::shared_ptr<KubernetesSession> session_;  // the registry's own is used on another thread
+  std::shared_ptr<KubernetesSession> session_;  // not the registry's, which another thread uses
   HttpWorker worker_;
   bool is_posting_ = false;
   std::string waiting_;
@@ -105,7 +105,7 @@ class KubernetesRegistry final : public Registry {
   }
 
   bool disconnect(TimePoint deadline, RegistryDone done) override {
-    worker_.interrupt();  // whatever hangs there has had its time
+    worker_.interrupt();  // a job that still hangs there gets no more time
     if (cost_) {
       cost_->stop();
     }
@@ -167,8 +167,8 @@ class KubernetesRegistry final : public Registry {
         [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
-  std::shared_ptr<Notes> const notes_;        // empty: no Events are wanted
-  std::shared_ptr<DeletionCost> const cost_;  // empty: it is not wanted
+  std::shared_ptr<Notes> const notes_;        // empty: no Events are configured
+  std::shared_ptr<DeletionCost> const cost_;  // empty: it is not configured
   std::function<KubernetesSummary()> summary_;
   std::function<void(std::chrono::seconds)> on_deletion_;
   bool deletion_is_known_ = false;

@@ -1,19 +1,19 @@
-// The EndpointSlices of a Kubernetes cluster as a registry: their controller enters and removes
-// this pod by its readiness, and what is confirmed here is that it has.
+// The EndpointSlices of a Kubernetes cluster as a registry: their controller adds and removes this
+// pod according to its readiness, and this class confirms that it has done so.
 //
 // Invariants:
-//  1. Entering is done by the kubelet; here only the readiness gate and the label are patched,
-//     where they are asked for.
+//  1. The pod enters the slices by the kubelet's readiness; here only the readiness gate and the
+//     label are patched, if they are configured.
 //  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
-//  3. Before leaving the pod is read, once: `deletionTimestamp` is evidence that it goes for good,
-//     and its grace bounds the stop. An answer that does not come soon, or is refused, proves
-//     nothing.
-//  4. disconnect() posts an Event of the pod with the outcome so far, where that is asked for.
-//  5. note() posts an Event, too, on a thread of its own, so that an API server that hangs holds no
-//     operation up. While one is under way the latest waits, with the number of those before it.
-//  6. From the first entering to disconnect() the pod's deletion cost is kept, where that is asked
-//     for (deletion_cost.hpp).
-//  7. The token is read again for each request, the authority for each connection.
+//  3. Before leaving, the pod is read once: a `deletionTimestamp` proves that it goes for good, and
+//     its grace limits the stop. A refusal, or no answer soon, proves nothing.
+//  4. disconnect() posts an Event for the pod with the outcome so far, if that is configured.
+//  5. note() posts an Event, too, on a thread of its own, so that an API server that hangs delays
+//     no operation. While one is being posted only the latest note waits, with the number of notes
+//     that it replaced.
+//  6. From the first registration to disconnect() the pod's deletion cost is kept up to date, if
+//     that is configured (deletion_cost.hpp).
+//  7. The token is read again for each request, the certificate authority for each connection.
 //
 // Thread rule: as for every Registry; the callbacks are called on the loop.
 // Source: specification, 'Discovery'; KEP-1672 for terminating endpoints.
@@ -38,7 +38,7 @@ namespace lastcall::discovery {
 struct KubernetesSummary {
   bool is_warning = false;
   std::string text;
-  std::string reason{};  // empty: Drained, or DrainIncomplete of a warning
+  std::string reason{};  // empty: Drained, or DrainIncomplete for a warning
 };
 
 struct DeletionCostSettings {
@@ -53,11 +53,11 @@ struct KubernetesSettings {
   std::vector<std::string> services;  // empty: every slice of the namespace
   std::string readiness_gate;         // empty: no condition is written
   std::string serving_label;          // empty: no label is written
-  bool after_others = false;          // both only once every other registry has this instance
+  bool after_others = false;          // write both only after all other registries are registered
   std::string token_file;
   HttpTls tls;
   std::function<KubernetesSummary()> summary;  // empty: no Event
-  /// The pod is being deleted, with its deletionGracePeriodSeconds.
+  /// Called if the pod is being deleted, with its deletionGracePeriodSeconds.
   std::function<void(std::chrono::seconds)> on_deletion;
   DeletionCostSettings deletion_cost;
 };

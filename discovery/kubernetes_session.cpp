@@ -49,7 +49,7 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
     return failed;
   }
   if (!slices.ready_in().empty()) {
-    // However it ended, the slices show how far it came.
+    // The result does not matter: the slices show the state that was reached.
     static_cast<void>(slices_.watch(client, {deadline, deadline}, slices,
                                     [&slices] { return !slices.ready_in().empty(); }));
   }

@@ -28,9 +28,9 @@ class KubernetesSession {
     return patch(client, deadline, true);
   }
   std::string leave(HttpClient& client, TimePoint deadline);
-  /// Leaving failed in a way that costs both sides much and will not be better soon.
+  /// Leaving failed in a way that is expensive for both sides and will not change soon.
   bool is_hopeless() const { return slices_.is_too_long(); }
-  /// Nothing, too, where that cannot be read.
+  /// Nothing if the pod is not being deleted, or cannot be read.
   std::optional<std::chrono::seconds> deletion_grace(HttpClient& client, TimePoint deadline) const;
   std::string write_cost(HttpClient& client, TimePoint deadline, std::uint64_t cost);
   std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);

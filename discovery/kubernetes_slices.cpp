@@ -69,7 +69,7 @@ bool SliceReader::take_page(std::string_view body) {
   auto const& items = member(list, "items");
   auto const& metadata = member(list, "metadata");
   auto version = text(member(metadata, "resourceVersion"));
-  // A list without slices may leave the array out.
+  // An empty list may leave the array out.
   if (version.empty() || !(items.is_array() || items.is_null())) {
     return false;
   }

@@ -1,11 +1,11 @@
 // EndpointSlices as an API server lists them and reports their changes.
 //
 // Rules:
-//  1. `ready` left out means ready, and `terminating` left out means that it is not, as the API
-//     defines it.
-//  2. A change that cannot be read, or an error in its place (410: the version is too old), ends
-//     what can be followed: list again.
-//  3. A bookmark changes the version alone.
+//  1. An endpoint without `ready` is ready, and one without `terminating` is not terminating, as
+//     the API defines it.
+//  2. After a change that cannot be read, or an error in its place (410: the version is too old),
+//     the watch cannot continue: list again.
+//  3. A bookmark changes only the version.
 //
 // Pure, no thread rule. Source: discovery.k8s.io/v1 and v1beta1; KEP-1672, KEP-956.
 #pragma once
@@ -26,7 +26,7 @@ struct SliceEndpoint {
   std::vector<std::string> addresses;
   bool ready = true;
   bool terminating = false;
-  std::string pod_name;  // both empty: it is no pod
+  std::string pod_name;  // name and uid are empty if it is not a pod
   std::string pod_uid;
 };
 
@@ -36,7 +36,7 @@ struct Slice {
   std::vector<SliceEndpoint> endpoints;
 };
 
-/// Reads the server's answers; the derived class decides what is made of them.
+/// Reads the server's answers; the derived class decides what it keeps of them.
 class SliceReader {
  public:
   SliceReader() = default;
@@ -44,14 +44,15 @@ class SliceReader {
   SliceReader(SliceReader const&) = delete;
   SliceReader& operator=(SliceReader const&) = delete;
 
-  /// A list, or its first page: forgets what was received before. False: it is no list of slices.
+  /// A list, or its first page; forgets what was received before. False if it is not a list of
+  /// slices.
   bool take_list(std::string_view body);
   /// A further page.
   bool take_page(std::string_view body);
-  /// One line of a watch. False: it cannot be followed any further, list again.
+  /// One line of a watch. False if the watch cannot continue: list again.
   bool take_change(std::string_view line);
 
-  /// Where the next page begins; empty: there is none.
+  /// The position of the next page; empty if there is none.
   std::string const& next_page() const { return next_page_; }
   std::string const& resource_version() const { return resource_version_; }
 

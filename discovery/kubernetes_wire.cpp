@@ -17,10 +17,10 @@ using json::member;
 using json::text;
 using Json = nlohmann::ordered_json;
 
-/// The API's limit of an event's message.
+/// The API's limit for the message of an Event.
 constexpr std::size_t kLongestMessage = 1024;
 
-/// Metadata that makes the API server refuse a patch of another pod of this name.
+/// Metadata that makes the API server refuse a patch if another pod has this name.
 Json metadata_of(Pod const& pod) {
   return pod.uid.empty() ? Json::object() : Json{{"uid", pod.uid}};
 }
@@ -128,7 +128,7 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
 }
 
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body) {
-  // A month is more than any pod is given; it keeps milliseconds of what is read in their range.
+  // A month is more than any pod's grace; the limit keeps the value in milliseconds in range.
   constexpr std::uint64_t kLongest = 31ULL * 24 * 3600;
   auto const json = json::parsed<Json>(body);
   auto const& metadata = member(json, "metadata");

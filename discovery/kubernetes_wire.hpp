@@ -1,8 +1,8 @@
 // The requests to a Kubernetes API server about one pod, and the meaning of its answers.
 //
 // Rules:
-//  1. An endpoint is this pod by its uid, or by its name where the uid is not known.
-//  2. Every patch carries the uid: it never touches another pod of the same name.
+//  1. An endpoint is recognised as this pod by its uid, or by its name if the uid is not known.
+//  2. Every patch contains the uid, so it never changes another pod of the same name.
 //
 // Pure, no thread rule. Source: discovery.k8s.io/v1 and v1beta1, core/v1.
 #pragma once
@@ -32,9 +32,10 @@ std::string events_path(Pod const& pod);
 /// All slices of the namespace, or of these services. `version` is "v1" or "v1beta1".
 std::string slices_path(std::string_view space, std::string_view version,
                         std::vector<std::string> const& services);
-/// For at most that many of them, from where the last answer ended (empty: from the first).
+/// The path of a page of at most `most` slices, from where the last answer ended (empty: the
+/// first).
 std::string page_suffix(std::string_view slices, int most, std::string_view from);
-/// To follow them from there on.
+/// The path of a watch from that version on.
 std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds);
 
 /// A strategic merge patch of /status.
@@ -47,9 +48,9 @@ std::string cost_patch(Pod const& pod, std::uint64_t cost);
 /// `now` as RFC 3339 in UTC.
 std::string event_body(Pod const& pod, bool is_warning, std::string_view message,
                        std::string_view now, std::string_view reason = {});
-/// How long the containers of a pod, as the API has it, may take to end, where it is being deleted.
+/// The grace period of a pod that is being deleted, from the API's `body`; nothing if it is not.
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body);
-/// "pods \"a\" is forbidden: ..." of an answer that refuses.
+/// "pods \"a\" is forbidden: ...": the message of an answer that refuses.
 std::string refusal_of(int http_status, std::string_view body);
 
 /// The slices that list this pod as ready, as last received.
@@ -57,7 +58,7 @@ class Slices final : public SliceReader {
  public:
   explicit Slices(Pod pod) : pod_(std::move(pod)) {}
 
-  /// Names; empty: no slice lists this pod as ready.
+  /// The names of those slices; empty if no slice lists this pod as ready.
   std::vector<std::string> ready_in() const;
 
  private:

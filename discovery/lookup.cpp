@@ -20,7 +20,7 @@ namespace lastcall::discovery {
 namespace {
 
 constexpr std::size_t kMostAddresses = 8;
-/// A lookup that ended when no caller waited any more is still good for one that asks soon.
+/// How long the result of a lookup that no caller waited for any more may still be used.
 constexpr std::chrono::seconds kFresh{10};
 
 bool is_numeric(std::string const& host) {
@@ -91,7 +91,7 @@ Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
 }
 
 void Lookup::wake() {
-  std::lock_guard const lock(board_->mutex);  // a caller about to wait sees the flag or waits
+  std::lock_guard const lock(board_->mutex);  // so that a caller cannot miss the notification
   board_->changed.notify_all();
 }
 

@@ -1,13 +1,13 @@
-// Names to addresses for threads that must be able to stop waiting: getaddrinfo(3) itself hangs as
-// long as the servers of resolv.conf let it, and nothing can interrupt it.
+// Resolves names for threads that must be able to stop waiting: getaddrinfo(3) itself blocks until
+// the servers of resolv.conf answer or time out, and nothing can interrupt it.
 //
 // Invariants:
-//  1. find() returns by its deadline, and soon after wake() where `interrupted` is set by then.
-//  2. Each lookup has a thread of its own, which is left behind where it hangs. While one does, no
-//     second one of that name begins: the next caller waits for the first.
+//  1. find() returns by its deadline, and soon after wake() if `interrupted` is set by then.
+//  2. Each lookup has a thread of its own, which is left behind if it hangs. While it hangs, no
+//     second lookup of that name begins: the next caller waits for the first.
 //  3. Numeric addresses are never looked up.
 //
-// Thread rule: one thread finds; wake() may be called from any, and never blocks.
+// Thread rule: one thread calls find(); wake() may be called from any, and never blocks.
 // Source: getaddrinfo(3), resolv.conf(5).
 #pragma once
 

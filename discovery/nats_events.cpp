@@ -16,15 +16,15 @@ namespace lastcall::discovery {
 
 namespace {
 
-constexpr int kKeptBytes = 256 * 1024;  // while there is no server
-// Messages that the worker has not come to: a stop hands all streams off at once.
+constexpr int kKeptBytes = 256 * 1024;  // the bound while there is no server
+// The most messages that wait for the worker: a stop hands all streams off at once.
 constexpr std::size_t kMostWaiting = 20'000;
 constexpr std::int64_t kConnectMs = 2'000;
 constexpr std::int64_t kBetweenConnectsMs = 1'000;
 constexpr std::int64_t kConnectJitterMs = 250;
 constexpr std::int64_t kWriteMs = 500;
 constexpr std::int64_t kPingMs = 5'000;
-constexpr Duration kLookAgain{1'000};  // at a connection that is none
+constexpr Duration kLookAgain{1'000};  // the interval while there is no connection
 
 struct Close {
   void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
@@ -45,12 +45,12 @@ class Checked {
   natsStatus status_ = NATS_OK;
 };
 
-/// For RetryOnFailedConnect, which wants one; the state is asked for instead.
+/// RetryOnFailedConnect requires a callback; we query the state instead.
 void connected(natsConnection*, void*) {}
 
 }  // namespace
 
-/// On the worker's thread only.
+/// Used on the worker's thread only.
 class NatsEvents::Connection {
  public:
   explicit Connection(NatsSettings settings) : settings_(std::move(settings)) {}
@@ -67,7 +67,7 @@ class NatsEvents::Connection {
     return failed;
   }
 
-  /// The library gives up by itself where the server refuses it twice: then it is begun again.
+  /// The library gives up if the server refuses it twice; then a new connection is made.
   std::string look() {
     auto failed = open();
     return failed.empty() ? standing() : failed;
@@ -100,7 +100,7 @@ class NatsEvents::Connection {
                                                message.data(), static_cast<int>(message.size()));
     return status == NATS_OK ? standing() : failure(status);
   }
-  /// Where a server is there, the library has sent it what waited.
+  /// If a server is connected, the library has sent it the messages that waited.
   std::string standing() {
     auto failed = absence();
     if (failed.empty()) {
@@ -117,13 +117,13 @@ class NatsEvents::Connection {
     if (natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED) {
       return {};
     }
-    char const* unlocked = nullptr;  // the library's own buffer, which its threads write to
+    char const* unlocked = nullptr;  // the library's own buffer, which its threads may change
     auto const why = natsConnection_GetLastError(connection_.get(), &unlocked);
     return settings_.url + ": not connected" +
            (why == NATS_OK ? "" : std::string(": ") + natsStatus_GetText(why));
   }
 
-  /// Secrets are read again by each connection that is made.
+  /// Each new connection reads the secrets again.
   std::string open() {
     if (connection_ && natsConnection_IsClosed(connection_.get())) {
       refused_ = absence();
@@ -175,7 +175,7 @@ class NatsEvents::Connection {
     natsConnection* connection = nullptr;
     auto const status = natsConnection_Connect(&connection, made);
     connection_.reset(connection);
-    // It goes on trying by itself; only options that cannot work are an error here.
+    // The library keeps trying by itself; only options that cannot work are an error here.
     return connection == nullptr ? failure(status) : "";
   }
 
@@ -198,7 +198,7 @@ class NatsEvents::Connection {
     return {};
   }
 
-  /// Empty, or which file cannot be used.
+  /// Empty, or the file that cannot be used.
   std::string secure(natsOptions* options, Checked& check) const {
     auto const& tls = settings_.tls;
     if (!settings_.url.starts_with("tls:") && tls.ca_file.empty() && tls.cert_file.empty()) {
@@ -221,18 +221,18 @@ class NatsEvents::Connection {
 
   NatsSettings const settings_;
   std::unique_ptr<natsConnection, Close> connection_;
-  // Messages that a connection that was given up may not have sent: the next one gets them.
+  // Messages that an abandoned connection may not have sent: the next connection sends them.
   std::vector<std::string> kept_;
   std::size_t kept_bytes_ = 0;
-  TimePoint again_at_;   // not before this
-  std::string refused_;  // why there is none until then
+  TimePoint again_at_;   // no new connection before this
+  std::string refused_;  // why there is no connection until then
 };
 
 struct NatsEvents::Waiting {
   explicit Waiting(boost::asio::any_io_executor const& executor)
       : worker(executor, "nats"), timer(executor) {}
   Worker worker;
-  boost::asio::steady_timer timer;  // runs while the last result was bad
+  boost::asio::steady_timer timer;  // runs while the last result was an error
   bool is_open = false;             // from a message to disconnect()
   std::size_t messages = 0;
 };

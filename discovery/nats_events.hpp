@@ -1,14 +1,14 @@
-// Publishes small messages on one NATS subject: news, which nothing waits for.
+// Publishes small messages on one NATS subject. They are notifications, and nothing waits for them.
 //
 // Invariants:
-//  1. publish() never blocks: all talk with the library is on a Worker. While there is no server,
-//     messages are kept up to a bound, then dropped.
-//  2. The connection is made with the first message and again after each loss, for ever: by the
-//     library where the server went away, and from the beginning, with secrets that are read
-//     again, where the server refused them. Messages that may not have been sent then are sent
-//     again.
-//  3. disconnect() sends kept messages, if a server is there, and closes. The next message opens
-//     again.
+//  1. publish() never blocks: all calls of the library are made on a Worker. While there is no
+//     server, messages are kept up to a bound, then dropped.
+//  2. The connection is made with the first message and again after each loss, without end. If the
+//     server went away, the library reconnects; if the server refused the credentials, a new
+//     connection is made with secrets that are read again. Messages that may not have been sent by
+//     then are sent again.
+//  3. disconnect() sends kept messages if there is a server, and closes. The next message opens a
+//     connection again.
 //
 // Thread rule: everything on the loop thread, callbacks included. Source: NATS' core protocol, as
 // libnats speaks it.
@@ -30,7 +30,7 @@ struct NatsSettings {
   std::string subject;
   std::string client_name;
   std::string user;           // empty: none
-  std::string password_file;  // empty: `password`
+  std::string password_file;  // empty: use `password`
   std::string password;
   std::string credentials_file;  // empty: none
   HttpTls tls;
@@ -38,8 +38,8 @@ struct NatsSettings {
 
 class NatsEvents {
  public:
-  /// Called for each message, and about each second while there is no server: empty if there is
-  /// one, to which it was handed over, else what is wrong.
+  /// Called for each message, and about every second while there is no server. `error` is empty if
+  /// the message was handed to a connected server; otherwise it states what is wrong.
   using OnResult = std::function<void(std::string const& error)>;
 
   NatsEvents(boost::asio::any_io_executor executor, NatsSettings settings, OnResult on_result);

@@ -15,7 +15,7 @@ RegistrySet::RegistrySet(boost::asio::any_io_executor executor, OnChange on_chan
     : state_(std::make_shared<State>(std::move(executor), std::move(on_change), settings)) {}
 
 RegistrySet::~RegistrySet() {
-  // Registries first: what they have under way must find no set to report to.
+  // The registries go first, so that their running operations find no set to report to.
   state_->waiting.clear();
   state_->entries.clear();
 }

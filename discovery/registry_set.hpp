@@ -1,19 +1,19 @@
-// All registries of this instance, driven in parallel towards one wanted state.
+// All registries of this instance, driven in parallel towards one desired state.
 //
 // Invariants:
-//  1. The last call holds: register_all() and deregister_all() set what is wanted; an operation
-//     that is under way ends first, then the other begins.
-//  2. Registering is retried for ever, deregistering until its deadline, both with back-off and
-//     jitter. A registry that fails never delays another, nor the stop beyond the deadline.
-//  3. deregister_all() always ends, with one result for each registry, at the deadline at latest;
-//     a register_all() in between ends it as failed ("superseded").
-//     Given up at the deadline it is tried on, `retry_most` apart, with the state `failed` until
-//     it is confirmed: to the next register_all() or disconnect_all().
-//  4. Deregistering is tried also when nothing was registered in this process: an earlier life may
-//     have been.
+//  1. The last call wins: register_all() and deregister_all() set the desired state; a running
+//     operation ends first, then the next one begins.
+//  2. Registering is retried without end, deregistering until its deadline, both with back-off and
+//     jitter. A registry that fails never delays another one, nor the stop beyond the deadline.
+//  3. deregister_all() always ends, with one result for each registry, at the deadline at the
+//     latest; a register_all() in between ends it as failed ("superseded"). A removal that was
+//     given up at the deadline is still tried, `retry_most` apart, and has the state `failed` until
+//     it is confirmed or the next register_all() or disconnect_all() comes.
+//  4. Deregistering is tried even if this process has not registered anything: an earlier life may
+//     have.
 //
-//  5. A registry that enters last is not asked to before every other one is registered; one that is
-//     lost later does not take it away again.
+//  5. A registry that enters last is not asked to register before every other one has; if another
+//     one is lost later, it stays registered.
 //
 // Thread rule: everything on the loop thread, callbacks included.
 #pragma once
@@ -33,12 +33,12 @@
 namespace lastcall::discovery {
 
 enum class RegistryState : std::uint8_t {
-  idle,  // nothing was asked for yet
+  idle,  // no operation was requested yet
   registering,
   registered,
   deregistering,
   deregistered,  // confirmed
-  failed,        // deregistering was given up at its deadline, and is tried on
+  failed,        // deregistering was given up at its deadline, and is still tried
 };
 
 std::string_view name(RegistryState state);
@@ -48,15 +48,15 @@ enum class Leaving : std::uint8_t { for_good, for_a_while };
 struct RegistryStatus {
   std::string name;
   RegistryState state = RegistryState::idle;
-  std::size_t attempts = 0;  // of the operation under way, or of the last one
+  std::size_t attempts = 0;  // of the running operation, or of the last one
   std::string last_error;
-  std::string note;    // of an operation that was confirmed
+  std::string note;    // from an operation that was confirmed
   Duration latency{};  // of the last operation, from the first attempt to its end
 };
 
 struct RegistrySetSettings {
   Duration retry_first{100};
-  Duration retry_most{5'000};          // while registering, which has all the time
+  Duration retry_most{5'000};          // while registering, which has no deadline
   Duration retry_most_in_a_stop{500};  // while deregistering, which has a deadline
   Duration attempt_timeout{2'000};     // of one attempt without a deadline, or its patience()
   std::uint64_t jitter_seed = 0;       // 0: random
@@ -64,8 +64,8 @@ struct RegistrySetSettings {
 
 class RegistrySet {
  public:
-  /// An operation ended, or an attempt failed and will be repeated (state still `registering` or
-  /// `deregistering`, last_error set).
+  /// Called when an operation has ended, or an attempt has failed and will be repeated (the state
+  /// is still `registering` or `deregistering`, and last_error is set).
   using OnChange = std::function<void(RegistryStatus const& status)>;
   using OnAll = std::function<void(std::vector<RegistryStatus> const& results)>;
 
@@ -79,15 +79,17 @@ class RegistrySet {
   bool empty() const;
 
   void register_all();
-  /// `done` comes when each is confirmed or given up. Without registries it comes at once.
-  /// For a while: those that cannot enter again by register_all() stay as they are.
+  /// `done` is called when each registry is confirmed or given up; without registries, at once.
+  /// With Leaving::for_a_while, registries that register_all() could not enter again are left
+  /// alone.
   void deregister_all(TimePoint deadline, OnAll done, Leaving leaving = Leaving::for_good);
-  /// Asks each once, without a wait: one that did not confirm is `failed`, and tried on as above.
+  /// Asks each registry once, without waiting: one that did not confirm is `failed`, and is tried
+  /// again as above.
   void ask_all_to_leave();
-  /// Gives back leases and connections; ends whatever else is under way.
+  /// Gives back leases and connections, and ends all other operations.
   void disconnect_all(TimePoint deadline, OnAll done);
 
-  /// To each: an operator's order, in a sentence.
+  /// Passes a sentence about an operator's command to each registry.
   void note(std::string const& text);
 
   std::vector<RegistryStatus> status() const;

@@ -32,7 +32,7 @@ std::string_view name(RegistryState state) {
   return "unknown";
 }
 
-/// Begins an operation, or leaves that to the end of the one that is running.
+/// Begins an operation now, or when the running one ends.
 void RegistrySet::State::want(Entry& entry, Operation operation) {
   if (entry.wanted == operation) {
     return;  // on its way
@@ -61,7 +61,7 @@ bool RegistrySet::State::has_to_wait(Entry const& entry) const {
          });
 }
 
-/// Another one is registered: those that waited for it may begin.
+/// Called when another registry is registered: those that waited for it may begin.
 void RegistrySet::State::release_held() {
   for (auto const& entry : entries) {
     if (entry->is_held && entry->wanted == Operation::enter && !has_to_wait(*entry)) {
@@ -104,11 +104,11 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
     return;
   }
   if (entry.wanted != operation && entry.wanted != Operation::none) {
-    attempt(entry);  // the other one was asked for meanwhile
+    attempt(entry);  // the other operation was requested meanwhile
     return;
   }
   if (operation == Operation::enter && entry.wanted == Operation::none) {
-    // The removal was given up while this hung. It is late, but the entry must not stay.
+    // The removal was given up while this registration hung. It is late, but the entry must go.
     want(entry, Operation::remove);
     return;
   }
@@ -140,7 +140,7 @@ void RegistrySet::State::retry_later(Entry& entry, bool is_hopeless) {
 }
 
 void RegistrySet::State::attempt_after(Entry& entry, Duration pause) {
-  // A quarter either way, so that the pods of one rollout do not come back in step.
+  // Jitter of a quarter in both directions, so that the pods of one rollout do not retry in step.
   std::uniform_real_distribution<double> jitter(0.75, 1.25);
   auto const delay = std::chrono::duration_cast<Clock::duration>(pause * jitter(random));
   entry.retry_timer.expires_after(delay);
@@ -157,7 +157,7 @@ void RegistrySet::State::attempt_after(Entry& entry, Duration pause) {
   });
 }
 
-/// A final state of an operation, reached or given up.
+/// Ends an operation in a final state, reached or given up.
 void RegistrySet::State::settle(Entry& entry, RegistryState state, std::string error) {
   entry.wanted = Operation::none;
   entry.retry_timer.cancel();
@@ -177,7 +177,7 @@ void RegistrySet::State::give_up(Entry& entry, std::string const& why) {
   leave_later(entry);
 }
 
-/// Nothing waits for it any more, but routers that still know this instance send requests to it.
+/// Tries the removal again, because routers that still know this instance send requests to it.
 void RegistrySet::State::leave_later(Entry& entry) {
   if (entry.running == Operation::none && entry.wanted == Operation::none && !disconnected &&
       entry.registry->may_leave_later()) {
@@ -185,7 +185,7 @@ void RegistrySet::State::leave_later(Entry& entry) {
   }
 }
 
-/// Reported where the reason was not known before, not each time that it is tried.
+/// Reports a failed later removal only once, not for each attempt.
 void RegistrySet::State::still_there(Entry& entry, std::string const& reason) {
   bool const is_news =
       std::exchange(entry.status.last_error, kTooLate + (": " + reason)) == kTooLate;

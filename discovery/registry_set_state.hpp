@@ -1,9 +1,9 @@
-// The inside of a RegistrySet: the wanted state of each registry, and the operation that is running
-// there.
+// The internal state of a RegistrySet: for each registry the desired state and the running
+// operation.
 //
-// Each entry moves towards `wanted`: the running operation ends first, then the next one begins;
-// a failed one is repeated with back-off. A removal that others wait for ends at `deadline`; given
-// up it goes on with nothing wanted.
+// Each entry moves towards `wanted`: the running operation ends first, then the next one begins; a
+// failed one is repeated with back-off. A removal that a caller waits for ends at `deadline`; after
+// it was given up, it continues with nothing in `wanted`.
 //
 // Thread rule: the loop thread. Invariants: registry_set.hpp.
 #pragma once
@@ -35,7 +35,7 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
     Operation wanted = Operation::none;   // until it is reached or given up
     Operation running = Operation::none;  // the registry owes us a Done
     bool is_held = false;                 // it enters last, and others have not entered yet
-    TimePoint began;                      // of the first attempt
+    TimePoint began;                      // when the first attempt began
     boost::asio::steady_timer retry_timer;
   };
 
@@ -72,7 +72,7 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
 
   bool disconnected = false;  // earlier operations no longer matter
 
-  // The removal under way, if a caller waits for one.
+  // The removal that callers wait for, if there is one.
   std::vector<OnAll> waiting;
   TimePoint deadline;
   boost::asio::steady_timer deadline_timer;

@@ -1,9 +1,9 @@
-// Files in places that others may write to: regular ones, and no more of them than is asked for.
+// Reads files in places that others may write to: only regular files, and only up to a limit.
 //
 // Rules:
-//  1. Links are followed, because Kubernetes mounts files as links; what is no regular file in the
-//     end, such as a pipe, is refused, and never waited for.
-//  2. No more is read than the caller says.
+//  1. Links are followed, because Kubernetes mounts files as links. If the target is not a regular
+//     file, such as a pipe, it is refused and never waited for.
+//  2. No more is read than the caller allows.
 //
 // No state, no thread rule; blocks as regular files do. Source: open(2), fifo(7).
 #pragma once
@@ -16,10 +16,10 @@
 
 namespace lastcall::discovery {
 
-/// Opened for reading; nothing where it cannot be, or is no regular file.
+/// Opens the file for reading; nothing if it cannot be opened or is not a regular file.
 Descriptor open_regular(std::string const& path);
 
-/// All that is in it; nothing where it cannot be read or has more than `most` bytes.
+/// The whole content; nothing if the file cannot be read or has more than `most` bytes.
 std::optional<std::string> read_regular(std::string const& path, std::size_t most);
 
 }  // namespace lastcall::discovery

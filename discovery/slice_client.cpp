@@ -53,7 +53,7 @@ std::string SliceClient::list(HttpClient& client, TimePoint deadline,
     is_too_long_ = reply.is_too_long;
     if (is_too_long_ && page_ > 1) {
       page_ = std::max(1, page_ / 8);
-      from.clear();  // a page's size may not change within one list
+      from.clear();  // start over: the page size may not change within one list
       continue;
     }
     if (reply.status == 0) {
@@ -81,7 +81,7 @@ SliceClient::Watched SliceClient::watch(HttpClient& client, Span const& span,
   HttpRequest request{.method = "GET", .path = path()};
   request.path += kubernetes::watch_suffix(request.path, slices.resource_version(),
                                            std::max<std::int64_t>(left, 1));
-  std::string begin_of_all;  // which is a refusal's message
+  std::string begin_of_all;  // has the message if the server refuses
   request.on_data = [&](std::string_view data) {
     begin_of_all += data.substr(0, kMostOfRefusal - std::min(kMostOfRefusal, begin_of_all.size()));
     lines += data;

@@ -1,10 +1,10 @@
-// How an API server is asked for EndpointSlices: as which user, of which services, in pages, and
-// for their changes.
+// Requests EndpointSlices from an API server: authenticates, selects the services, reads lists in
+// pages, and watches for changes.
 //
 // Rules:
-//  1. The token is read again for each request: it is rotated.
-//  2. Where an answer is longer than the client takes, pages become smaller, down to one slice.
-//  3. discovery.k8s.io/v1beta1 is asked where the server does not have v1.
+//  1. The token is read again for each request, because it is rotated.
+//  2. If an answer is longer than the client accepts, pages become smaller, down to one slice.
+//  3. discovery.k8s.io/v1beta1 is used if the server does not have v1.
 //
 // Thread rule: the thread of the registry's jobs. Source: the API's list chunking and watch.
 #pragma once
@@ -26,27 +26,28 @@ struct ApiAccess {
 
 class SliceClient {
  public:
-  /// No `services`: all slices of the namespace.
+  /// Without `services` it reads all slices of the namespace.
   SliceClient(ApiAccess access, std::string space, std::vector<std::string> services)
       : access_(std::move(access)), space_(std::move(space)), services_(std::move(services)) {}
 
-  /// Any request, with the token.
+  /// Sends any request, with the token.
   HttpReply ask(HttpClient& client, TimePoint deadline, HttpRequest request) const;
-  /// Why it failed, or an empty text.
+  /// Returns why it failed, or an empty text.
   std::string list(HttpClient& client, TimePoint deadline, kubernetes::SliceReader& slices);
   struct Span {
-    TimePoint until;  // when the server is to end it, in whole seconds
+    TimePoint until;  // when the server should end it, in whole seconds
     TimePoint deadline;
   };
   struct Watched {
     HttpReply reply;
     bool is_stale = false;  // a change could not be followed
   };
-  /// From where `slices` stands until the server or the deadline ends it, a change cannot be
-  /// followed, or `goes_on` returns false after the changes that came together.
+  /// Watches from the version of `slices` on, until the server or the deadline ends it, a change
+  /// cannot be followed, or `goes_on` returns false; it is called after each batch of changes.
   Watched watch(HttpClient& client, Span const& span, kubernetes::SliceReader& slices,
                 std::function<bool()> const& goes_on) const;
-  /// The last list was, slice by slice: it costs much, and will not be better soon.
+  /// Whether the last list was too long even slice by slice, which is expensive and will not change
+  /// soon.
   bool is_too_long() const { return is_too_long_; }
   void try_again() { is_too_long_ = false; }
 
@@ -57,7 +58,7 @@ class SliceClient {
   ApiAccess const access_;
   std::string const space_;
   std::vector<std::string> const services_;
-  int page_ = 50;  // slices; less where they are so long that an answer is not taken
+  int page_ = 50;  // slices; fewer after an answer that was too long
   bool is_too_long_ = false;
   bool is_beta_ = false;  // the server has discovery.k8s.io/v1beta1 only
 };

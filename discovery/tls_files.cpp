@@ -18,7 +18,7 @@ std::string why_unusable(std::initializer_list<std::string> files, std::string_v
     if (file.empty()) {
       continue;
     }
-    // Never waits: what is no regular file may be a pipe.
+    // Opened without blocking, because it may be a pipe instead of a regular file.
     Descriptor const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     char byte = 0;
     struct stat facts {};

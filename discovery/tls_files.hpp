@@ -1,4 +1,4 @@
-// Why files for TLS cannot be used, where a library only reports that something cannot be.
+// Finds out which TLS file cannot be used, for libraries that only report that one of them cannot.
 //
 // Reads the files. No thread rule.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace lastcall::discovery {
 
-/// "FILE: No such file or directory" for the first that cannot be read; where each can,
-/// "FILE and FILE: " and `otherwise`. Empty names are passed over.
+/// "FILE: No such file or directory" for the first file that cannot be read; if all can be read,
+/// "FILE and FILE: " and `otherwise`. Empty names are skipped.
 std::string why_unusable(std::initializer_list<std::string> files, std::string_view otherwise);
 
 }  // namespace lastcall::discovery

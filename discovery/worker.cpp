@@ -20,7 +20,7 @@ struct Worker::State : std::enable_shared_from_this<Worker::State> {
   State(boost::asio::any_io_executor on, std::string name, std::size_t stack)
       : executor(std::move(on)), thread_name(std::move(name)), stack_size(stack) {}
 
-  /// False if no thread can be had; then the caller's thread must do.
+  /// False if no thread could be started; then the caller's thread does the work.
   bool start_thread();
   void work_off();
   void finish(std::function<void()> then);
@@ -52,15 +52,15 @@ void Worker::State::work_off() {
   thread_runs = false;
 }
 
-/// Under the lock, so that the executor's context is still there: its owner destroys the worker
-/// first, and that waits for the lock.
+/// Holds the lock so that the executor's context still exists: its owner destroys the worker first,
+/// and that waits for the lock.
 void Worker::State::finish(std::function<void()> then) {
   std::lock_guard const lock(mutex);
   if (abandoned) {
     return;
   }
   boost::asio::post(executor, [self = shared_from_this(), then = std::move(then)] {
-    if (!self->abandoned) {  // written on this thread only
+    if (!self->abandoned) {  // safe without the lock: only this thread writes it
       then();
     }
   });
@@ -81,7 +81,7 @@ void Worker::run(std::function<void()> job, std::function<void()> then) {
   state_->jobs.push_back({std::move(job), std::move(then)});
   if (!std::exchange(state_->thread_runs, true) && !state_->start_thread()) {
     lock.unlock();
-    state_->work_off();  // slower for every job, but done
+    state_->work_off();  // blocks this thread, but the work is done
   }
 }
 

@@ -1,11 +1,11 @@
-// Blocking work off the loop: one thread, there only while there is work.
+// Runs blocking work outside the loop, on one thread that exists only while there is work.
 //
 // Invariants:
 //  1. Jobs run one after the other, in order; `then` runs on the loop after its job.
-//  2. The thread is made with the first job and ends with the last: registries work for a moment at
-//     start and stop, and an idle supervisor should not carry their stacks between.
+//  2. The thread starts with the first job and ends with the last: registries work briefly at start
+//     and stop, and an idle supervisor should not keep their stacks in between.
 //  3. Destroying the worker never waits. A job that hangs is left behind with what it holds; no
-//     `then` is called any more.
+//     `then` is called afterwards.
 //
 // Thread rule: run() and destruction on the loop thread. The job must own what it touches.
 // Source: base/thread.hpp.

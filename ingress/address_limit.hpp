@@ -1,6 +1,6 @@
 // Limits the connections of one address at a time.
 //
-// A place is given back where its connection ends, which may be another thread than the one that
+// A place is given back when its connection ends, perhaps on another thread than the one that
 // accepts. Without a limit nothing is counted, and a place is empty. Thread rule: any thread.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace lastcall::ingress {
 class AddressLimit {
   struct Table {
     std::mutex mutex;
-    std::unordered_map<std::string, std::uint32_t> places;  // by address; none has 0
+    std::unordered_map<std::string, std::uint32_t> places;  // by address; no entry is 0
   };
 
  public:
@@ -41,10 +41,10 @@ class AddressLimit {
     std::string address_;
   };
 
-  /// Absent means no limit.
+  /// `most` is absent if there is no limit.
   explicit AddressLimit(std::optional<std::uint32_t> most);
 
-  /// Absent if the address has reached the limit.
+  /// Returns a place; absent if the address has reached the limit.
   std::optional<Place> take(std::string const& address);
 
  private:

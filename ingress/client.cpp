@@ -11,11 +11,11 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kReadsATurn = 16;
-/// While memory is scarce: bytes that come after a request are kept.
+/// The size of a read while memory is scarce, because bytes that come after a request are kept.
 constexpr std::size_t kSmallRead = std::size_t{4} * 1024;
-/// A client that still sends then does not read our last bytes.
+/// A client that still sends after this time does not read our last bytes.
 constexpr std::chrono::seconds kMostLinger{30};
-/// The log has no more of a path.
+/// The log shows no more of a path.
 constexpr std::size_t kMaxLoggedPath = 200;
 
 }  // namespace
@@ -44,7 +44,7 @@ void Client::ready(std::uint32_t events) {
   }
   half_closed_ = half_closed_ || (events & EPOLLRDHUP) != 0;
   readable_ = readable_ || half_closed_ || (events & EPOLLIN) != 0;
-  // The begin of a TLS session waits for either direction in both.
+  // While a TLS session begins, either direction may wait for both.
   bool const is_greeting = tls_ && !tls_->is_established();
   readable_ = readable_ || is_greeting;
   if (((events & EPOLLOUT) != 0 || is_greeting) && !out_.empty()) {
@@ -74,8 +74,8 @@ IoResult Client::send(std::string_view bytes) {
   return tls_ ? tls_->write(bytes) : write_some(socket_, bytes);
 }
 
-/// A client that ends its output before it has its answer has gone, as other proxies see it too;
-/// requests that only look are answered all the same.
+/// A client that ends its output before it has its answer counts as gone, as other proxies see it,
+/// too; requests that only read are answered all the same.
 bool Client::has_left() const {
   return half_closed_ && request_ && request_->needs_its_client();
 }
@@ -104,7 +104,7 @@ void Client::pump() {
         if (!lingering_) {
           input(scratch.first(got.size));
         } else if (monotonic_now() - lingers_since_ < kMostLinger) {
-          wait_for(last_wait_);  // it sends on before it reads
+          wait_for(last_wait_);  // the client sends on before it reads
         }
         break;
       case Io::would_block:
@@ -153,7 +153,7 @@ void Client::input(std::span<char> bytes) {
   }
 }
 
-/// A body may have come after a head that was in pieces: its room is not kept.
+/// A body may have followed a head that came in pieces, so the room for it is not kept.
 void Client::forget_read(std::size_t used) {
   in_.erase(0, used);
   if (in_.empty()) {
@@ -181,7 +181,7 @@ std::size_t Client::consume(std::span<char> bytes) {
 }
 
 void Client::read_more() {
-  if (!consuming_ && !dead_) {  // the consumer goes on by itself
+  if (!consuming_ && !dead_) {  // while bytes are consumed, that loop goes on by itself
     pump();
   }
 }
@@ -192,7 +192,7 @@ void Client::read_kept() {
   }
 }
 
-/// Begins with bytes that were read and not used.
+/// Continues with bytes that were read and not used.
 void Client::read_on() {
   if (!in_.empty()) {
     forget_read(consume(in_));
@@ -317,7 +317,7 @@ void Client::flush() {
   }
   if (out_at_ == out_.size()) {
     out_at_ = 0;
-    std::string().swap(out_);  // an idle stream holds nothing
+    std::string().swap(out_);  // an idle stream should hold no memory
     if (request_) {
       request_->flushed();
     } else if (end_ != relay::After::keep) {

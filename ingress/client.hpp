@@ -2,13 +2,15 @@
 //
 // Invariants:
 //  1. One request at a time; bytes that come after it wait here.
-//  2. Its end, its reset, or (for a request that counts) the end of its output is noticed while the
-//     engine is silent.
+//  2. The connection's end, its reset, or (for a request that counts) the end of the client's
+//     output is noticed while the engine is silent.
 //  3. Reading stops while bytes that were read are not consumed, so that there is back-pressure in
 //     both directions.
-//  4. It is not closed with unread bytes, because that would reset it and lose the last bytes sent.
+//  4. It is not closed while bytes are unread, because that would reset it and lose the last bytes
+//     sent.
 //
-// client.cpp has bytes and heads, client_end.cpp how it ends and makes room for others.
+// client.cpp has bytes and heads; client_end.cpp has how the connection ends and makes room for
+// others.
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
@@ -61,18 +63,19 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
 
   void refuse_connection(relay::Refusal const& refusal);
   void check_passed(std::chrono::milliseconds since);
-  /// Without a request it is closed soon: one that is on its way is still answered.
+  /// A connection without a request is closed soon; a request that is on its way is still answered.
   void part_soon();
   void part_if_idle();
   bool is_flushed() const override { return out_.empty(); }
   void close();
 
   // Room for others.
-  /// It has no request: it is closed for the sake of another one. False when it has one after all.
+  /// Closes the connection for the sake of another one, if it has no request. Returns false if it
+  /// has one.
   bool give_way();
-  /// Bytes that it holds only because its client is slow, or sent too much.
+  /// The number of bytes that it holds only because its client is slow, or sent too much.
   std::size_t dead_weight() const;
-  /// Closes it to make room for others. Its client is notified if that costs nothing.
+  /// Closes the connection to make room for others. The client is notified if that costs nothing.
   void shed();
 
  private:
@@ -119,10 +122,10 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   std::unique_ptr<TlsSession> tls_;  // absent if it speaks plain HTTP
   AddressLimit::Place const of_address_;
   std::string address_;
-  bool const is_proxy_;  // its fields about its clients are trusted
+  bool const is_proxy_;  // whether its fields about its clients are trusted
   std::uint32_t const place_;
-  std::string in_;   // read and not used yet
-  std::string out_;  // not written to the socket yet
+  std::string in_;   // bytes that were read and not used yet
+  std::string out_;  // bytes that were not written to the socket yet
   std::size_t out_at_ = 0;
   relay::RequestReader reader_;
   std::unique_ptr<ClientRequest> request_;
@@ -135,7 +138,7 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   bool lingering_ = false;
   bool consuming_ = false;
   bool dead_ = false;
-  Charge charge_;  // of unread and unwritten bytes
+  Charge charge_;  // for unread and unwritten bytes
 };
 
 }  // namespace lastcall::ingress

@@ -1,4 +1,4 @@
-// How connections end, by themselves, with the process, or for the sake of others.
+// The ways in which connections end: by themselves, with the process, or for the sake of others.
 #include <utility>
 
 #include "ingress/client.hpp"
@@ -7,8 +7,8 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Memory of a connection in plain text (this object, its place in tables, its timer), and the
-/// library's state of a TLS session; measured.
+/// The memory of a connection in plain text (this object, its place in tables, its timer), and of
+/// the library's state of a TLS session; both were measured.
 constexpr std::size_t kPlain = sizeof(Client) + 256;
 constexpr std::size_t kTls = std::size_t{24} * 1024;
 
@@ -23,7 +23,7 @@ void Client::ended(relay::After after) {
     return;
   }
   if (end_ != relay::After::keep) {
-    if (out_.empty()) {  // else when that has left
+    if (out_.empty()) {  // otherwise the connection ends once the output is written
       end_connection(end_);
     }
     return;
@@ -55,7 +55,7 @@ void Client::lost() {
     close();
     return;
   }
-  half_closed_ = true;  // no client is left to linger for
+  half_closed_ = true;  // no client is left for which to linger
   bool const has_taken_all = out_.empty();
   out_.clear();
   request_->client_left(has_taken_all);
@@ -105,7 +105,7 @@ void Client::expired(Wait wait) {
 
 // --- refusals without a request ------------------------------------------------------------------
 
-/// Nothing that comes after this can be trusted.
+/// Refuses what cannot be read; nothing that follows on this connection can be trusted.
 void Client::refuse_early(unsigned status, std::string_view what, bool head_only) {
   refuse_as(relay::bad_request(status, what), head_only);
 }
@@ -122,7 +122,7 @@ void Client::refuse_as(relay::Refusal const& refusal, bool head_only) {
 }
 
 void Client::refuse_connection(relay::Refusal const& refusal) {
-  last_wait_ = Wait::turned_away;  // closing it early would make no room
+  last_wait_ = Wait::turned_away;  // if it were closed early, that would make no room
   refuse_as(refusal);
 }
 
@@ -144,8 +144,8 @@ void Client::part_if_idle() {
   }
 }
 
-/// A request that crosses our end would be lost: those that have come are answered, and bytes after
-/// our end are read, because closing with something unread resets the connection.
+/// A request that crosses our end would be lost. So requests that have come are answered, and bytes
+/// that come after our end are read: closing with unread bytes resets the connection.
 void Client::part() {
   readable_ = true;
   pump();
@@ -160,7 +160,7 @@ void Client::part() {
 }
 
 void Client::end_connection(relay::After end) {
-  // Closing with unread bytes would reset the connection, and our last bytes with it.
+  // Closing with unread bytes would reset the connection, and our last bytes would be lost.
   bool const has_unread = !in_.empty() || readable_;
   if (socket_ && (end == relay::After::linger || has_unread) && !half_closed_) {
     lingering_ = true;
@@ -215,12 +215,13 @@ void Client::weigh() {
   }
 }
 
-/// A whole request that waits for its place or for the engine is not its client's fault.
+/// A whole request that waits for its place or for the engine does not count, because its client is
+/// not to blame.
 std::size_t Client::dead_weight() const {
   return in_.size() + out_.size() + (request_ ? request_->unfinished() : 0);
 }
 
-/// Reads first what has arrived: an idle connection may have a request by now.
+/// Reads first, because an idle connection may have a request by now.
 bool Client::give_way() {
   readable_ = true;
   pump();
@@ -239,8 +240,8 @@ void Client::shed() {
   if (request_ && request_->has_sent_nothing() && out_.empty()) {
     request_->break_off(relay::no_memory(), lifecycle::Outcome::error);
   } else if (request_ && socket_) {
-    // Its client is slow to read: only a reset shows that this is not the end, and takes back what
-    // the kernel holds for it, too.
+    // The client is slow to read: only a reset shows it that this is not the end, and frees the
+    // kernel's buffer, too.
     request_->shed();
   }
   if (!dead_) {

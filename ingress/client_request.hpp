@@ -33,17 +33,17 @@ class RequestOwner {
   RequestOwner& operator=(RequestOwner const&) = delete;
 
   virtual void write(std::string_view bytes) = 0;
-  /// Whether nothing waits to be read by the client.
+  /// Whether the client has read everything that was written.
   virtual bool is_flushed() const = 0;
   virtual bool is_closed() const = 0;
-  /// Sets its only deadline, which replaces the earlier one.
+  /// Sets the only deadline of the connection, which replaces the earlier one.
   virtual void wait_for(Wait wait) = 0;
   virtual void wait_for_nothing() = 0;
   /// There may be room for more of the request.
   virtual void read_more() = 0;
-  /// The same, starting with bytes that were read but not used.
+  /// Like read_more(), but starts with bytes that were read and not used.
   virtual void read_kept() = 0;
-  /// Its client gets nothing more; `reset`: and must not mistake that for a clean end.
+  /// The client gets nothing more; `reset`: it must not mistake that for a clean end.
   virtual void drop_output(bool reset) = 0;
   /// The request has ended.
   virtual void ended(relay::After after) = 0;
@@ -56,24 +56,24 @@ class RequestOwner {
   ~RequestOwner() = default;
 };
 
-/// Facts of the connection that a request came on; the views are valid during the call only.
+/// Facts about the connection that a request came on; the views are valid only during the call.
 struct RequestClient {
   RequestOwner& connection;
   std::string_view address;
   std::string_view scheme;
-  bool is_proxy = false;  // its fields about its clients are trusted
+  bool is_proxy = false;  // whether its fields about its clients are trusted
   std::uint32_t place = 0;
 };
 
 class ClientRequest : public Buried {
  public:
-  /// Takes what it needs from the head, as it will be answered.
+  /// Takes what is needed from the head of a request that will be answered.
   virtual void prepare(relay::TakenHead const& taken, RequestClient const& client) = 0;
   /// Begins if the request is complete.
   virtual void start() = 0;
-  /// Refuses it instead of a response, of which nothing was sent.
+  /// Refuses the request, in place of a response of which nothing was sent.
   virtual void refuse(relay::Refusal const& refusal) = 0;
-  /// Whether it is work, and does not only read.
+  /// Whether the request is work, and does not only read.
   virtual bool counts() const = 0;
 
   /// Handles bytes of a body or a tunnel, and returns how many were used.
@@ -86,26 +86,26 @@ class ClientRequest : public Buried {
   /// Whether a client that ends its output before the end of its response counts as gone.
   virtual bool needs_its_client() const = 0;
   virtual bool has_sent_nothing() const = 0;
-  /// Bytes of an incomplete body that wait to be passed on.
+  /// The number of bytes of an incomplete body that wait to be passed on.
   virtual std::size_t unfinished() const = 0;
 
   virtual void client_ended_tunnel() {}
   /// `has_taken_all`: the client has read everything that was sent.
   virtual void client_left(bool has_taken_all) = 0;
-  /// The client has read everything that waited for it.
+  /// The client has read everything that had been written for it.
   virtual void flushed() = 0;
-  /// The deadline that it had set for the client's connection has passed.
+  /// The deadline that the request had set for the client's connection has passed.
   virtual void expired(Wait wait) = 0;
-  /// The same for a connection that it waits for.
+  /// The connection to the engine that the request waits for cannot be made.
   virtual void connect_failed() = 0;
-  /// Every check of the engine has passed that began then or later.
+  /// Every check of the engine that began at `since` or later has passed.
   virtual void check_passed(std::chrono::milliseconds /*since*/) {}
   virtual void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) = 0;
-  /// Ends it with its connection, to make room for others.
+  /// Ends the request with its connection, to make room for others.
   virtual void shed() = 0;
-  /// Its connection is closed, so no client is notified.
+  /// The connection is closed, so no client is notified.
   virtual void abandon() = 0;
-  /// Charges what it holds now.
+  /// Charges the bytes that it holds now.
   virtual void weigh() = 0;
 };
 
@@ -116,7 +116,7 @@ class RequestMaker {
   RequestMaker(RequestMaker const&) = delete;
   RequestMaker& operator=(RequestMaker const&) = delete;
 
-  /// `is_closed`: it will only be refused; `is_control`: its path controls the engine.
+  /// `is_closed`: the request will only be refused; `is_control`: its path controls the engine.
   virtual std::unique_ptr<ClientRequest> make(RequestClient const& client,
                                               relay::TakenHead const& taken, bool is_closed,
                                               bool is_control) = 0;

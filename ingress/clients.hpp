@@ -1,8 +1,9 @@
-// The clients of one thread, and how some make room for others.
+// The clients of one thread, and how some of them make room for others.
 //
 // Invariants:
 //  1. Clients are served in the order of their requests, one at a time per connection.
-//  2. Of a stream, only bytes that the client's socket has not accepted yet wait here.
+//  2. The only bytes of a stream that wait here are those that the client's socket has not accepted
+//     yet.
 //
 // Thread rule: the thread of its loop. Source: docs/ingress.md.
 #pragma once
@@ -30,14 +31,14 @@ class Clients final : private ClientOwner {
   Clients& operator=(Clients const&) = delete;
 
   void adopt(Accepted accepted);
-  /// Closes connections without a request, a moment later, so that one that is on its way is still
-  /// answered. Connections with a request close after it.
+  /// Closes connections without a request a moment later, so that a request that is on its way is
+  /// still answered. A connection with a request closes after that request.
   void part();
   void part_now();
-  /// Every check of the engine has passed that began then or later.
+  /// Every check of the engine that began at `since` or later has passed.
   void check_passed(std::chrono::milliseconds since);
 
-  /// Nothing waits to be written to a client.
+  /// Whether nothing waits to be written to a client.
   bool is_flushed() const;
   std::size_t size() const { return clients_.size(); }
 
@@ -52,11 +53,11 @@ class Clients final : private ClientOwner {
 
   // Makes room, see clients_room.cpp.
   std::unique_ptr<Watched> make_shedder();
-  /// For a newcomer, closes the connection that has been idle for longest; returns false if there
-  /// is none except its own.
+  /// Closes the connection that has been idle for longest, to make room for a newcomer. Returns
+  /// false if there is none except its own.
   bool evict_idle(Client& newcomer, Scarce what);
   Client* heaviest();
-  /// Closes connections until the rest fits into the budget.
+  /// Closes connections until the others fit into the budget.
   void shed();
 
   ClientParts& parts_;
@@ -64,7 +65,8 @@ class Clients final : private ClientOwner {
   std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
   std::unique_ptr<Watched> shedder_;
   bool shed_is_due_ = false;
-  std::size_t looked_at_ = 0;  // of the table of clients, in search of the heaviest
+  /// The place in the table of clients at which the search for the heaviest goes on.
+  std::size_t looked_at_ = 0;
 };
 
 }  // namespace lastcall::ingress

@@ -1,5 +1,5 @@
-// How the front makes room: for newcomers where connections are scarce, and for all where memory
-// is.
+// Closes connections to make room for others: for newcomers if connections are scarce, and for all
+// if memory is.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -10,21 +10,21 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Connections that have a request by the time that they are looked at, for one newcomer.
+/// The number of idle connections that are tried for one newcomer: each may have a request by now.
 constexpr int kMostLooks = 16;
-/// The sample of the table of clients from which the heaviest is closed: that is heavy enough, and
-/// finding the heaviest of all would take longer the more there are.
+/// The sizes of the sample in which the heaviest client is searched. It is heavy enough, and a
+/// search of all would take longer the more clients there are.
 constexpr std::size_t kBuckets = 512;
 constexpr std::size_t kSample = 32;
-/// A turn.
+/// Connections that are closed in one turn.
 constexpr int kMostShed = 64;
 /// A client that holds fewer bytes does not matter.
 constexpr std::size_t kLight = 1024;
 
 }  // namespace
 
-/// Connections are closed in a turn of its own: the caller that finds that memory is scarce is in
-/// the middle of one of them.
+/// Connections are closed in a turn of its own, because the caller that notices that memory is
+/// scarce is busy with one of them.
 class Clients::Shedder final : public Watched {
  public:
   explicit Shedder(Clients& owner) : owner_(owner) {}
@@ -44,7 +44,7 @@ Clients::~Clients() = default;
 bool Clients::evict_idle(Client& newcomer, Scarce what) {
   for (int i = 0; i < kMostLooks; ++i) {
     std::optional<Deadlines::Waiting> longest;
-    // A connection that lingers has been sent its last byte already.
+    // A client whose connection lingers has been sent its last byte already.
     for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
       std::optional<Deadlines::Waiting> const next = parts_.deadlines.longest(wait);
       bool const is_another = next && next->owner != &newcomer;

@@ -21,11 +21,11 @@ struct GreetingFailed {
   std::string_view address;  // of the client
 };
 
-/// A request to a control path of the engine that is not open to every client, or that puts the
-/// engine to sleep or wakes it up.
+/// A request to a control path of the engine: to one that is not open to every client, or to one
+/// that puts the engine to sleep or wakes it up.
 struct ControlCall {
   bool is_granted = false;
-  bool is_open = false;  // open to every client, so nothing was decided
+  bool is_open = false;  // the path is open to every client, so nothing was decided
   relay::Rest rest = relay::Rest::none;
   std::string_view certificate;  // the name that granted it; empty for the token or none
   std::string_view method;
@@ -44,10 +44,12 @@ class ConnectionObserver {
   /// A request that is not granted is also reported to refused().
   virtual void control_called(ControlCall const& call) = 0;
   virtual void greeting_failed(GreetingFailed const& failed) = 0;
-  /// A connection was closed to make room for others, and a connection or a request was refused.
+  /// evicted(): a connection was closed to make room for others; shed(): a connection or a request
+  /// was refused.
   virtual void evicted(Scarce what) = 0;
   virtual void shed(Scarce what) = 0;
-  /// Serving one socket took long: `kind` of Watched. No other client of that thread was served.
+  /// Serving one socket took long, and no other client of that thread was served meanwhile. `kind`
+  /// is that of Watched.
   virtual void slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) = 0;
   virtual void connections(std::size_t clients, std::size_t upstream) = 0;
 };

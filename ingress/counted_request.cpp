@@ -8,7 +8,7 @@
 namespace lastcall::ingress {
 namespace {
 
-/// An id is no longer than that.
+/// No id is longer than this.
 constexpr std::size_t kMaxParent = 256;
 
 }  // namespace
@@ -95,7 +95,7 @@ bool CountedRequest::granted() {
 bool CountedRequest::refused() {
   bool const waited = standing_ == Standing::waits;
   if (waited) {
-    standing_ = Standing::refused;  // it was never one of the core's
+    standing_ = Standing::refused;  // it was never in flight for the core
     exchange_.set_outcome(lifecycle::Outcome::rejected);
   }
   return waited;

@@ -1,4 +1,4 @@
-// A request for the core's counts: its place, its name, and its reports to the core.
+// The part of a request that the core counts: its place, its name, and its reports to the core.
 //
 // Invariants:
 //  1. Each request that counts begins once and, unless it was refused, ends once.
@@ -26,23 +26,24 @@ namespace lastcall::ingress {
 
 struct ProxyParts;
 
-/// The known facts about the sender.
+/// The facts that are known about the sender.
 struct Asker {
-  bool defers_cancel = false;  // the engine keeps it until its first byte without a client, too
-  bool is_router = false;      // it has announced itself as a router
-  std::chrono::milliseconds notified_of_cut{};  // and knows the time at which it will be cut
-  std::string address = {};                     // of its connection
+  /// The engine keeps the request until its first byte, even without a client.
+  bool defers_cancel = false;
+  bool is_router = false;                       // it has announced itself as a router
+  std::chrono::milliseconds notified_of_cut{};  // and was notified that it will be cut at this time
+  std::string address = {};                     // the address of its connection
 };
 
 class CountedRequest {
  public:
   enum class Standing : std::uint8_t {
-    arriving,  // it has not requested its place
-    passes,    // it needs none
+    arriving,  // it has not asked for its place
+    passes,    // it needs no place
     waits,
     runs,
     refused,
-    left,  // runs without its client
+    left,  // it runs without its client
     over,
   };
 
@@ -52,31 +53,32 @@ class CountedRequest {
 
   Standing standing() const { return standing_; }
   bool counts() const { return counts_; }
-  /// Whether the core has begun it and not received its end.
+  /// Whether the core has received its begin and not its end.
   bool is_tracked() const;
-  /// The time since it requested its place; 0 before.
+  /// The serial of Begun, which is drawn when it asks for its place; 0 before.
   std::uint64_t serial() const { return serial_; }
-  /// The number of Begun; 0 if it does not count.
+  /// The value of Begun::way; 0 if it does not count.
   std::uint64_t way() const { return way_; }
 
-  /// Reads priority, parent and so on from its head.
+  /// Reads the priority, the parent and other facts from the head.
   void describe(relay::RequestHead const& head, std::string_view target, std::string_view client);
   Delivered delivered() const;
   Asker const& asker() const { return asker_; }
-  /// Returns true once if the request is a router's that must be notified when it will be cut.
+  /// Returns true once for each new `cut_at`, if the request is a router's, which must be notified
+  /// of it.
   bool is_news(std::chrono::milliseconds cut_at) {
     return asker_.is_router && std::exchange(asker_.notified_of_cut, cut_at) != cut_at;
   }
 
-  /// Requests its place.
+  /// Asks for its place.
   Admission ask();
-  /// Handles the answer to a waiting request. Returns false if it does not wait.
+  /// Handles the answer to a request that waits. Returns false if it does not wait.
   bool granted();
   bool refused();
 
   void report(relay::Received const& received);
   void hand_off(relay::Refusal const& refusal);
-  /// `stop`: the engine gets it nevertheless.
+  /// `stop`: the request still goes to the engine, or stays there.
   void client_gone(lifecycle::CancelMode mode);
   void end();
 
@@ -90,9 +92,9 @@ class CountedRequest {
   std::uint8_t priority_ = lifecycle::kUsualPriority;
   std::uint64_t serial_ = 0;
   std::uint64_t way_ = 0;
-  std::string_view endpoint_;  // one of the names that the options have, or the API
+  std::string_view endpoint_;  // one of the names in the options, or one of the API
   std::string model_;
-  std::string parent_;  // in the tier above, where one relays this
+  std::string parent_;  // the request of the tier above that this one is a part of
   std::chrono::milliseconds began_at_{};
 };
 

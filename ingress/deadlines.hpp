@@ -2,9 +2,10 @@
 // for all.
 //
 // Invariants:
-//  1. Deadlines of a list have the same length, so the list is in their order, and arming and
-//     disarming cost a few pointers.
-//  2. The timer is moved only when a deadline comes nearer; one that moved away costs a wake-up.
+//  1. The deadlines of one list have the same length, so the list is in their order, and a deadline
+//     is armed and disarmed by changing a few pointers.
+//  2. The timer is moved only when a deadline comes nearer; a deadline that moves away costs one
+//     early wake-up.
 //  3. A deadline that is destroyed is disarmed.
 //
 // Thread rule: the loop's thread.
@@ -24,23 +25,23 @@ class io_context;
 namespace lastcall::ingress {
 
 enum class Wait : std::uint8_t {
-  request,        // for a head, of a connection that is new or of one that has sent a part of it
+  request,        // for a head, on a connection that is new or has sent a part of the head
   body,           // for the next part of a request's body
-  client,         // until the client takes what waits for it
+  client,         // until the client has taken what waits for it
   keep_alive,     // for the next request
   connect,        // to the engine
   connect_again,  // to a Unix socket whose queue was full
-  first_byte,     // of its response
-  left,           // for it, by a request that its client has left
-  idle,           // between two reads of its response
-  total,          // from begin to end
+  first_byte,     // for the first byte of the response
+  left,           // for the same, by a request that its client has left
+  idle,           // between two reads of the response
+  total,          // from the beginning to the end of the request
   verdict,        // on an engine whose connection broke
   held,           // on an engine that answered with an error
   parting,        // for a last request on a connection that is to be closed
   ending,         // for the engine's end of a tunnel whose client has ended it
   linger,         // until a client has read our last bytes
-  turned_away,    // the same, of one that is above the limit of connections
-  upstream_idle,  // of a connection in the pool
+  turned_away,    // the same, for a client above the limit of connections
+  upstream_idle,  // for a connection in the pool
 };
 inline constexpr std::size_t kWaits = 17;
 
@@ -80,14 +81,14 @@ class Deadlines {
   Deadlines(boost::asio::io_context& io, Poller const& poller, Lengths lengths);
   ~Deadlines();
 
-  /// Replaces its purpose; a wait without a length only disarms.
+  /// Replaces the purpose of the deadline; a wait that has no length only disarms it.
   void arm(Deadline& deadline, Wait wait);
 
   struct Waiting {
     DeadlineOwner* owner = nullptr;
     std::chrono::milliseconds since{};
   };
-  /// The client that has waited like this for longest; absent if none waits.
+  /// The client that has been in this wait for longest; absent if there is none.
   std::optional<Waiting> longest(Wait wait) const;
 
  private:

@@ -11,9 +11,9 @@ namespace lastcall::ingress {
 
 struct Delivered {
   std::string client;                   // the address of its connection
-  std::uint64_t bytes = 0;              // of the body
-  std::optional<std::uint64_t> events;  // of a stream of events: those that are complete
-  std::optional<std::uint64_t> tokens;  // where the engine reports them in its events
+  std::uint64_t bytes = 0;              // bytes of the body
+  std::optional<std::uint64_t> events;  // complete events, if it is a stream of events
+  std::optional<std::uint64_t> tokens;  // if the engine reports them in its events
 };
 
 /// One entry for each requested id, in that order; absent if the request has ended.

@@ -1,4 +1,4 @@
-// How connections are closed before the process ends: evenly, and without losing a request.
+// Decides how connections are closed before the process ends: evenly, and without losing a request.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drain'.
 #pragma once
@@ -14,8 +14,8 @@ namespace lastcall::ingress {
 
 class Departure {
  public:
-  /// After `over` the responses on every connection close it; until then only those on a part that
-  /// grows evenly do. A second call may move the end closer.
+  /// After `over`, the responses on every connection close it. Until then, only those on a share of
+  /// the connections do, and that share grows evenly. A second call may move the end closer.
   void close_over(std::chrono::milliseconds over) {
     std::chrono::milliseconds const now = monotonic_now();
     if (!closing_) {
@@ -32,7 +32,7 @@ class Departure {
   }
 
   bool is_parting() const { return is_parting_; }
-  /// `place`: of a connection among all, in parts of 2^32.
+  /// `place` is that of the connection among all, in parts of 2^32.
   bool is_closing(std::uint32_t place) const {
     constexpr unsigned kPlaceBits = 32;
     if (!closing_) {

@@ -44,7 +44,8 @@ Upstream* EnginePool::acquire(bool fresh) {
 }
 
 void EnginePool::avoid_address(std::size_t address) {
-  if (address == address_ && !addresses_.empty()) {  // else another request has found that out
+  // If the address is another one, another request has found that out already.
+  if (address == address_ && !addresses_.empty()) {
     address_ = (address_ + 1) % addresses_.size();
   }
 }
@@ -59,7 +60,7 @@ void EnginePool::keep(Upstream& upstream) {
 
 void EnginePool::close_kept() {
   while (!kept_.empty()) {
-    kept_.back()->close();  // which takes it out
+    kept_.back()->close();  // this removes it from `kept_`
   }
 }
 
@@ -67,7 +68,7 @@ void EnginePool::addresses_came() {
   awaits_addresses_ = false;
   address_ = 0;
   close_kept();
-  // One that fails may take others along, and the one that takes its place may wait again.
+  // A connection that fails may end others, too, and its successor may have to wait again.
   for (std::size_t left = waiting_.size(); left > 0 && !waiting_.empty(); --left) {
     Upstream* const upstream = waiting_.front();
     waiting_.erase(waiting_.begin());

@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A kept connection is reused only if neither bytes nor an end wait on it.
 //  2. The one that was used last is reused first, so that the others can expire.
-//  3. Its addresses may change or be missing; connections wait while they are looked up.
+//  3. The engine's addresses may change or be missing; connections wait while they are looked up.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md.
 #pragma once
@@ -30,7 +30,7 @@ struct ClientParts;
 struct EngineTls {
   TlsClientContext* context = nullptr;                    // outlives the pool; null: plain HTTP
   std::string name{};                                     // the name of its certificate
-  std::function<void(std::string_view why)> failed = {};  // a greeting
+  std::function<void(std::string_view why)> failed = {};  // a handshake failed
 };
 
 class EnginePool {
@@ -39,7 +39,8 @@ class EnginePool {
   EnginePool(ClientParts& parts, std::vector<Endpoint> const& addresses, EngineTls tls = {});
   ~EnginePool();
 
-  /// Returns one from the pool, unless it has to be a fresh one; absent if there can be none.
+  /// Returns a connection from the pool, or a new one if it has to be fresh; absent if there can be
+  /// none.
   Upstream* acquire(bool fresh);
   /// No process answers at this address of the engine, so the next connection tries the following
   /// one. An engine that listens with IPv4 only is not at the first address of `localhost`.
@@ -50,13 +51,13 @@ class EnginePool {
   Endpoint const& endpoint(std::size_t address) const { return addresses_[address]; }
   /// Closes idle connections.
   void close_kept();
-  /// There are no addresses, and there may be some soon.
+  /// There are no addresses, but there may be some soon.
   void await_addresses() { awaits_addresses_ = true; }
-  /// Sets other addresses; none means that no address is known.
+  /// The addresses were set; if there are none, no address is known.
   void addresses_came();
 
   // Calls of its connections.
-  /// Keeps it, or closes it where enough are kept.
+  /// Keeps the connection, or closes it if enough are kept.
   void keep(Upstream& upstream);
   void closed(Upstream& upstream);
   bool speaks_tls() const { return tls_.context != nullptr; }
@@ -74,8 +75,8 @@ class EnginePool {
   std::vector<Endpoint> const& addresses_;
   std::unordered_map<Upstream*, std::unique_ptr<Upstream>> all_;
   std::vector<Upstream*> kept_;
-  std::vector<Upstream*> waiting_;  // for an address
-  std::size_t address_ = 0;         // of the engine's, where it was last
+  std::vector<Upstream*> waiting_;  // connections that wait for an address
+  std::size_t address_ = 0;         // the engine's address that was last in use
   bool awaits_addresses_ = false;
   EngineTls const tls_;
 };

@@ -24,8 +24,8 @@ class EngineSocket {
   bool is_open() const { return static_cast<bool>(socket_); }
   bool is_secure() const { return tls_ != nullptr; }
 
-  /// Its address answers, and where the pool uses TLS both sides have verified each other.
-  /// `events`: EPOLL* bits.
+  /// Continues to connect. `yes`: the address answers and, if the pool uses TLS, both sides have
+  /// verified each other. `events` are EPOLL* bits.
   Reached reach(EnginePool const& pool, std::uint32_t events);
   IoResult read(std::span<char> into) const {
     return tls_ ? tls_->read(into) : read_some(socket_, into);
@@ -36,7 +36,7 @@ class EngineSocket {
   bool is_quiet() const { return tls_ ? tls_->is_quiet() : ingress::is_quiet(socket_); }
   void end_output() const;
   void close();
-  /// It broke, and the pool receives the reason of TLS, if there is one.
+  /// The connection broke; the pool receives the reason that TLS gives, if there is one.
   void report_failure(EnginePool const& pool) const;
 
  private:

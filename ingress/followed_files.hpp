@@ -1,7 +1,7 @@
 // Files that are read again once they have changed, such as a certificate's.
 //
-// Symbolic links are followed: what a volume of Kubernetes switches is seen as another file. An
-// empty path is no file.
+// Symbolic links are followed, so a link that a Kubernetes volume switches counts as another file.
+// An empty path is no file.
 //
 // Thread rule: one owner. Source: stat(2).
 #pragma once
@@ -19,9 +19,9 @@ class FollowedFiles {
  public:
   explicit FollowedFiles(std::vector<std::string> paths);
 
-  /// They are about to be read: what changes from now on is seen.
+  /// The files are about to be read: changes from now on are noticed.
   void read_now();
-  /// They are others than those that were read last. Looks at most once a second.
+  /// Whether the files have changed since they were last read. Looks at most once a second.
   bool have_changed();
 
  private:

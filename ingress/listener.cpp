@@ -8,14 +8,14 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Few: those that are here already wait for a turn to end.
+/// This is small, because the clients that are already here wait for the end of the turn.
 constexpr int kAcceptsATurn = 16;
-/// Accepts from the queue of a listener that closes; more than its backlog has room for.
+/// Turns in which a listener that closes accepts from its queue; more than its backlog needs.
 constexpr int kLastTurns = 512;
 /// A fraction of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
-/// Clients above the limit at a time: those for which another one is to give way on its thread, and
-/// those that are waited for until they have read that they are too many.
+/// Clients above the limit at a time: those for which another one has to give way on its thread,
+/// and those that have to read that they are too many before they are closed.
 constexpr std::size_t kMostAbove = 256;
 
 }  // namespace
@@ -32,7 +32,7 @@ class Listener::Door final : public Watched {
   void open_spare() { spare = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
   Socket listening;
-  Socket spare;  // to refuse with when no descriptor is left
+  Socket spare;  // a spare descriptor, to refuse a client with when no other is left
 
  private:
   Listener& owner_;
@@ -73,7 +73,7 @@ void Listener::accept() {
   }
 }
 
-/// True: there may be more.
+/// Returns true if there may be more.
 bool Listener::accept_some() {
   if (!door_->spare) {
     door_->open_spare();
@@ -117,7 +117,7 @@ bool Listener::accept_some() {
   return true;
 }
 
-/// False when not even the spare descriptor is to be had.
+/// Returns false if even the spare descriptor cannot be used.
 bool Listener::refuse_with_spare() {
   Socket socket;
   std::string address;
@@ -130,9 +130,9 @@ bool Listener::refuse_with_spare() {
   return is_accepted;
 }
 
-/// Without waiting until the client has read: the bytes that it has sent are taken, so that the
-/// close resets nothing. Under TLS there is only the close, because an answer would take a
-/// handshake.
+/// Refuses without waiting until the client has read the answer. The bytes that it has sent are
+/// read, so that the close does not reset the connection. With TLS there is no answer, because that
+/// would need a handshake.
 void Listener::refuse_at_once(Socket socket, relay::Refusal const& refusal, Scarce what) {
   if (!tls_) {
     std::string response;

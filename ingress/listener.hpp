@@ -1,11 +1,11 @@
 // The listener: accepts clients, and refuses those for which there is no room.
 //
 // Invariants:
-//  1. At most `connections` clients at a time, whichever thread serves them, and `of_address` from
-//     one address; a further one is refused with an answer and closed, unless the one that has been
-//     idle for longest makes room for it.
-//  2. A client that has connected before it closes is served: the kernel would reset clients in the
-//     queue of a listener that closes.
+//  1. At most `connections` clients are served at a time, by all threads together, and `of_address`
+//     from one address. A further client is refused with an answer and closed, unless the one that
+//     has been idle for longest makes room for it.
+//  2. A client that has connected before the listener closes is served: the kernel would reset
+//     clients in the queue of a listener that closes.
 //  3. When no descriptor is left, a waiting client is refused with a spare one, or accepted as soon
 //     as a client has left.
 //
@@ -35,15 +35,15 @@ struct Accepted {
   std::string address;
   AddressLimit::Place of_address;
   std::uint32_t place = 0;   // among all, in parts of 2^32: when it is closed in a drain
-  bool is_too_many = false;  // another one has to make room, or it is refused and closed
+  bool is_too_many = false;  // another client has to make room, or this one is refused and closed
 };
 
 class Listener {
  public:
   struct Listeners {
-    std::function<void(Accepted)> take;  // each is client_left() once, later
+    std::function<void(Accepted)> take;  // each of them is given back with client_left(), once
     std::function<void(relay::Refusal const&)> refused;
-    std::function<void(Scarce)> shed;  // beside refused()
+    std::function<void(Scarce)> shed;  // called in addition to refused()
     Poller::OnSlow slow;
   };
   struct Limits {
@@ -56,13 +56,13 @@ class Listener {
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
 
-  /// Clients speak TLS. Before open(), once.
+  /// Clients speak TLS. Call it before open(), once.
   void secure(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   /// Takes over a listening, non-blocking descriptor.
   void open(int descriptor);
   /// Accepts connections that are established or being established, and no others.
   void take_no_newcomers();
-  /// After the last of them.
+  /// Call it after the last of them was accepted.
   void close();
   void client_left();
 
@@ -82,7 +82,7 @@ class Listener {
   std::unique_ptr<TlsContext> tls_;
   std::size_t clients_ = 0;
   std::uint32_t next_place_ = 0;
-  bool is_crowded_ = false;  // a client waits for which no descriptor was left
+  bool is_crowded_ = false;  // a client waits because no descriptor was left for it
 };
 
 }  // namespace lastcall::ingress

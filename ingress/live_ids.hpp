@@ -15,7 +15,7 @@ namespace lastcall::ingress {
 
 class LiveIds {
  public:
-  /// Returns the id, with a suffix while another request has it. `keep`: it is reserved until
+  /// Returns the id, with a suffix if another request has it. `keep`: the id is reserved until
   /// release().
   std::string claim(std::string_view wanted, bool keep);
   void release(std::span<std::string const> ids);

@@ -21,10 +21,10 @@ namespace lastcall::ingress {
 class ClientRequest;
 class RelayedRequest;
 
-/// The core's name of a request: ids are reused, serials are not.
+/// The core's name for a request: ids are reused, serials are not.
 struct Request {
   std::string id;
-  std::uint64_t serial = 0;  // of Begun
+  std::uint64_t serial = 0;  // the serial of Begun
 };
 
 /// The ids that proxies of the same tracker share.
@@ -35,7 +35,7 @@ class SharedIds {
   SharedIds& operator=(SharedIds const&) = delete;
   virtual ~SharedIds() = default;
 
-  /// As LiveIds.
+  /// Like LiveIds.
   virtual std::string claim(std::string_view wanted, bool keep) = 0;
   virtual void release(std::string_view id) = 0;
 };
@@ -46,7 +46,7 @@ class LiveRequests {
   LiveRequests(SharedIds* shared, std::uint64_t first_serial);
   ~LiveRequests();
 
-  /// The wanted id if it is valid. `keep`: it is reserved until leave().
+  /// Returns the wanted id if it is valid. `keep`: the id is reserved until leave().
   std::string unique_id(std::string_view wanted, bool keep);
   std::uint64_t next_serial() { return ++last_serial_; }
   /// The value of RequestBegun::way, which no client can guess.
@@ -55,13 +55,13 @@ class LiveRequests {
   /// `id` lives as long as the request.
   void enter(std::string_view id, RelayedRequest& request) { by_id_.emplace(id, &request); }
   void leave(std::string_view id);
-  /// The request, if it is still that one; absent if it has ended.
+  /// The request with this id and serial; absent if it has ended.
   RelayedRequest* find(Request const& request) const;
   /// The request that has this id now.
   RelayedRequest const* find(std::string_view id) const;
   /// Calls the function for each present request; it may end others.
   void each(std::function<void(RelayedRequest&)> const& call) const;
-  /// Serial of the request that has this id now; 0 if there is none that requested its place.
+  /// The serial of the request that has this id now; 0 if there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const;
 
   /// Adds a request without a client.

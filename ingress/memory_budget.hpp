@@ -1,8 +1,9 @@
 // The limit of bytes that the buffers of all connections may hold, and the bytes that they hold.
 //
-// Each connection charges its bytes when their number has changed; the budget only adds up. Above
-// three quarters it is tight: little is read at a time, and new requests that need a buffer are
-// refused. Above all of it, connections are closed until the rest fits (see Clients::shed()).
+// Each connection charges its bytes when their number has changed; the budget only adds them up.
+// Above three quarters the budget is tight: little is read at a time, and new requests that need a
+// buffer are refused. If it is exceeded, connections are closed until the others fit (see
+// Clients::shed()).
 //
 // Thread rule: any thread; the figures are exact once the threads are at rest.
 // Source: docs/ingress.md, 'Limits'.
@@ -22,7 +23,7 @@ class MemoryBudget {
 
   bool is_tight() const { return limit_ != 0 && used() >= limit_ / 4 * 3; }
   bool is_exceeded() const { return limit_ != 0 && used() > limit_; }
-  /// Below this, no more connections are closed for it.
+  /// Below this, no more connections are closed.
   bool is_relieved() const { return limit_ == 0 || used() <= limit_ / 8 * 7; }
 
   std::size_t limit() const { return limit_; }
@@ -47,7 +48,7 @@ class MemoryBudget {
   std::atomic<std::size_t> peak_{0};
 };
 
-/// The share of one holder, which its destructor gives back.
+/// The bytes of one holder, which its destructor gives back.
 class Charge {
  public:
   /// `budget` outlives this.

@@ -22,9 +22,9 @@ constexpr std::uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 }  // namespace
 
-/// The set and its place in the loop. Asio's wait for a descriptor arms it again each time, which
-/// is a system call a wake-up. The operation that Asio has for the pipe of its own signal sets
-/// stays, and is performed each time that something in the set becomes ready.
+/// The set and its place in the loop. Asio's own wait for a descriptor arms it again each time,
+/// which costs a system call per wake-up. The kind of operation that Asio has for the pipe of its
+/// signal sets stays registered, and is performed each time something in the set becomes ready.
 class Poller::Loop final : public asio::detail::reactor_op {
  public:
   Loop(asio::io_context& context, Poller& poller)
@@ -48,7 +48,7 @@ class Poller::Loop final : public asio::detail::reactor_op {
 
   asio::io_context& io;
   int const set;
-  // A posted handler may outlive us.
+  // A posted handler may outlive this object.
   std::shared_ptr<bool> const alive = std::make_shared<bool>(true);
 
  private:
@@ -65,7 +65,7 @@ class Poller::Loop final : public asio::detail::reactor_op {
   asio::detail::reactor::per_descriptor_data place_{};
 };
 
-/// A turn serves what is ready; what was closed meanwhile is freed at its end.
+/// A turn serves the sockets that are ready; those that were closed meanwhile are freed at its end.
 class Poller::Turn {
  public:
   explicit Turn(Poller& poller) : poller_(poller) {
@@ -117,7 +117,8 @@ void Poller::bury(std::unique_ptr<Watched> watched) {
 
 void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
   buried_.push_back(std::move(buried));
-  // In a turn its end frees it: a handler would have the loop look for events once more first.
+  // During a turn, its end frees the object; a posted handler would first make the loop look for
+  // events again.
   if (!is_in_turn_ && !std::exchange(burial_is_due_, true)) {
     asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
@@ -172,7 +173,7 @@ void Poller::turn() {
       }
     }
   }
-  if (count == kBatch) {  // the rest makes no new edge
+  if (count == kBatch) {  // the events that were not fetched cause no new edge
     asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
         turn();
@@ -181,7 +182,7 @@ void Poller::turn() {
   }
 }
 
-/// One look at the clock each. Whom it serves lives until the end of the turn.
+/// Looks at the clock once per call. The object lives until the end of the turn.
 void Poller::serve(Watched& watched, std::uint32_t events) {
   watched.ready(events);
   std::chrono::steady_clock::time_point const began = now_;

@@ -3,17 +3,18 @@
 // Invariants:
 //  1. Sockets are added once, edge-triggered, for all events. Nothing is armed again, and no buffer
 //     waits with a socket, so an idle stream costs only its small state. The set itself is added to
-//     the loop's in the same way, so that a wake-up costs no system calls besides the two waits
+//     the loop's set in the same way, so that a wake-up costs no system calls besides the two waits
 //     (docs/adr/0014-one-registration.md).
 //  2. A socket that was closed in a turn is freed after it, so that an event of the same turn still
 //     finds it.
 //  3. One turn delivers at most kBatch events, so that the loop's other work is never starved.
 //  4. Ends come first in a turn: a connection that its engine has closed has left the pool before a
-//     request of the same turn looks for one.
-//  5. A socket that takes longer than kBearable is reported, because no other is served meanwhile.
+//     request of the same turn looks for a connection.
+//  5. A socket that takes longer than kBearable is reported, because no other one is served
+//     meanwhile.
 //
-// Thread rule: the loop's thread, and never destroyed in a turn. It keeps its loop running. Source:
-// epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
+// Thread rule: the loop's thread; it is never destroyed in a turn. It keeps its loop running.
+// Source: epoll(7), 'Edge-triggered', and epoll sets in epoll sets.
 #pragma once
 
 #include <chrono>
@@ -41,9 +42,9 @@ class Buried {
 
 class Watched : public Buried {
  public:
-  /// EPOLL* bits; 0 if it had requested another turn.
+  /// `events` are EPOLL* bits; 0 if the socket had requested another turn.
   virtual void ready(std::uint32_t events) = 0;
-  /// The name for reports of slowness, a static text.
+  /// The name in reports of slowness, a static text.
   virtual std::string_view kind() const = 0;
 };
 
@@ -61,17 +62,18 @@ class Poller {
 
   /// Returns false if there is no room (errno has the reason).
   bool add(int fd, Watched& watched);
-  /// Call it before its descriptor is closed: a child that another thread is just starting may
+  /// Call it before the descriptor is closed: a child that another thread is just starting may
   /// still hold a copy, and events would continue.
   void remove(int fd);
-  /// Call it once its descriptor is closed; `watched` is freed after this turn.
+  /// Call it once the descriptor is closed; `watched` is freed after this turn.
   void bury(std::unique_ptr<Watched> watched);
-  /// An object without a descriptor.
+  /// The same for an object without a descriptor.
   void bury_unwatched(std::unique_ptr<Buried> buried);
-  /// Calls its ready(0) in the next turn.
+  /// Calls ready(0) of `watched` in the next turn.
   void again(Watched& watched);
 
-  /// The time; within a turn without a system call, as of the start of the current socket's turn.
+  /// The time. Within a turn it is the time at which the current socket's turn began, so no system
+  /// call is needed.
   std::chrono::milliseconds now() const;
 
  private:
@@ -87,7 +89,7 @@ class Poller {
 
   std::unique_ptr<Loop> loop_;
   OnSlow const on_slow_;
-  std::chrono::steady_clock::time_point now_;  // when the last one was served
+  std::chrono::steady_clock::time_point now_;  // when the last socket was served
   std::vector<Watched*> again_;
   std::vector<std::unique_ptr<Buried>> buried_;
   bool again_is_due_ = false;

@@ -1,7 +1,7 @@
 // Relays requests: it has clients and a pool of connections to the engine.
 //
 // Invariants:
-//  1. The invariants of its clients (clients.hpp).
+//  1. The invariants of the clients hold (clients.hpp).
 //  2. The tracker has received a request's end before its id is free again.
 //
 // Thread rule: the thread of its loop. Source: docs/ingress.md.
@@ -45,9 +45,9 @@ class Proxy final : private RequestMaker {
   Proxy& operator=(Proxy const&) = delete;
 
   void adopt(Accepted accepted) { clients_.adopt(std::move(accepted)); }
-  /// Responses carry `Connection: close`: after `over` on every connection, until then on a part
-  /// that grows evenly, so that clients do not all reconnect at once. A second call may move the
-  /// end closer.
+  /// Responses carry `Connection: close`: after `over` on every connection, and until then on a
+  /// share of the connections that grows evenly, so that clients do not all reconnect at once. A
+  /// second call may move the end closer.
   void close_over(std::chrono::milliseconds over) { parts_.departure.close_over(over); }
   void keep_alive_again() {
     parts_.departure.call_off();
@@ -59,17 +59,17 @@ class Proxy final : private RequestMaker {
   void check_passed(std::chrono::milliseconds since) { clients_.check_passed(since); }
   bool is_flushed() const { return clients_.is_flushed(); }
 
-  /// The serial of the request that has this id now; 0 if there is none that requested its place.
+  /// The serial of the request that has this id now; 0 if there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }
   Deliveries deliveries(std::vector<std::string> const& ids) const;
   // The core's decision about a request that counts; a request that has ended meanwhile is not
   // affected.
   void admitted(Request const& request);
   void rejected(Request const& request, relay::Refusal const& refusal);
-  /// Ends it with `refusal`; `at_once` does not wait for a client that is slow to read.
+  /// Ends the request with `refusal`; `at_once` does not wait for a client that is slow to read.
   void cut(Request const& request, relay::Refusal const& refusal, bool at_once);
-  /// Notifies clients that are routers of the time at which their streams will be cut; streams that
-  /// have not begun are notified when they begin.
+  /// Notifies clients that are routers of the time at which their streams will be cut; a stream
+  /// that has not begun is notified when it begins.
   void notify_of_cut(std::chrono::milliseconds at);
 
  private:

@@ -18,7 +18,7 @@
 namespace lastcall::ingress {
 
 struct ProxyParts : ClientParts {
-  /// `told`, `budget`, `makes` and `ids` outlive it.
+  /// `receiver`, `budget`, `makes` and `ids` outlive it.
   ProxyParts(boost::asio::io_context& io, Options what, Tracker& receiver, MemoryBudget& budget,
              RequestMaker& makes, SharedIds* ids, std::uint64_t first_serial)
       : ClientParts(io, std::move(what), receiver, budget, makes),
@@ -26,12 +26,13 @@ struct ProxyParts : ClientParts {
         requests(ids, first_serial),
         engine(*this, options.upstream) {}
 
-  std::size_t waiting_bytes = 0;  // of bodies whose requests have no place yet
+  std::size_t waiting_bytes = 0;  // bytes of bodies whose requests have no place yet
   Tracker& tracker;
   LiveRequests requests;
   EnginePool engine;
-  std::string last_served;                            // the last model in the engine's answers
-  std::optional<std::chrono::milliseconds> cut_at{};  // as announced to routers, in a drain
+  std::string last_served;  // the last model in the engine's answers
+  /// The time that was announced to routers in a drain.
+  std::optional<std::chrono::milliseconds> cut_at{};
 };
 
 }  // namespace lastcall::ingress

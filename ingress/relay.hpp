@@ -32,7 +32,7 @@ class Relay {
   /// Calls each proxy.
   virtual void order(Order const& order) = 0;
 
-  /// The serial of the request that has this id now; 0 if there is none that requested its place.
+  /// The serial of the request that has this id now; 0 if there is none that asked for its place.
   virtual std::uint64_t serial_of(std::string_view id) const = 0;
   // Like those of Proxy.
   virtual void admitted(Request const& request) = 0;

@@ -13,23 +13,25 @@ namespace {
 using lifecycle::Outcome;
 
 constexpr std::size_t kMostForEngine = std::size_t{64} * 1024;
-/// A request with its connection to the engine and what the core knows of it takes that; measured.
+/// The measured memory of a request, with its connection to the engine and what the core knows of
+/// it.
 constexpr std::size_t kAround = std::size_t{2} * 1024;
 
-/// Nothing where it is not there once.
+/// Returns the value of the field; empty if the field is not there exactly once.
 std::string_view only(relay::Fields const& fields, std::string_view name) {
   std::string_view value;
   return fields.count(name, value) == 1 ? value : std::string_view();
 }
 
-/// A comment may stand between two events, and before the first.
+/// A comment may be between two events, and before the first.
 bool takes_comment(relay::Delivery const& delivery) {
   return delivery.is_in_body() && delivery.is_event_stream() &&
          delivery.coding() == relay::Delivery::Coding::chunked &&
          delivery.events().at() == relay::EventStream::At::boundary;
 }
 
-/// We were away: the report of an engine's death may have waited on its socket meanwhile.
+/// Whether the process was not running: the report of an engine's death may have waited on its
+/// socket meanwhile.
 bool came_late(Deadline const& deadline) {
   constexpr std::chrono::milliseconds kAbsence{500};
   return monotonic_now() - deadline.at() > kAbsence;
@@ -152,7 +154,8 @@ void RelayedRequest::admitted() {
   if (counted_.granted()) {
     connect();
     if (client_ != nullptr && !client_->is_closed()) {
-      // The rest of a large body; a connection from the pool reports no room for it.
+      // The rest of a large body may be read now; a connection from the pool does not report that
+      // it has room.
       client_->read_more();
       client_->weigh();
     }
@@ -202,7 +205,7 @@ void RelayedRequest::engine_takes_more() {
     await_next();
   }
   if (client_ != nullptr && !client_->is_closed()) {
-    client_->read_more();  // what the client sends may have waited for this
+    client_->read_more();  // the client's next bytes may have waited for this
   }
 }
 
@@ -219,7 +222,7 @@ void RelayedRequest::send_request() {
   } else if (broken && exchange_.may_repeat(leg_->was_used())) {
     repeat();
   } else if (broken) {
-    out.broke();  // the engine may have answered early: its answer is still read
+    out.broke();  // the engine may have answered early, so its answer is still read
     waiting_.release();
   } else if (out.waiting() == 0) {
     bool const is_kept =
@@ -242,9 +245,9 @@ void RelayedRequest::repeat() {
   connect();
 }
 
-/// The client of a tunnel has ended it: so does the engine's connection, after the client's last
-/// bytes. Closed with something unread it would be reset, and those bytes be lost; the engine's own
-/// end is waited for, as long as for the end of a client that receives an answer.
+/// The client of a tunnel has ended it, so the output to the engine is ended after the client's
+/// last bytes. If the connection were closed with unread bytes, it would be reset and those bytes
+/// lost. The engine's own end is awaited as long as the end of any client that receives an answer.
 void RelayedRequest::pass_on_the_end() {
   if (!is(Standing::over) && exchange_.is_ending_tunnel() &&
       exchange_.request().to_engine().waiting() == 0) {
@@ -257,7 +260,7 @@ void RelayedRequest::await_request() {
   exchange_.request().await(parts_.poller.now());
 }
 
-/// A client that has to take something first has its time already.
+/// If the client has to read something first, a deadline for that is set already.
 void RelayedRequest::await_next() {
   bool const waits_for_it = client_ != nullptr && leg_ != nullptr && leg_->is_connected();
   if (!waits_for_it || !client_->is_flushed() || holds()) {
@@ -287,7 +290,7 @@ void RelayedRequest::drop_leg() {
   }
 }
 
-/// Instead of a response, of which nothing has been sent.
+/// Sends the refusal in place of a response, of which nothing was sent.
 void RelayedRequest::refuse(relay::Refusal const& refusal) {
   drop_leg();
   parts_.tracker.refused(refusal);
@@ -305,7 +308,7 @@ void RelayedRequest::write_and_end(std::string_view bytes) {
 
 void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
   if (is(Standing::left)) {
-    // That its client has gone is why it is cancelled already: only more than that ends it.
+    // It is cancelled already, because its client has gone; only `at_once` ends it.
     if (at_once) {
       end(relay::After::close);
     }
@@ -313,8 +316,8 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
     counted_.hand_off(refusal);
     break_off(refusal, Outcome::cancelled);
   } else if (at_once && !refusal.retryable) {
-    // Its place is free; the rest of its answer is its connection's matter. A response that a stop
-    // cuts is in flight until it has left: phase 3 waits for that as long as there is time.
+    // Its place is free, and its connection sends the rest of its answer. But a response that a
+    // stop cuts is in flight until it was sent: phase 3 waits for that as long as there is time.
     end(relay::After::close);
   }
 }
@@ -372,7 +375,7 @@ void RelayedRequest::client_left(bool has_taken_all) {
   }
   drop_leg();
   relay::Delivery const& delivery = exchange_.delivery();
-  // Many clients close at [DONE], and do not await the end of the body.
+  // Many clients close at [DONE], and do not wait for the end of the body.
   bool const has_its_end = has_taken_all && delivery.events().has_sent_done();
   if (counted_.is_tracked() && delivery.state() != relay::DeliveryState::cut && !has_its_end) {
     counted_.client_gone(lifecycle::CancelMode::kill);
@@ -380,7 +383,8 @@ void RelayedRequest::client_left(bool has_taken_all) {
   end(relay::After::close);
 }
 
-/// The engine has the whole request or will have it, and may not lose it before its first byte.
+/// Whether the engine has the whole request, or will have it, and may not lose it before its first
+/// byte.
 bool RelayedRequest::must_stay() const {
   relay::RequestSide const& request = exchange_.request();
   return counted_.asker().defers_cancel && counted_.is_tracked() && !holds() &&
@@ -390,12 +394,13 @@ bool RelayedRequest::must_stay() const {
          leg_->is_connected();
 }
 
-/// The client has gone, and is counted so; the request is in flight until the engine has let go.
+/// The client has gone, and this is counted; the request is in flight until the engine has released
+/// it.
 void RelayedRequest::leave_to_engine() {
   counted_.client_gone(lifecycle::CancelMode::stop);
   parts_.requests.adopt(std::exchange(client_, nullptr)->give_up_request());
   parts_.deadlines.arm(bound_, Wait::left);
-  leg_->pump(Upstream::When::next_turn);  // what its client did not take
+  leg_->pump(Upstream::When::next_turn);  // reads the bytes that the client did not take
 }
 
 void RelayedRequest::abandon() {

@@ -1,19 +1,19 @@
-// One relayed request: the exchange (relay/exchange.hpp) with a place from the core, a connection
+// One relayed request: the exchange (relay/exchange.hpp), with a place from the core, a connection
 // to the engine, deadlines, and the receivers of its reports.
 //
 // Invariants:
-//  1. It ends once: when its client has its last byte, its abort is done, or the engine has
-//     released it. The tracker and the table of live requests know that when ended() is called.
-//  2. It requests its place from the core when enough of it has come, and reaches the engine only
-//     after that.
-//  3. When the client leaves, the engine's connection is closed before anything else happens, or it
-//     is kept until the first byte if the endpoint is configured so; then the request has no client
-//     any more.
+//  1. It ends once: when its client has its last byte, when its abort is done, or when the engine
+//     has released it. The tracker and the table of live requests know that when ended() is called.
+//  2. It asks the core for its place when enough of it has come, and reaches the engine only after
+//     it has the place.
+//  3. When the client leaves, the connection to the engine is closed before anything else happens.
+//     If the endpoint is configured so, it is kept until the first byte instead, and the request
+//     has no client any more.
 //  4. Nothing is read from the engine while the client has not read earlier bytes, or while an
 //     error is held back.
 //
-// relayed_request.cpp has the way to the engine and the end, relayed_response.cpp the way back.
-// It is freed after the turn in which it ended. Thread rule: the loop's thread.
+// relayed_request.cpp has the way to the engine and the end, relayed_response.cpp the way back. A
+// request is freed after the turn in which it ended. Thread rule: the loop's thread.
 // Source: docs/ingress.md.
 #pragma once
 
@@ -54,7 +54,7 @@ class RelayedRequest final : public ClientRequest,
                  relay::EndpointName const& endpoint);
 
   // --- its client ---
-  /// It will reach the engine: reads its head, and begins if the request is complete.
+  /// The request will reach the engine: reads its head, and begins if the request is complete.
   void prepare(relay::TakenHead const& taken, Client const& client) override;
   void start() override;
   /// Handles bytes of a body or a tunnel, and returns how many were used.
@@ -66,14 +66,14 @@ class RelayedRequest final : public ClientRequest,
   bool needs_its_client() const override;
   void client_ended_tunnel() override;
   void client_left(bool has_taken_all) override;
-  /// The client has read everything that waited for it.
+  /// The client has read everything that had been written for it.
   void flushed() override;
   void expired(Wait wait) override;
   void refuse(relay::Refusal const& refusal) override;
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
-  /// Ends it with its connection, to make room for others.
+  /// Ends the request with its connection, to make room for others.
   void shed() override;
-  /// Its connection is closed, so no client is notified.
+  /// The connection is closed, so no client is notified.
   void abandon() override;
 
   // --- its connection to the engine ---
@@ -89,20 +89,20 @@ class RelayedRequest final : public ClientRequest,
   void admitted();
   void rejected(relay::Refusal const& refusal);
   void cut(relay::Refusal const& refusal, bool at_once);
-  /// If its client is a router, it is notified once, between two events, of the time at which the
+  /// If the client is a router, it is notified once, between two events, of the time at which the
   /// stream will be cut.
   void notify_of_cut();
-  /// Every check of the engine has passed that began then or later.
+  /// Every check of the engine that began at `since` or later has passed.
   void check_passed(std::chrono::milliseconds since) override;
 
   CountedRequest const& counted() const { return counted_; }
   bool counts() const override { return counted_.counts(); }
-  /// Charges what it holds now.
+  /// Charges the bytes that it holds now.
   void weigh() override;
   bool has_sent_nothing() const override {
     return exchange_.delivery().state() == relay::DeliveryState::nothing;
   }
-  /// Bytes of an incomplete body that wait to be passed on.
+  /// The number of bytes of an incomplete body that wait to be passed on.
   std::size_t unfinished() const override;
 
  private:
@@ -114,7 +114,7 @@ class RelayedRequest final : public ClientRequest,
 
   // relayed_request.cpp
   bool is(Standing standing) const { return counted_.standing() == standing; }
-  /// An error of the engine is held back.
+  /// Whether an error of the engine is held back.
   bool holds() const { return exchange_.response().held_back().error() != nullptr; }
   void begin();
   void connect();
@@ -141,12 +141,13 @@ class RelayedRequest final : public ClientRequest,
   RequestOwner* client_;
   Upstream* leg_ = nullptr;
   std::uint32_t const place_;
-  std::size_t failed_addresses_ = 0;  // of the engine's, in a row
-  WaitingBytes waiting_;              // what came while it waited for its place
+  std::size_t failed_addresses_ = 0;  // number of the engine's addresses that have failed in a row
+  WaitingBytes waiting_;              // bytes that came while it waited for its place
   relay::Exchange exchange_;
   CountedRequest counted_;
   Deadline total_{*this};
-  Deadline bound_{*this};  // of what is held back, or of one that is left to the engine
+  /// Bounds how long an error is held back, or a request is left to the engine.
+  Deadline bound_{*this};
   Charge charge_;
 };
 

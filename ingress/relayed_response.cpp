@@ -22,7 +22,7 @@ void RelayedRequest::response(std::span<char> bytes) {
     return;
   }
   if (exchange_.delivery().is_over()) {
-    drop_leg();  // more than it was asked for
+    drop_leg();  // the engine sent more than was requested
     return;
   }
   std::string& wire = parts_.wire;
@@ -30,10 +30,11 @@ void RelayedRequest::response(std::span<char> bytes) {
   take(exchange_.receive(bytes, parts_.poller.now(), *this, wire), wire);
 }
 
-/// `wire` is what its client gets of it.
+/// `wire` has the bytes for the client.
 void RelayedRequest::take(relay::Received const& received, std::string_view wire) {
   if (received.holds) {
-    client_->wait_for_nothing();  // the engine is not waited for, and this has its own bound
+    // The engine is not awaited, and a held error has its own deadline.
+    client_->wait_for_nothing();
     parts_.deadlines.arm(bound_, Wait::held);
   }
   counted_.report(received);
@@ -55,7 +56,7 @@ void RelayedRequest::take(relay::Received const& received, std::string_view wire
     end(exchange_.after());
   } else {
     if (exchange_.delivery().state() !=
-        relay::DeliveryState::opened) {  // it waits for that already
+        relay::DeliveryState::opened) {  // in the state `opened` it waits for that already
       await_next();
     }
     take_early_words();
@@ -63,7 +64,7 @@ void RelayedRequest::take(relay::Received const& received, std::string_view wire
   }
 }
 
-/// Reads the bytes that the client of a tunnel sent before the tunnel was there.
+/// Reads the bytes that the client of a tunnel sent before the tunnel was open.
 void RelayedRequest::take_early_words() {
   if (is_tunnel() && client_ != nullptr) {
     client_->read_kept();
@@ -96,7 +97,7 @@ void RelayedRequest::check_passed(std::chrono::milliseconds since) {
   }
 }
 
-/// No report says that the engine is dead: its answer is passed on.
+/// No report states that the engine is dead, so its answer is passed on.
 void RelayedRequest::let_through() {
   bound_.disarm();
   std::string& wire = parts_.wire;
@@ -126,8 +127,8 @@ void RelayedRequest::engine_ended(bool orderly) {
   }
 }
 
-/// An engine that is killed ends its connections in order too. Whether it was is known a moment
-/// later: its process may be gone, and then the core decides what the client receives.
+/// An engine that is killed ends its connections in order, too. Whether it was killed is known a
+/// moment later: if its process is gone, the core decides what the client receives.
 void RelayedRequest::settle_ending() {
   drop_leg();
   if (counted_.is_tracked() && exchange_.response().wants_verdict() &&

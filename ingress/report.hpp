@@ -51,7 +51,7 @@ struct HandedOff {
   std::string id;
   std::string endpoint;
   std::string model;
-  std::string_view reason;  // of a Refusal
+  std::string_view reason;  // the one of a Refusal
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
 };
@@ -67,7 +67,7 @@ struct Shed {
   Scarce what{};
 };
 struct SlowTurn {
-  std::string_view kind;  // of Watched
+  std::string_view kind;  // the one of Watched
   std::chrono::steady_clock::duration took{};
 };
 struct GreetingFailed {
@@ -84,7 +84,7 @@ struct ControlCalled {
   std::string address;
 };
 struct Connections {
-  std::size_t adopted = 0;  // ever
+  std::size_t adopted = 0;  // number of clients that it ever adopted
   std::size_t clients = 0;
   std::size_t upstream = 0;
 };

@@ -21,7 +21,7 @@ bool is_usable_id(std::string_view id) {
 
 void RequestIds::refill(std::size_t wanted) {
   if (used_ + wanted > random_.size()) {
-    // Up to 256 bytes are never interrupted; more is asked for in parts.
+    // The kernel never interrupts a request for up to 256 bytes; more bytes are fetched in parts.
     for (std::size_t at = 0; at < random_.size();) {
       ssize_t const got = ::getrandom(random_.data() + at, random_.size() - at, 0);
       at += got > 0 ? static_cast<std::size_t>(got) : 0;

@@ -11,15 +11,15 @@
 
 namespace lastcall::ingress {
 
-/// Visible ASCII without quotes or commas, at most 200 bytes: what logs, labels and command lines
-/// can carry, with room for a suffix below the wire's limit of 256.
+/// Visible ASCII without quotes or commas, at most 200 bytes. Logs, labels and command lines can
+/// carry that, and it leaves room for a suffix below the wire's limit of 256.
 bool is_usable_id(std::string_view id);
 
 class RequestIds {
  public:
   /// 32 hexadecimal digits from the system's random numbers.
   std::string make();
-  /// One of 2^64 - 1 that cannot be guessed; never 0.
+  /// Returns one of 2^64 - 1 numbers that cannot be guessed; never 0.
   std::uint64_t draw();
 
  private:
@@ -29,8 +29,8 @@ class RequestIds {
   std::size_t used_ = sizeof random_;
 };
 
-/// Returns `wanted`, with a suffix while it is in use: -2 to -9, and then a random one, so that an
-/// id which all clients send costs the thousandth of them no more than the tenth.
+/// Returns `wanted`, with a suffix while it is in use: -2 to -9, and then a random one. If all
+/// clients send the same id, the thousandth of them costs no more than the tenth.
 template <typename IsTaken>
 std::string id_apart(std::string_view wanted, RequestIds& ids, IsTaken const& is_taken) {
   constexpr unsigned kCounted = 9;

@@ -22,10 +22,11 @@ sockaddr* address_of(sockaddr_storage& storage) {
 
 void no_delay(int fd) {
   int const on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on Unix sockets: fine
+  // This fails on Unix sockets, which does no harm.
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// IPv4 clients of a dual-stack listener are IPv4 clients.
+/// The clients of a dual-stack listener that use IPv4 get IPv4 addresses.
 std::string text_of(sockaddr_storage const& storage) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (storage.ss_family == AF_INET) {
@@ -143,7 +144,7 @@ void prepare_for_clients(int listening) {
 }
 
 void take_no_newcomers(int listening) {
-  // A filter of a TCP socket sees segments from their TCP header on.
+  // The filter of a TCP socket sees segments from the TCP header on.
   constexpr std::uint32_t kFlags = 13;
   constexpr std::uint32_t kSynAck = 0x12;
   constexpr std::uint32_t kSyn = 0x02;
@@ -153,7 +154,7 @@ void take_no_newcomers(int listening) {
        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSyn, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
        BPF_STMT(BPF_RET | BPF_K, kAll)}};
   sock_fprog const filter{static_cast<unsigned short>(program.size()), program.data()};
-  // Where the kernel takes no filter, the close is as it would be without.
+  // If the kernel accepts no filter, the close works as it would without one.
   ::setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
@@ -171,7 +172,7 @@ Accept accept_one(Socket const& listener, Socket& accepted, std::string& address
   if (is_crowded) {
     return Accept::no_room;
   }
-  // A client that left the queue again is no reason to stop looking at the rest of it.
+  // If a client has left the queue again, the rest of the queue is still examined.
   return errno == ECONNABORTED ? accept_one(listener, accepted, address) : Accept::none;
 }
 

@@ -30,8 +30,8 @@ class Socket : public Descriptor {
 
 using Endpoint = SocketAddress;
 
-/// Finds the engine's addresses: a host and port (a name is looked up now, to all of its
-/// addresses), or a Unix socket. Returns the text of an error, or an empty one.
+/// Finds the engine's addresses: those of a host and port (a name is looked up now, with all its
+/// addresses), or that of a Unix socket. Returns the text of an error, or an empty one.
 std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints);
 std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints);
 
@@ -44,15 +44,15 @@ struct IoResult {
 IoResult read_some(Socket const& socket, std::span<char> into);
 IoResult write_some(Socket const& socket, std::string_view bytes);
 
-/// `no_room`: the queue of a Unix socket is full, and nothing reports when it is not; the same call
-/// with the same socket tries again.
+/// `no_room`: the queue of a Unix socket is full, and nothing reports when it has room again; the
+/// same call with the same socket tries again.
 enum class Connect : std::uint8_t { done, under_way, no_room, failed };
 /// Makes a socket if there is none.
 Connect begin_connect(Endpoint const& endpoint, Socket& socket);
-/// Call it after the socket became writable.
+/// Call it once the socket is writable.
 bool has_connected(Socket const& socket);
-/// Whether neither bytes nor an end wait to be read, so that the other side has not closed it
-/// meanwhile.
+/// Whether neither bytes nor an end wait to be read, so that the other side has not closed the
+/// connection.
 bool is_quiet(Socket const& socket);
 /// Ends the output; input is still read.
 void end_output(Socket const& socket);
@@ -63,8 +63,8 @@ void end_output(Socket const& socket);
 void prepare_for_clients(int listening);
 
 /// From now on a listening socket answers no new attempt to connect, while handshakes that have
-/// begun are completed. Without this, a client that connects between the last accept and the close
-/// is reset.
+/// begun are completed. Without this, a client that connects between the last accept() and the
+/// close() is reset.
 void take_no_newcomers(int listening);
 
 enum class Accept : std::uint8_t { accepted, none, no_room };

@@ -26,7 +26,7 @@ TlsFailure::Kind kind_of(int reason) {
   switch (reason) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-    // The alerts of a client that does not accept our certificate.
+    // The alerts of a client that does not accept the server's certificate.
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
@@ -54,7 +54,7 @@ std::string_view text_of(ASN1_STRING const* string) {
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
 
-/// The names of the kinds that `ingress.control_paths.certificates` compares.
+/// The names in a certificate, of the kinds that `ingress.control_paths.certificates` compares.
 std::vector<std::string> names_of(X509 const* certificate) {
   std::vector<std::string> names;
   std::unique_ptr<GENERAL_NAMES, tls::Free> const alternatives(static_cast<GENERAL_NAMES*>(
@@ -62,7 +62,7 @@ std::vector<std::string> names_of(X509 const* certificate) {
   for (int i = 0; alternatives && i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
     GENERAL_NAME const* const name = sk_GENERAL_NAME_value(alternatives.get(), i);
     if (name->type == GEN_DNS || name->type == GEN_URI || name->type == GEN_EMAIL) {
-      names.emplace_back(text_of(name->d.ia5));  // of all three it is the same member
+      names.emplace_back(text_of(name->d.ia5));  // all three kinds use the same member
     }
   }
   X509_NAME* const subject = X509_get_subject_name(certificate);
@@ -95,8 +95,8 @@ IoResult TlsSession::failed(int result) {
   bool const is_end = why == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   bool const has_just_left = is_end && is_established();
   bool const is_protocol_error =
-      ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // else: of the socket
-  // With TLS 1.3 the side that began learns only after the greeting that its certificate is
+      ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL;  // otherwise it is an error of the socket
+  // With TLS 1.3 the connecting side learns only after the handshake that its certificate is
   // refused.
   bool const is_refusal = why >= SSL_AD_REASON_OFFSET && !SSL_is_server(library_->session.get());
   if (is_protocol_error && !is_end && !is_plain_http_ && (!is_established() || is_refusal)) {
@@ -133,7 +133,7 @@ IoResult TlsSession::read(std::span<char> into) {
   return result == 1 ? IoResult{Io::some, got} : failed(result);
 }
 
-/// As much as the socket takes: it takes a record at a time.
+/// Writes as much as the socket accepts, one record at a time.
 IoResult TlsSession::write(std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -150,7 +150,7 @@ IoResult TlsSession::write(std::string_view bytes) {
   return {Io::some, taken};
 }
 
-/// The result that a read would have.
+/// Returns the result that a read would have.
 Io TlsSession::peek() {
   ERR_clear_error();
   char byte = 0;
@@ -224,7 +224,7 @@ struct TlsContext::Library {
     SSL_CTX_set_alpn_select_cb(made, choose_protocol, nullptr);
   }
 
-  /// The library has one list for TLS 1.2 and one for TLS 1.3.
+  /// Sets both lists of the library: the one for TLS 1.2 and the one for TLS 1.3.
   std::string choose_ciphers(TlsSettings const& settings) {
     std::string older;
     std::string newer;
@@ -252,7 +252,7 @@ struct TlsContext::Library {
     if (names == nullptr) {
       return "cannot use the authorities in " + path + ": " + tls::LibraryErrors().text();
     }
-    SSL_CTX_set_client_CA_list(made, names);  // takes them over
+    SSL_CTX_set_client_CA_list(made, names);  // the context owns the names now
     SSL_CTX_set_verify(
         made,
         SSL_VERIFY_PEER | (settings.requires_client_certificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT

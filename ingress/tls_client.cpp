@@ -20,7 +20,7 @@ bool is_address(std::string const& name) {
          ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
 }
 
-/// The peer that it has to be. Only names are sent before the greeting: RFC 6066, 3.
+/// Sets the peer that is expected. Only names are sent before the handshake: RFC 6066, 3.
 bool expect(SSL* session, std::string const& name) {
   if (is_address(name)) {
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1;

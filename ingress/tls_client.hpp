@@ -6,7 +6,7 @@
 //  2. Changed files are read before the next connection is made, at most once a second. Unusable
 //     files are reported once, and the earlier ones stay in use.
 //
-// Thread rule: that of its connections. Source: RFC 8446; RFC 6125; SSL_set1_host(3),
+// Thread rule: the thread of its connections. Source: RFC 8446; RFC 6125; SSL_set1_host(3),
 // X509_VERIFY_PARAM_set1_ip_asc(3).
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace lastcall::ingress {
 
 struct TlsClientSettings {
-  std::string authorities;  // file, PEM; empty: the system's
+  std::string authorities;  // file, PEM; empty: the system's authorities
   std::string certificate;  // file, PEM; empty: none is presented
   std::string key;          // file, PEM
 };
@@ -32,7 +32,7 @@ class TlsClientContext {
   TlsClientContext& operator=(TlsClientContext const&) = delete;
 
   TlsReading load();
-  /// Absent if there is no memory for it. `name`: of a host, or an address.
+  /// Absent if there is no memory for the session. `name` is a host's name, or an address.
   std::unique_ptr<TlsSession> connect(Socket const& socket, std::string const& name);
 
  private:

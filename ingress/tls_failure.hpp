@@ -1,4 +1,4 @@
-// Why the TLS handshake of a client failed.
+// The reason why the TLS handshake of a client failed.
 //
 // Values only, no thread rule. Source: docs/ingress.md, 'TLS'.
 #pragma once

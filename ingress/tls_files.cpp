@@ -16,7 +16,8 @@
 namespace lastcall::ingress::tls {
 namespace {
 
-/// Faults that the library would report as if the text were wrong; empty: it is a file with bytes.
+/// Finds faults that the library would report as if the text were wrong; empty if it is a file with
+/// content.
 std::string problem_of_file(std::string const& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
@@ -31,7 +32,7 @@ std::string problem_of_file(std::string const& path) {
   return found.st_size == 0 ? "the file is empty" : "";
 }
 
-/// A key with a passphrase cannot be used: there is no one to ask for it.
+/// A key with a passphrase cannot be used, because nobody can be asked for it.
 int no_passphrase(char*, int, int, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return -1;
@@ -76,8 +77,10 @@ std::string LibraryErrors::text() const {
 void Files::set_up() {
   SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                  SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);  // tickets need no memory of ours
-  SSL_CTX_set_default_passwd_cb(context_, no_passphrase);        // else it asks the terminal
+  // Session tickets need no memory on this side, so there is no cache.
+  SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
+  // Without this callback the library would ask the terminal.
+  SSL_CTX_set_default_passwd_cb(context_, no_passphrase);
   SSL_CTX_set_default_passwd_cb_userdata(context_, &asked_for_passphrase_);
 }
 

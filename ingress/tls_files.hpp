@@ -1,5 +1,5 @@
-// The parts of the library that both sides of TLS need: reading files, with a text for what is
-// wrong with them, and the ends of its objects.
+// The parts of OpenSSL that both sides of TLS need: reading files, with a text that describes what
+// is wrong with them, and freeing the library's objects.
 //
 // Thread rule: none. Source: SSL_CTX_use_certificate(3), SSL_CTX_load_verify_locations(3).
 #pragma once
@@ -30,8 +30,8 @@ struct Free {
   void operator()(stack_st_GENERAL_NAME* names) const;
 };
 
-/// The library's account of a failure, the root first: later entries only name the callers that
-/// passed it on.
+/// The library's account of a failure. The root cause comes first: later entries only name the
+/// callers that passed it on.
 class LibraryErrors {
  public:
   LibraryErrors();
@@ -54,10 +54,10 @@ class Files {
   std::string read_key(std::string const& certificate, std::string const& path);
   /// Sets the authorities of the other side's certificate.
   std::string read_authorities(std::string const& path);
-  /// Whether the other side will refuse the certificate; the operator who has to replace it should
-  /// be notified here.
+  /// Returns the reason why the other side will refuse the certificate, if it will: the operator
+  /// who has to replace it should be notified on this side.
   std::string validity(std::string const& path) const;
-  /// When the certificate expires, in seconds since 1970; 0: unknown.
+  /// The time at which the certificate expires, in seconds since 1970; 0 if unknown.
   std::int64_t end() const;
 
  private:

@@ -1,10 +1,10 @@
-// The side that counts the requests that the proxy relays, and decides about them: the core,
-// through the runtime.
+// The side that counts the requests that the proxy relays, and decides about them. It is the core,
+// which is called through the runtime.
 //
 // Rules:
 //  1. Each request that counts gets begin() and, unless it was refused, end() exactly once.
-//  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected(), which
-//     name the request by the serial that it has begun with: another request may have its id by
+//  2. begin() may answer at once or later, through Proxy::admitted() and Proxy::rejected(). These
+//     name the request by the serial of its begin(), because another request may have its id by
 //     then.
 //  3. No exception leaves these calls; none of them calls back into the proxy.
 //
@@ -30,8 +30,8 @@ struct Begun {
   std::string_view model;
   std::optional<bool> streaming;
   std::uint8_t priority = lifecycle::kUsualPriority;  // 0 to 7, less is more urgent
-  std::string_view parent = {};                       // in the tier above, where one relays this
-  std::uint64_t way = 0;  // sent to the engine, which identifies its part by it
+  std::string_view parent = {};  // the request of the tier above that this one is a part of
+  std::uint64_t way = 0;         // sent to the engine, which identifies its part by it
 };
 
 /// The facts that a program needs to continue a cut request elsewhere.
@@ -40,42 +40,41 @@ struct HandedOff {
   std::string_view endpoint;
   std::string_view model;
   std::string_view reason;   // of the cancellation
-  std::uint64_t events = 0;  // that the client has, and ...
-  std::uint64_t bytes = 0;   // ... bytes of the body
+  std::uint64_t events = 0;  // number of events that the client has
+  std::uint64_t bytes = 0;   // number of bytes of the body that the client has
 };
 
 struct Admission {
   enum class Kind : std::uint8_t { admitted, waits, refused };
   Kind kind = Kind::admitted;
-  relay::Refusal refusal;  // of Kind::refused
+  relay::Refusal refusal;  // for Kind::refused
 };
 
 class Tracker : public ConnectionObserver {
  public:
   virtual Admission begin(Begun const& begun) = 0;
-  /// The first byte of its response has come, see relay/first_byte.hpp. `model`: the model in the
+  /// The first byte of the response has come, see relay/first_byte.hpp. `model`: the model in the
   /// engine's answer, if it differs from the one before.
   virtual void first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                           std::chrono::milliseconds took) = 0;
-  /// A byte of its response has moved after the first.
+  /// A byte of the response has moved after the first.
   virtual void moved(std::string_view id) = 0;
-  /// Its client disconnected before the response was complete; end() follows. `stop`: the engine
-  /// may take its time, so it can still be killed.
+  /// The client disconnected before the response was complete; end() follows. `stop`: the engine
+  /// may take its time, so the request can still be killed.
   virtual void client_gone(std::string_view id, lifecycle::CancelMode mode) = 0;
   virtual void ended(std::string_view id, lifecycle::Outcome outcome) = 0;
-  /// It is cut, and its client gets a hint to send it again; end() follows.
+  /// The request is cut, and its client gets a hint to send it again; end() follows.
   virtual void handed_off(HandedOff const& handed) = 0;
-  /// The engine's connection broke: true when its process may have ended and the report of that is
-  /// still on its way.
+  /// Called when the engine's connection broke. Returns true if the engine's process may have ended
+  /// while the report of that is still on its way.
   virtual bool engine_may_be_gone() const = 0;
-  /// The engine answers with an error; returns true if that may mean its death, which a shim or a
-  /// check would report.
+  /// Called when the engine answers with an error. Returns true if that may mean its death, which a
+  /// shim or a check would report.
   virtual bool engine_may_be_dying() const = 0;
   /// Such an error is held back, so the engine should be checked now.
   virtual void error_held() = 0;
 
-  // To be counted and logged, nothing else.
-  /// Between two reads that ended events of one stream.
+  /// Only for metrics and logs: the time between two reads that ended events of one stream.
   virtual void event_gap(std::string_view endpoint, std::chrono::milliseconds took) = 0;
 };
 

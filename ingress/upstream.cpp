@@ -11,7 +11,7 @@ namespace lastcall::ingress {
 namespace {
 
 constexpr int kEngineReadsATurn = 16;
-/// No server closes a kept connection so soon without announcing it in its answer.
+/// No server closes a kept connection this soon without announcing that in its answer.
 constexpr std::chrono::milliseconds kRecently{500};
 
 }  // namespace
@@ -62,11 +62,11 @@ void Upstream::ready(std::uint32_t events) {
     }
   }
   closing_ = closing_ || (events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
-  // The greeting may have read into the bytes after it.
+  // The handshake may have read some of the bytes that follow it.
   readable_ = readable_ || closing_ || socket_.is_secure() || (events & EPOLLIN) != 0;
   if (owner_ == nullptr) {
     if (socket_.is_secure() && !closing_ && socket_.is_quiet()) {
-      readable_ = false;     // the library alone had something to send
+      readable_ = false;     // only the library had something to send
     } else if (readable_) {  // a pooled connection can only report its end
       close();
     }

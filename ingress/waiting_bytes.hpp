@@ -1,9 +1,9 @@
 // Bytes of bodies that are read while their requests wait for a place in admission.
 //
-// The end of a client shows only after the bytes that it has sent, so a waiter's body is read on.
-// All waiters of a proxy together hold at most kMost, so that many large ones cannot use up the
-// supervisor's memory. A body without room is read on when its request has a place. Thread rule:
-// the proxy's thread.
+// The end of a client can be seen only after the bytes that it has sent, so a waiter's body is read
+// on. All waiters of a proxy together hold at most kMost, so that many large bodies cannot use up
+// the supervisor's memory. A body for which there is no room is read on when its request has a
+// place. Thread rule: the proxy's thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class WaitingBytes {
  public:
   static constexpr std::size_t kMost = std::size_t{16} * 1024 * 1024;
 
-  /// `total`: that of all waiters; outlives this.
+  /// `total` is the sum over all waiters; it outlives this.
   explicit WaitingBytes(std::size_t& total) : total_(total) {}
   WaitingBytes(WaitingBytes const&) = delete;
   WaitingBytes& operator=(WaitingBytes const&) = delete;

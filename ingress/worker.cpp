@@ -12,9 +12,9 @@
 namespace lastcall::ingress {
 namespace {
 
-/// A long turn does not keep its first request waiting.
+/// The limit of a batch, so that a long turn does not delay the reports of its first requests.
 constexpr std::size_t kMostInABatch = 64;
-/// Progress is mailed at most this often: it proves that the engine is alive, no more.
+/// Progress is mailed at most this often, because it proves only that the engine is alive.
 constexpr std::chrono::milliseconds kProgressPeriod{100};
 
 }  // namespace
@@ -180,7 +180,7 @@ void Worker::send_report(report::Report report) {
   }
 }
 
-/// At the end of this turn, with the other reports of that turn.
+/// Posts at the end of this turn, together with the other reports of the turn.
 void Worker::post_soon() {
   if (!std::exchange(post_is_due_, true)) {
     boost::asio::post(*io_, [this] {

@@ -1,12 +1,12 @@
 // One thread that relays: a loop with a proxy of its own, whose tracker is a mailbox.
 //
 // Invariants:
-//  1. The proxy's reports are mailed in their order, those of a turn together.
+//  1. The proxy's reports are mailed in their order; those of one turn are mailed together.
 //  2. An id is free again only after the end of its request was mailed: a request of the same id,
 //     whichever worker has it, begins after that end.
 //  3. It decides nothing by itself: a request waits until the core's answer has come back.
 //
-// Thread rule: public calls on the owner's thread; the proxy and all that is private on the
+// Thread rule: public calls on the owner's thread; the proxy and everything private on the
 // worker's. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
 
@@ -40,14 +40,14 @@ class Worker final : private Tracker, private SharedIds {
   Worker(Options const& options, Shared const& shared, std::uint64_t first_serial, Mail mail);
   ~Worker() override;
 
-  /// Empty, or the reason why there is no thread.
+  /// Returns an empty text, or the reason why there is no thread.
   std::string start(unsigned number);
 
   void order(std::function<void(Proxy&)> order);
   void adopt(Accepted accepted);
   void engine_changed(bool may_be_gone, bool may_be_dying);
-  /// Answers on the worker's thread, once all earlier orders are carried out and their results were
-  /// mailed, whether nothing waits to be written to a client.
+  /// Asks whether nothing waits to be written to a client. The answer comes on the worker's thread,
+  /// once all earlier orders are carried out and their results were mailed.
   void ask(std::function<void(bool is_flushed)> answer);
 
  private:

@@ -9,7 +9,7 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Serials of two workers never meet.
+/// Serials of two workers are never the same.
 constexpr unsigned kSerialBits = 48;
 
 }  // namespace
@@ -54,8 +54,8 @@ Worker::Mail WorkerPool::mail_of(std::size_t seat) {
   };
 }
 
-/// The worker that has the fewest: connections are kept, and stay with the worker that they begin
-/// with.
+/// The client goes to the worker that has the fewest, because connections are kept, and stay with
+/// the worker that they begin with.
 void WorkerPool::take(Accepted accepted) {
   std::size_t chosen = next_;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
@@ -109,10 +109,10 @@ void WorkerPool::cut(Request const& request, relay::Refusal const& refusal, bool
   }
 }
 
-/// Mailed, so that a worker does not learn that the engine's end is known before it has received
-/// what the core has cut because of it.
+/// The change is mailed, so that a worker first receives what the core has cut because of the
+/// engine's end, and only then that this end is known.
 void WorkerPool::engine_changed() {
-  // After the turn that carries out the decisions made until now.
+  // This runs after the turn that carries out the decisions made until now.
   boost::asio::post(io_, [this, alive = alive_] {
     if (*alive) {
       notify_engine();
@@ -154,7 +154,7 @@ void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
   };
   auto const question = std::make_shared<Question>(Question{seats_.size()});
   for (Seat const& seat : seats_) {
-    // Copied and called on the loop's thread only; the worker just carries it.
+    // The function is copied and called only on the loop's thread; the worker just carries it.
     seat.worker->ask([this, alive = alive_, question, answered](bool is_flushed) {
       boost::asio::post(io_, [alive, question, answered, is_flushed] {
         question->is_flushed = question->is_flushed && is_flushed;

@@ -1,13 +1,13 @@
-// Threads that relay, and their one way to the core: their reports go to the Tracker on the loop's
-// thread, its decisions are mailed back.
+// Threads that relay, and their one connection to the core: their reports go to the Tracker on the
+// loop's thread, and its decisions are mailed back.
 //
 // Invariants:
-//  1. Only the core's thread knows requests: one that a worker has begun exists from the receipt of
-//     its report on.
+//  1. Only the core's thread knows the requests: one that a worker has begun exists from the moment
+//     at which its report is received.
 //  2. A decision names its request by id and serial, here and in the worker: a request that ended
 //     meanwhile, and a later one with the same id, are not affected.
-//  3. The loop's thread accepts, so that max_connections is one limit over all; a client goes to
-//     the worker with the fewest.
+//  3. The loop's thread accepts, so that max_connections is one limit for all threads; a client
+//     goes to the worker that has the fewest.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
@@ -34,7 +34,7 @@ class WorkerPool final : public Relay {
              Tracker& tracker);
   ~WorkerPool() override;
 
-  /// Empty, or the reason why there are no threads.
+  /// Returns an empty text, or the reason why there are no threads.
   std::string start();
 
   Listener& listener() override { return listener_; }
@@ -51,9 +51,9 @@ class WorkerPool final : public Relay {
  private:
   struct Seat {
     std::unique_ptr<Worker> worker;
-    std::size_t given = 0;    // clients, ever
+    std::size_t given = 0;    // number of clients that it was ever given
     std::size_t clients = 0;  // those that have not left, as far as is known here
-    std::size_t adopted = 0;  // of them, as it counts them itself
+    std::size_t adopted = 0;  // those of `given` that it has adopted, by its own count
     std::size_t upstream = 0;
   };
   struct Live {
@@ -64,7 +64,7 @@ class WorkerPool final : public Relay {
   Worker::Mail mail_of(std::size_t seat);
   void take(Accepted accepted);
   void notify_engine();
-  /// The worker of a request, if it is still the one with its id.
+  /// The worker of a request, if the request with that id is still the same one.
   Worker* worker_of(Request const& request) const;
   /// Calls back once all workers have carried out their orders.
   void ask(std::function<void(bool is_flushed)> const& answered);
@@ -87,7 +87,8 @@ class WorkerPool final : public Relay {
 
   boost::asio::io_context& io_;
   Tracker& tracker_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what was posted may outlive us
+  /// Messages that were posted may outlive this.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   LiveIds ids_;
   MemoryBudget memory_;
   Listener listener_;
@@ -96,8 +97,8 @@ class WorkerPool final : public Relay {
   bool engine_may_be_dying_ = false;
   bool is_asking_ = false;
   bool is_flushed_ = false;
-  std::size_t next_ = 0;     // of the seats, where several have the fewest clients
-  std::vector<Seat> seats_;  // last: its threads end first
+  std::size_t next_ = 0;  // index of the seat that is preferred if several have the fewest clients
+  std::vector<Seat> seats_;  // last member, so that its threads end first
 };
 
 }  // namespace lastcall::ingress

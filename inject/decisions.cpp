@@ -12,7 +12,7 @@
 namespace lastcall::inject {
 namespace {
 
-/// The kubelet's own work at the end of a pod.
+/// The time that the kubelet itself needs at the end of a pod.
 constexpr std::int64_t kKubeletSeconds = 2;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -22,7 +22,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-/// A value that is not a duration is reported by the check of the whole configuration.
+/// The duration in milliseconds, or 0 if it is not one; the check of the whole configuration
+/// reports that.
 std::int64_t milliseconds_of(std::string_view duration) {
   auto const parsed = config::parse_duration(duration).value;
   return parsed ? parsed->count() : 0;
@@ -35,7 +36,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The engine's kind, where the name of an image shows it.
+/// The engine's kind, if the name of the image shows it.
 std::string kind_of_image(std::string_view image) {
   std::string const name = lower(image);
   auto const has = [&](char const* word) { return name.find(word) != std::string::npos; };
@@ -66,7 +67,7 @@ std::vector<std::string_view> words_of(Node const& container) {
   return words;
 }
 
-/// Conditions that the sidecar will write, and that nothing waits for.
+/// Notes the conditions that the sidecar will write although no readiness gate waits for them.
 void note_gates(Ledger const& ledger, Settings const& settings) {
   Node const* const gates = find(*ledger.target.spec, "readinessGates");
   for (std::string const& condition :
@@ -107,7 +108,7 @@ class Decisions {
   }
 
  private:
-  /// The pod's own, or that of the command line.
+  /// The configuration file of the pod itself, or that of the command line.
   std::string file() const {
     std::string_view const own = target_.annotation(kConfigNote);
     return own.empty() ? options_.config : std::string(own);
@@ -144,7 +145,7 @@ class Decisions {
     }
   }
 
-  /// A shell dies of the TERM at once, and leaves the engine behind it to `engine.rest_grace`.
+  /// Notes that a shell dies of TERM at once, so that its engine has only `engine.rest_grace` left.
   void note_shell(Node const& command) const {
     std::string_view const program = command.items.front().text;
     std::string_view const name = program.substr(program.rfind('/') + 1);
@@ -189,7 +190,7 @@ class Decisions {
     }
   }
 
-  /// The engine's user, where the pod names it; root has no business in a sidecar.
+  /// The sidecar gets the engine's user if the pod names it, but never runs as root.
   void decide_user() {
     Node const* uid = find_path(engine_, "securityContext.runAsUser");
     if (uid == nullptr || uid->kind == Node::Kind::null) {
@@ -201,8 +202,8 @@ class Decisions {
       plan_.user = *known;
       return;
     }
-    // An image's own user may connect, whichever it is: only this pod's containers mount the
-    // volume.
+    // The user in the engine's image is unknown, so any user may connect: only this pod's
+    // containers mount the volume.
     settings_.suggest("ipc.allow_uids", "any");
     settings_.suggest("ipc.mode", "0666");
   }
@@ -237,7 +238,7 @@ class Decisions {
                             "all containers of the pod");
       }
     }
-    // A file in the pod's own annotation is taken as it is: an admission policy cannot read it.
+    // A file in the pod's own annotation is used unchanged: an admission policy cannot read it.
     if (target_.annotation(kConfigNote).empty()) {
       settings_.suggest("engine.kind", kind_of_image(text_of(engine_, "image")));
       settings_.suggest("engine.url", "http://127.0.0.1:" + engine_port());
@@ -267,7 +268,7 @@ class Decisions {
     check_settings();
   }
 
-  /// An engine that has done its work ends by itself, and its pod with it.
+  /// In a Job an engine that has finished its work ends by itself, and so must the pod.
   void decide_words_of_job() {
     settings_.suggest("engine.on_exit", "propagate");
     if (!plan_.is_native) {

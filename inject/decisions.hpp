@@ -1,6 +1,6 @@
 // The decisions about one pod: its form, its times, the sidecar's user and configuration.
 //
-// Internal to inject. Pure but for Options::check, no thread rule.
+// Internal to inject. Pure except for Options::check, no thread rule.
 #pragma once
 
 #include "inject/injection.hpp"
@@ -9,12 +9,13 @@
 namespace lastcall::inject {
 
 inline constexpr std::string_view kConfigNote = "lastcall.dev/config";
-/// A pod's value for one key of the configuration: "lastcall.dev/config.engine.kind".
+/// The prefix of annotations that set one key of the configuration:
+/// "lastcall.dev/config.engine.kind".
 inline constexpr std::string_view kKeyNote = "lastcall.dev/config.";
 inline constexpr std::string_view kContainerNote = "lastcall.dev/container";
 inline constexpr char const* kGraceKey = "terminationGracePeriodSeconds";
 
-/// Refuses what cannot be; the plan is then not usable.
+/// Refuses what is not possible; then the plan must not be used.
 PodPlan decide(Ledger const& ledger, Options const& options, Node const& engine);
 
 }  // namespace lastcall::inject

@@ -21,13 +21,13 @@ Lines lines_of(std::string_view text) {
   return lines;
 }
 
-/// A line of the script: ' ' stays, '-' goes, '+' comes.
+/// A line of the script: ' ' is kept, '-' is removed, '+' is added.
 struct Step {
   char what;
   std::string_view line;
 };
 
-/// Furthest reaching paths on the diagonals, one row for each length of the script.
+/// The furthest reaching paths on the diagonals, with one row for each length of the script.
 class Script {
  public:
   Script(Lines const& before, Lines const& after) : before_(before), after_(after) {}
@@ -117,7 +117,7 @@ std::string text_of(Step const& step) {
   return text.ends_with('\n') ? text : text + "\n\\ No newline at end of file\n";
 }
 
-/// "-3,7", where an empty range names the line before it.
+/// A range of a hunk: "3,7"; an empty range names the line before it.
 std::string range(std::size_t first, std::size_t count) {
   return std::to_string(count == 0 ? first : first + 1) +
          (count == 1 ? std::string() : "," + std::to_string(count));

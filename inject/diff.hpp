@@ -1,7 +1,7 @@
-// The difference of two texts, as `diff -u` prints it and `patch` takes it.
+// The difference of two texts, as `diff -u` prints it and `patch` reads it.
 //
-// The shortest script of lines (Myers, 1986), with three lines around each change. Pure, no thread
-// rule.
+// It is the shortest edit script of lines (Myers, 1986), with three lines around each change. Pure,
+// no thread rule.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lastcall::inject {
 
-/// Empty where the texts are equal. `name` is that of both sides.
+/// Empty if the texts are equal. Both sides have the name `name`.
 std::string unified_diff(std::string_view before, std::string_view after, std::string_view name);
 
 }  // namespace lastcall::inject

@@ -7,7 +7,7 @@
 namespace lastcall::inject {
 namespace {
 
-/// The bytes that an entry is taken out with: from the key to the end of the value.
+/// The end of the bytes that are removed with an entry, which begin at its key.
 std::size_t end_of(Entry const& entry) {
   return entry.value.end;
 }
@@ -24,7 +24,7 @@ std::size_t begin_of(Node const& item) {
   return item.begin;
 }
 
-/// Takes runs of chosen parts out of brackets, each with the comma that it came with.
+/// Removes runs of chosen parts from brackets, each with the comma that was added with it.
 template <typename Part>
 std::vector<std::pair<std::size_t, std::size_t>> cuts_in_brackets(
     std::vector<Part> const& parts, std::function<bool(Part const&)> const& chosen) {
@@ -113,7 +113,7 @@ void Editor::put_first_in_brackets(Node const& node, std::size_t first, std::str
   }
 }
 
-/// Inserts after the last part, which is from `first` to `last`.
+/// Inserts after the last part, which extends from `first` to `last`.
 void Editor::put_last_in_brackets(std::size_t first, std::size_t last, std::string const& text) {
   std::string const between =
       is_first_in_line(text_, first)
@@ -220,18 +220,18 @@ void Editor::fill(Entry const& entry, Value const& value) {
   put_lines_behind(entry.key.begin, lines);
 }
 
-/// From the line of one byte to that of another, with the line end that is theirs.
+/// Removes the lines from that of one byte to that of another, with their line ends.
 void Editor::cut_lines(std::size_t first, std::size_t last) {
   std::size_t const from = line_begin(text_, first);
   lines_.push_back({from, next_line(text_, last) - from, {}});
 }
 
-/// Lines at the end of a text that ends without a line end take the one before them along.
+/// If a text has no line end at its end, removing its last lines removes the line end before them.
 std::vector<Edit> Editor::edits() const {
   std::vector<Edit> lines = lines_;
   std::sort(lines.begin(), lines.end(),
             [](Edit const& one, Edit const& other) { return one.at < other.at; });
-  // One cut from the line end before them to the end, whose last byte is theirs.
+  // Makes one cut that begins at the line end before them and ends at the end of the text.
   std::size_t end = text_.ends_with('\n') ? kNowhere : text_.size();
   std::size_t first = lines.size();
   while (first > 0 && lines[first - 1].at + lines[first - 1].removed == end) {

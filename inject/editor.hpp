@@ -1,10 +1,10 @@
-// Edits of a text at the places of its nodes, so that every other byte stays.
+// Edits a text at the places of its nodes and keeps every other byte.
 //
 // Rules:
-//  1. In lines, whole lines are put in and taken out; in brackets, a part and its comma. What is
-//     taken out is what was put in, byte for byte.
-//  2. Line ends are those of the line beside.
-//  3. Where a layout gives no place that is safe, nothing is edited there, and trouble() names it.
+//  1. In block style whole lines are inserted and removed; in brackets, a part and its comma.
+//     Removing takes out exactly the bytes that were inserted.
+//  2. An inserted line gets the line end of the line next to it.
+//  3. If a layout has no safe place for an edit, nothing is edited there, and trouble() names it.
 //
 // The text and the nodes outlive the editor. Pure, no thread rule.
 #pragma once
@@ -36,20 +36,20 @@ class Editor {
  public:
   explicit Editor(std::string_view text) : text_(text) {}
 
-  /// All that a map gets, in one call.
+  /// Adds everything that a map gets; to be called once for each map.
   void add(Node const& map, std::vector<Member> const& members);
-  /// In front of the items that are there.
+  /// Inserts before the existing items.
   void prepend(Node const& list, std::vector<Value> const& values);
   void append(Node const& list, Value const& value);
-  /// `raw` takes the place of a scalar that is there.
+  /// Replaces an existing scalar by `raw`.
   void replace(Node const& scalar, std::string raw);
-  /// A list or map for a key without a value, "env:".
+  /// Gives a list or map to a key without a value, such as "env:".
   void fill(Entry const& entry, Value const& value);
 
   void remove_entries(Node const& map, std::function<bool(Entry const&)> const& chosen);
   void remove_items(Node const& list, std::function<bool(Node const&)> const& chosen);
 
-  /// In the order of the text.
+  /// All edits, in the order of the text.
   std::vector<Edit> edits() const;
   std::optional<Trouble> const& trouble() const { return trouble_; }
 
@@ -66,11 +66,11 @@ class Editor {
 
   std::string_view text_;
   std::vector<Edit> edits_;
-  std::vector<Edit> lines_;  // whole lines that are taken out
+  std::vector<Edit> lines_;  // whole lines that are removed
   std::optional<Trouble> trouble_;
 };
 
-/// The text with all edits made, which are in its order.
+/// The text with all edits applied; they must be in the order of the text.
 std::string edited(std::string_view text, std::vector<Edit> const& edits);
 
 }  // namespace lastcall::inject

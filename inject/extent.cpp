@@ -15,7 +15,7 @@ bool is_space(char c) {
   return is_blank(c) || c == '\n' || c == '\r';
 }
 
-/// Also where the text has ended.
+/// True at the end of the text, too.
 bool space_at(std::string_view text, std::size_t at) {
   return at >= text.size() || is_space(text[at]);
 }
@@ -24,7 +24,7 @@ bool is_flow_indicator(char c) {
   return kFlowIndicators.find(c) != kNowhere;
 }
 
-/// The end of a word that spaces end, such as an anchor: "*a" of "[*a, *b]".
+/// The end of a word such as an anchor, which a space or an indicator ends: "*a" in "[*a, *b]".
 std::size_t end_of_word(std::string_view text, std::size_t at) {
   while (at < text.size() && !is_space(text[at]) && !is_flow_indicator(text[at])) {
     ++at;
@@ -55,7 +55,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   return kNowhere;
 }
 
-/// Whether a dash or question mark there only leads to the node that begins at `bound`.
+/// Whether only dashes and question marks stand between `at` and the node that begins at `bound`.
 bool leads_to(std::string_view text, std::size_t at, std::size_t bound) {
   while (at < bound && (text[at] == '-' || text[at] == '?') && space_at(text, at + 1)) {
     at = skip_space(text, at + 1);
@@ -71,7 +71,7 @@ bool ends_plain(std::string_view text, std::size_t at, bool in_flow) {
   return c == '#' ? at > 0 && is_space(text[at - 1]) : in_flow && is_flow_indicator(c);
 }
 
-/// A plain scalar may go on in further lines, up to a comment or the next node.
+/// A plain scalar may continue on further lines, up to a comment or the next node.
 std::size_t end_of_plain(std::string_view text, std::size_t at, std::size_t bound, bool in_flow) {
   std::size_t last = at;
   while (at < bound && at < text.size()) {
@@ -97,7 +97,7 @@ std::size_t indent_at(std::string_view text, std::size_t line) {
   return std::min(text.find_first_not_of(' ', line), text.size()) - line;
 }
 
-/// A block scalar has the lines that are blank, or indented at least as its first one is.
+/// A block scalar consists of lines that are blank or indented at least as far as its first one.
 class BlockScalar {
  public:
   BlockScalar(std::string_view text, std::size_t at, std::size_t bound, std::size_t least)
@@ -149,7 +149,7 @@ class BlockScalar {
   bool keeps_ = false;
 };
 
-/// Walks over the tree in the order of the text.
+/// Walks through the tree in the order of the text.
 class Extents {
  public:
   Extents(std::string_view text, std::vector<std::size_t> const& begins, std::size_t limit)
@@ -157,8 +157,8 @@ class Extents {
 
   struct Holder {
     bool is_flow = false;
-    std::size_t least_indent = 0;  // of a block scalar in it
-    std::size_t before = 0;        // where the node before it ended
+    std::size_t least_indent = 0;  // for a block scalar in it
+    std::size_t before = 0;        // where the previous node ended
   };
 
   void visit(Node& node, Holder const& holder) {
@@ -187,13 +187,14 @@ class Extents {
     return own + 1 < begins_.size() ? begins_[own + 1] : limit_;
   }
 
-  /// A block scalar in there has to be indented so far. There is none in flow style, where all of
-  /// a text may stand in one line, which nobody should look through for each node.
+  /// The indentation that a block scalar in the holder has at least. Flow style has no block
+  /// scalars, and its whole text may be on one line, which must not be searched again for each
+  /// node.
   std::size_t least_indent(bool is_flow, std::size_t at) const {
     return is_flow ? 0 : at - line_begin(text_, at) + 1;
   }
 
-  /// yaml-cpp puts the mark of a missing node where the next node begins.
+  /// yaml-cpp reports a missing node at the place where the next node begins.
   std::size_t end_of_null(Node& node, std::size_t own, Holder const& holder) {
     bool const is_written =
         node.begin < bound(own) && node.begin < text_.size() &&

@@ -1,11 +1,11 @@
-// Where nodes end: yaml-cpp reports only where they begin.
+// Finds out where nodes end: yaml-cpp reports only where they begin.
 //
 // Rules:
 //  1. Given a tree whose nodes have their starts, in the order of the text, set_extents() fills in
-//     the ends; a list or map ends with the last of its parts, in brackets after the bracket.
-//  2. The next node's start bounds each node, so that a mistake about one cannot reach the one
-//     after it.
-//  3. A layout that is not understood leaves kNowhere, in the node and in what holds it.
+//     the ends. A list or map ends with its last part; in brackets it ends after the bracket.
+//  2. The start of the next node bounds each node, so that a mistake about one cannot affect the
+//     next.
+//  3. If a layout is not understood, the node and all nodes that contain it get kNowhere.
 //
 // Internal to inject. Pure, no thread rule. Source: YAML 1.2.2, chapters 6 to 8.
 #pragma once
@@ -20,14 +20,15 @@ namespace lastcall::inject {
 
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// `begins`: of each node, keys too, in the order of the text. `limit` is the end of the document.
+/// `begins` has the start of each node, including keys, in the order of the text. `limit` is the
+/// end of the document.
 void set_extents(Node& root, std::string_view text, std::vector<std::size_t> const& begins,
                  std::size_t limit);
 
 /// The position after the anchor and the tag that a node may begin with.
 std::size_t content_of(std::string_view text, Node const& node);
 
-/// The first byte from `at` on that is neither space, line end nor comment.
+/// The first byte from `at` on that does not belong to a space, a line end or a comment.
 std::size_t skip_space(std::string_view text, std::size_t at);
 
 std::size_t line_begin(std::string_view text, std::size_t at);
@@ -35,7 +36,7 @@ std::size_t line_begin(std::string_view text, std::size_t at);
 std::size_t line_end(std::string_view text, std::size_t at);
 /// The start of the next line; the end of the text if there is none.
 std::size_t next_line(std::string_view text, std::size_t at);
-/// Whether nothing but spaces is before it in its line.
+/// Whether only spaces are before it on its line.
 bool is_first_in_line(std::string_view text, std::size_t at);
 
 }  // namespace lastcall::inject

@@ -14,8 +14,8 @@ constexpr char const* kUnknownLayout =
     "(`kubectl "
     "create --dry-run=client -o yaml -f -`)";
 
-/// Whether everything that was there is still there, in its order. A value that is replaced on
-/// purpose is a grace, or was nothing.
+/// Whether everything that was there before is still there, in its order. Only graces and nulls are
+/// replaced on purpose.
 bool extends(Node const& before, Node const& now) {
   if (before.kind == Node::Kind::null) {
     return true;
@@ -48,7 +48,7 @@ bool extends(Node const& before, Node const& now) {
   return before.kind == Node::Kind::map || same(before, now);
 }
 
-/// One pass over all inputs: what is edited in each.
+/// One pass over all inputs, with the edits of each.
 class Pass {
  public:
   explicit Pass(std::vector<Input> const& inputs) : inputs_(inputs) {
@@ -86,7 +86,7 @@ class Pass {
 
 using Meant = std::function<bool(std::size_t input, Target const&)>;
 
-/// Without injections of ours that are meant.
+/// The inputs without those of our injections that `is_meant` selects.
 Outcome stripped(std::vector<Input> const& inputs, Meant const& is_meant) {
   Pass pass(inputs);
   for (std::size_t i = 0; pass.outcome.refusals.empty() && i < inputs.size(); ++i) {
@@ -114,7 +114,7 @@ std::vector<Input> with_texts(std::vector<Input> inputs, std::vector<std::string
   return inputs;
 }
 
-/// Reads what would be handed out, and refuses it where it is not what it has to be.
+/// Reads the output again, and refuses it if it is not as required.
 void prove(std::vector<Input> const& before, Outcome& outcome) {
   std::vector<Input> const after = with_texts(before, outcome.texts);
   bool const is_undone = stripped(after).texts == stripped(before).texts;
@@ -132,7 +132,7 @@ void prove(std::vector<Input> const& before, Outcome& outcome) {
   }
 }
 
-/// The inputs with the workloads that are meant as they were before an earlier injection.
+/// The inputs with the selected workloads as they were before an earlier injection.
 Outcome prepared(std::vector<Input> const& inputs, Options const& options) {
   Pass pass(inputs);
   if (!pass.outcome.refusals.empty()) {

@@ -1,18 +1,18 @@
-// `lastcall inject`: Kubernetes manifests that others wrote, with lastcall beside the engine.
+// `lastcall inject`: adds lastcall to the engine's pod in Kubernetes manifests that others wrote.
 //
 // Rules:
-//  1. Text is put in at the places of nodes. Every byte that was there stays, in its order, but for
-//     a grace that is too short and a `null` where a list is needed, which the pod's annotation
-//     keeps. A document that gets nothing comes out byte for byte.
+//  1. Text is inserted at the places of nodes. Every existing byte stays, in its order, except for
+//     a grace that is too short and a `null` where a list is needed; the pod's annotation records
+//     these. A document without an injection is output byte for byte.
 //  2. All or nothing: with one refusal no output may be used. A refusal has a place, a reason, and
 //     what was expected.
-//  3. An object that has been injected is brought to what is asked for now, so that doing it twice
-//     is doing it once. One that has lastcall from elsewhere is left alone.
+//  3. An object that was injected before is updated to the current options, so injecting twice has
+//     the same result as injecting once. An object that has lastcall from elsewhere is left alone.
 //  4. uninject() undoes inject() byte for byte.
-//  5. Before a text is handed out it is read again: it has to be YAML, to differ from what came in
-//     only by what was put in, and to be undone to exactly that.
+//  5. Every output is read again before it is returned: it must be YAML, must differ from the input
+//     only by what was inserted, and undoing must restore exactly the input.
 //
-// Pure but for Options::check. No thread rule. The pod's form: pod_parts.hpp.
+// Pure except for Options::check. No thread rule. The form of the pod is in pod_parts.hpp.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@
 namespace lastcall::inject {
 
 struct Input {
-  std::string name;  // what problems call it
+  std::string name;  // its name in problems
   std::string text;
 };
 
-/// The configuration of one sidecar, as its words and its file give it.
+/// The configuration of one sidecar, from its arguments and its file.
 struct SidecarConfig {
   std::string file;                    // the text of lastcall.yaml; empty: none
   std::vector<std::string> overrides;  // "KEY=VALUE"
@@ -42,7 +42,7 @@ struct SidecarConfig {
 struct Options {
   /// The engine's container; else the pod's annotation lastcall.dev/container, else the first.
   std::optional<std::string> container;
-  /// "KIND/NAME"; empty: what is marked lastcall.dev/inject, else the only workload there is.
+  /// "KIND/NAME"; if empty: the workloads marked lastcall.dev/inject, else the only workload.
   std::vector<std::string> only;
   std::vector<TemplatePath> templates;
   bool is_native = true;
@@ -55,9 +55,9 @@ struct Options {
 };
 
 struct Outcome {
-  std::vector<std::string> texts;  // one an input
+  std::vector<std::string> texts;  // one for each input
   config::Problems refusals;
-  config::Problems notes;            // worth knowing, but not a reason to refuse
+  config::Problems notes;            // useful to know, but not reasons to refuse
   std::vector<std::string> changed;  // "Deployment/vllm"
 };
 

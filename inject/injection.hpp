@@ -1,6 +1,6 @@
-// One pod's template: what is put in, and how it is taken out again.
+// The injection into one pod's template, and its removal.
 //
-// Internal to inject. Pure but for Options::check, no thread rule.
+// Internal to inject. Pure except for Options::check, no thread rule.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace lastcall::inject {
 
-/// The place that edits and findings about one target go to.
+/// Collects the edits of one target and the findings about it.
 struct Ledger {
   Input const& input;
   Target const& target;
@@ -23,11 +23,11 @@ struct Ledger {
   void note(std::size_t at, std::string text) const;
 };
 
-/// The pods' templates that an injection has changed.
+/// The pod templates that an injection has changed.
 std::vector<Target> recorded_targets(Stream const& stream);
 /// The record of an earlier injection.
 std::optional<Record> record_of(Target const& target);
-/// Whether the pod has our sidecar, from wherever.
+/// Whether the pod has our sidecar, whatever added it.
 bool has_sidecar(Target const& target);
 
 void put_in(Ledger const& ledger, Options const& options);

@@ -1,15 +1,15 @@
-// A YAML stream as a tree that knows which bytes each node stands in.
+// A YAML stream as a tree in which each node knows its bytes.
 //
 // Rules:
-//  1. Nothing is resolved: an alias is a node of its own, a merge key an ordinary key, so that no
-//     input can explode and each node has bytes of its own.
-//  2. `begin` is the first byte of a node, with its anchor and tag; `end` the one after its last.
-//     Comments, line ends and the commas and colons between nodes belong to no node.
-//  3. Where the end cannot be found, it is kNowhere: such a node can be read, never edited.
-//  4. The stream is cut at its document marks first, so that a document that is not understood has
-//     its own place in the problems.
+//  1. Nothing is resolved: an alias is a node of its own and a merge key an ordinary key, so that
+//     no input can explode and each node has its own bytes.
+//  2. `begin` is the first byte of a node, including its anchor and tag; `end` is the byte after
+//     its last. Comments, line ends and the commas and colons between nodes belong to no node.
+//  3. If the end cannot be found it is kNowhere: such a node can be read, but not edited.
+//  4. The stream is first split at its document marks, so that a document that is not understood
+//     has its own place in the problems.
 //
-// Pure values, no thread rule. Source: YAML 1.2, as far as yaml-cpp reads it; JSON is a part of it.
+// Pure values, no thread rule. Source: YAML 1.2, as far as yaml-cpp reads it; JSON is a subset.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 namespace lastcall::inject {
 
 inline constexpr std::size_t kNowhere = std::string_view::npos;
-/// The largest file, in bytes. What Helm renders stays far below.
+/// The largest file, in bytes. Helm's output is far smaller.
 inline constexpr std::size_t kMaximumSize = std::size_t{32} << 20;
 
 struct Entry;
@@ -31,15 +31,15 @@ struct Node {
   enum class Kind { null, scalar, list, map, alias };
 
   Kind kind = Kind::null;
-  bool is_flow = false;    // of a list or map: in brackets, as all of JSON is
-  bool is_quoted = false;  // of a scalar: a text, whatever it looks like
-  bool is_block = false;   // of a scalar: '|' or '>'
+  bool is_flow = false;    // a list or map in brackets, as in JSON
+  bool is_quoted = false;  // a quoted scalar, which is always a text
+  bool is_block = false;   // a scalar with '|' or '>'
   std::size_t begin = 0;
   std::size_t end = kNowhere;
-  std::size_t anchor = 0;  // of an alias: what it stands for; 0: none
-  std::string text;        // of a scalar
+  std::size_t anchor = 0;  // for an alias: the anchor that it refers to; 0: none
+  std::string text;        // for a scalar
   std::vector<Node> items;
-  std::vector<Entry> entries;  // in the order of the file; a key may be there twice
+  std::vector<Entry> entries;  // in the order of the file; keys may be duplicates
 };
 
 struct Entry {
@@ -49,7 +49,7 @@ struct Entry {
 
 struct Document {
   Node root;
-  std::vector<std::size_t> aliased;  // anchors that an alias of this document stands for
+  std::vector<std::size_t> aliased;  // the anchors that aliases of this document refer to
 };
 
 struct Stream {
@@ -57,23 +57,23 @@ struct Stream {
   config::Problems problems;  // the stream is not YAML; `documents` is then incomplete
 };
 
-/// `source` is what problems name.
+/// Problems name `source` as their place.
 Stream parse_stream(std::string_view text, std::string const& source);
 
-/// The place of a byte, both numbers from 1, columns in bytes.
+/// The place of a byte; lines and columns count from 1, columns in bytes.
 config::Place place_at(std::string_view text, std::size_t at, std::string const& source);
 
-/// The entry of a map; nothing where there is none, or the node is not a map.
+/// The entry of a map; null if there is none or the node is not a map.
 Entry const* find_entry(Node const& map, std::string_view key);
 Node const* find(Node const& map, std::string_view key);
-/// Along maps, "spec.template".
+/// Follows a path through maps: "spec.template".
 Node const* find_path(Node const& map, std::string_view path);
-/// The text of an entry that is a scalar; else empty.
+/// The text of an entry if it is a scalar; otherwise empty.
 std::string_view text_of(Node const& map, std::string_view key);
 /// The item of a list of maps whose `name` is this.
 Node const* find_named(Node const* list, std::string_view name);
 
-/// Whether two nodes have the same content, wherever they stand and however they are laid out.
+/// Whether two nodes have the same content, regardless of their places and layouts.
 bool same(Node const& one, Node const& other);
 
 }  // namespace lastcall::inject

@@ -21,7 +21,7 @@ class Checks {
 
   void refuse(Node const& at, std::string text) const { ledger_.refuse(at.begin, std::move(text)); }
 
-  /// A node may be edited in place if no other place has the same bytes.
+  /// A node may be edited in place if no other place uses the same bytes.
   bool is_editable(Node const* node, char const* what) const {
     if (node == nullptr) {
       return true;

@@ -2,8 +2,7 @@
 // images, users, times, resources.
 //
 // The values are those of charts/lastcall-lib (`lastcall-lib.defaults`), and users of
-// charts/lastcall-injector can change them; tests hold the three together. Pure values, no thread
-// rule.
+// charts/lastcall-injector can change them; tests compare the three. Pure values, no thread rule.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +25,16 @@ struct PodDefaults {
   std::string pull_policy = "IfNotPresent";  // empty: the cluster's own
   std::string shim_image;
   std::string shim_pull_policy = "IfNotPresent";
-  /// The sidecar's user, where nothing names the engine's user, or where that is root.
+  /// The sidecar's user if the engine's user is not known or is root.
   std::int64_t user = 65532;
-  /// shutdown.grace_period, where the pod's own grace has no room for more.
+  /// shutdown.grace_period, if the pod's own grace has no room for more.
   std::string grace = "60s";
   Resources install{.requests = {{"cpu", "10m"}, {"memory", "8Mi"}},
                     .limits = {{"memory", "32Mi"}}};
-  /// The memory `auto` is 128Mi, or 1Gi where the sidecar has an ingress.
+  /// The memory `auto` is 128Mi, or 1Gi if the sidecar has an ingress.
   Resources sidecar{.requests = {{"cpu", "50m"}, {"memory", "32Mi"}},
                     .limits = {{"memory", "auto"}}};
-  Pairs env;  // of the sidecar, after its own
+  Pairs env;  // for the sidecar, after its own variables
 };
 
 }  // namespace lastcall::inject

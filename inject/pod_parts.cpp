@@ -36,7 +36,7 @@ Value quantities(Pairs const& pairs, char const* memory) {
   return Value::map(std::move(members));
 }
 
-/// Only what is given, as a chart leaves out what is empty.
+/// Adds only the parts that are set, as a chart leaves out empty ones.
 void add_resources(std::vector<Member>& members, Resources const& resources, char const* memory) {
   std::vector<Member> parts;
   if (!resources.requests.empty()) {
@@ -197,12 +197,12 @@ Value engine_hook() {
   return hook(kShim, "engine");
 }
 
-/// An engine may load for as long as it needs: liveness waits for this one.
+/// The liveness probe waits for this one, so an engine may load for as long as it needs.
 Value engine_startup_probe() {
   return probe("/engine/startupz", Value::number(kProbePort), {2, 1, 43'200});
 }
 
-/// The sidecar answers for the engine: where it stands still for a moment, nothing is restarted.
+/// The sidecar answers it for the engine: an engine that hangs only for a moment is not restarted.
 Value engine_liveness_probe() {
   return probe("/engine/livez", Value::number(kProbePort), {1, 2, 3});
 }

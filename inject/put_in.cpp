@@ -14,7 +14,7 @@ class Writing {
   Writing(Ledger const& ledger, Node const& engine, PodPlan const& plan)
       : ledger_(ledger), target_(ledger.target), engine_(engine), plan_(plan) {}
 
-  /// What lies deeper comes first: two edits at one place stay in their order.
+  /// Deeper edits are made first: two edits at one place are applied in the order they are made.
   void run() {
     edit_engine();
     edit_spec();
@@ -26,7 +26,7 @@ class Writing {
 
   void refuse(Node const& at, std::string text) const { ledger_.refuse(at.begin, std::move(text)); }
 
-  /// To a list that may not be there yet. `lacking` gets the key where the map has not got it.
+  /// Extends a list that may not exist yet. If the map lacks the key, it is added to `lacking`.
   void extend(Node const& map, char const* key, std::vector<Value> const& front,
               std::vector<Value> const& back, std::vector<Member>& lacking) {
     std::vector<Value> all = front;
@@ -51,7 +51,7 @@ class Writing {
     }
   }
 
-  /// "env:" gets lines, "env: null" and what stands in brackets another value.
+  /// Lines are added below "env:"; "env: null" and a value in brackets are replaced.
   void fill(Node const& map, Entry const& entry, char const* key, Value const& value) {
     bool const is_written = entry.value.end > entry.value.begin && entry.value.end != kNowhere;
     if (!is_written && !map.is_flow) {
@@ -190,7 +190,7 @@ class Writing {
     return Value::map({{"annotations", Value::map(std::move(notes))}});
   }
 
-  /// The record is a part of what takes the place of a written null, so it has to know before.
+  /// The record may be part of what replaces a written null, so it has to know of it beforehand.
   void remember_null(Entry const& entry, char const* key) {
     if (entry.value.end != kNowhere && entry.value.end > entry.value.begin) {
       record_.was[key] =

@@ -1,8 +1,8 @@
 // The record of an injection in a pod's annotation, so that it can be undone: which keys it made,
 // and which scalars it replaced.
 //
-// "container=vllm made=initContainers,volumes was=terminationGracePeriodSeconds:30". Written and
-// read in one place; a text that is not of this form is not a record. Pure values, no thread rule.
+// "container=vllm made=initContainers,volumes was=terminationGracePeriodSeconds:30". It is written
+// and read in one place; a text of another form is not a record. Pure values, no thread rule.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ inline constexpr std::string_view kRecord = "lastcall.dev/injected";
 
 struct Record {
   std::string container;
-  std::string path;                                     // of a spec without a template
-  std::set<std::string, std::less<>> made;              // keys that were not there
-  std::map<std::string, std::string, std::less<>> was;  // what a key had, as it was written
+  std::string path;                                     // for a spec without a template
+  std::set<std::string, std::less<>> made;              // the keys that did not exist before
+  std::map<std::string, std::string, std::less<>> was;  // the old texts of replaced values
 };
 
 std::string to_text(Record const& record);

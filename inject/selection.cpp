@@ -59,7 +59,7 @@ class Selector {
     }
   }
 
-  /// Where nothing is given the only workload is meant, whatever its container is called.
+  /// Without `container` every workload qualifies, whatever its containers are called.
   bool has_container(Choice const& each, bool is_chosen) {
     if (!options_.container) {
       return true;

@@ -1,11 +1,12 @@
 // The selection of workloads among the inputs.
 //
 // Rules:
-//  1. lastcall.dev/inject: "false" (annotation or label, of the pod's template or the object)
-//     always excludes; "true" includes. With `only`, those that it names are meant and no others.
-//  2. `container` narrows: a workload without such a container is left alone, and refused where it
-//     was named or marked.
-//  3. Nothing is guessed: several workloads and no choice among them is a refusal that lists them.
+//  1. lastcall.dev/inject: "false" (an annotation or label of the pod's template or the object)
+//     always excludes a workload; "true" includes it. `only` selects exactly those that it names.
+//  2. `container` restricts the selection: a workload without such a container is left alone, or
+//     refused if it was named or marked.
+//  3. Nothing is guessed: several workloads without a choice among them are a refusal that lists
+//     them.
 //
 // Internal to inject. Pure, no thread rule.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace lastcall::inject {
 
-/// A target and the input that it is in.
+/// A target and the input that contains it.
 struct Choice {
   std::size_t input = 0;
   Target target;

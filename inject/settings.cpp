@@ -21,7 +21,7 @@ config::Node const* look(config::Node const& root, std::string_view path) {
   return at;
 }
 
-/// Whether an entry for `prefix` is one for `key`: the same, or a section that holds it.
+/// Whether an entry for `prefix` covers `key`: it is the same key, or a section that contains it.
 bool covers(std::string_view prefix, std::string_view key) {
   return key == prefix || (key.starts_with(prefix) && key[prefix.size()] == '.');
 }

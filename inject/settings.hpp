@@ -1,14 +1,15 @@
-// lastcall's configuration as an injection reads it: the file, what the command line and the pod's
-// annotations set on top of it, and the words that the sidecar gets of all that.
+// lastcall's configuration as an injection reads it: the file, the settings of the command line and
+// of the pod's annotations on top of it, and the sidecar's arguments that result.
 //
 // Rules:
-//  1. The file reaches the pod unchanged; everything else becomes a word `--set=KEY=VALUE`, sorted
-//     by key, so that equal input gives equal pods.
-//  2. A key that was given is never set by injection.
-//  3. On top of the file stands the command line, on top of that the pod's own word
-//     (lastcall.dev/config.KEY).
+//  1. The file reaches the pod unchanged; everything else becomes an argument `--set=KEY=VALUE`,
+//     sorted by key, so that equal input gives equal pods.
+//  2. The injection never sets a key that was given.
+//  3. The command line overrides the file, and the pod's own annotation (lastcall.dev/config.KEY)
+//     overrides both.
 //
-// Nothing is checked here: `lastcall check` knows what a value may be. Pure values, no thread rule.
+// Nothing is checked here: `lastcall check` knows which values are valid. Pure values, no thread
+// rule.
 #pragma once
 
 #include <functional>
@@ -28,14 +29,14 @@ class Settings {
   Settings(std::string_view file, std::vector<std::string> const& overrides);
 
   void set(std::string key, std::string value);
-  /// Unless the key, or a part of it, was given.
+  /// Sets the key unless it, or a part of it, was given.
   void suggest(std::string const& key, std::string value);
 
   bool has(std::string_view key) const;
-  /// The text of a scalar; empty where there is none.
+  /// The text of a scalar; empty if there is none.
   std::string get(std::string_view key) const;
 
-  /// Texts at `key` in the items of a list of the file.
+  /// The texts at `key` in the items of a list in the file.
   std::vector<std::string> texts_of_items(std::string_view list, std::string_view key) const;
 
   /// "KEY=VALUE", sorted by key.

@@ -1,4 +1,4 @@
-// Cuts a stream at its marks and has yaml-cpp read each document.
+// Splits a stream at its document marks and lets yaml-cpp read each document.
 #include <algorithm>
 #include <optional>
 #include <sstream>
@@ -19,7 +19,7 @@ namespace {
 struct Chunk {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::size_t content_end = 0;  // before the mark "..."
+  std::size_t content_end = 0;  // before a "..." mark
 };
 
 bool is_mark(std::string_view line, std::string_view mark) {
@@ -27,13 +27,13 @@ bool is_mark(std::string_view line, std::string_view mark) {
          (line.size() == mark.size() || line.find_first_of(" \t\r\n") == mark.size());
 }
 
-/// Blank, a comment, or a directive: what may stand before a document.
+/// Whether the line may come before a document: it is blank, a comment or a directive.
 bool is_prologue(std::string_view line) {
   std::size_t const first = line.find_first_not_of(" \t\r\n");
   return first == kNowhere || line[first] == '#' || line[0] == '%';
 }
 
-/// The marks of YAML begin their line, where no scalar may have them.
+/// Document marks are at the beginning of a line, where no scalar may contain them.
 std::vector<Chunk> chunks_of(std::string_view text) {
   std::vector<Chunk> chunks;
   Chunk chunk;
@@ -147,7 +147,7 @@ void read_document(std::string_view text, Chunk chunk, std::string const& source
     std::istringstream in{std::string(text.substr(chunk.begin, chunk.end - chunk.begin))};
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder)) {
-      return;  // comments alone
+      return;  // there are only comments
     }
     if (parser.HandleNextDocument(builder)) {
       stream.problems.push_back({place_at(text, builder.begins.back(), source), "",
@@ -177,7 +177,7 @@ Stream parse_stream(std::string_view text, std::string const& source) {
     stream.problems.push_back({{source, bad->line, bad->column}, "", std::move(bad->problem)});
     return stream;
   }
-  // The mark is not part of the first document; yaml-cpp counts from the byte after it.
+  // The byte order mark is not part of the first document; yaml-cpp counts from the byte after it.
   std::size_t const begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (Chunk chunk : chunks_of(text.substr(begin))) {
     read_document(text, {chunk.begin + begin, chunk.end + begin, chunk.content_end + begin}, source,

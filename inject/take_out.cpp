@@ -1,4 +1,4 @@
-// Takes out of a pod's template what an injection has put in.
+// Removes from a pod's template what an injection has inserted.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -43,7 +43,8 @@ class Removal {
  private:
   bool made(std::string_view key) const { return record_.made.contains(key); }
 
-  /// The items that are ours; the whole key, too, if it was made for them. True: take the key out.
+  /// Removes the items that are ours. True if the caller has to remove the key, which was made for
+  /// them.
   bool empty(Node const& map, char const* key, Chosen const& chosen) {
     Node const* const list = find(map, key);
     if (list == nullptr || list->kind != Node::Kind::list) {
@@ -88,7 +89,7 @@ class Removal {
     remove(engine, keys);
   }
 
-  /// "/opt/lastcall/lastcall-shim", its options, "--".
+  /// Removes "/opt/lastcall/lastcall-shim", its options and "--".
   void take_out_shim(Node const& engine) {
     Node const* const command = find(engine, "command");
     if (command == nullptr || command->items.empty() || command->items.front().text != kShim) {
@@ -105,7 +106,7 @@ class Removal {
     ledger_.editor.remove_items(*command, [&](Node const& word) { return word.begin <= last; });
   }
 
-  /// True: take the key out.
+  /// True if the caller has to remove the key.
   bool take_out_hook(Node const& engine) {
     Node const* const lifecycle = find(engine, "lifecycle");
     if (lifecycle == nullptr) {

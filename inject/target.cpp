@@ -28,7 +28,7 @@ bool is_list_of_containers(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::list;
 }
 
-/// From the object along the path; shorter where it ends early.
+/// The nodes from the object along the path; fewer if a part of it does not exist.
 std::vector<Node const*> walk(Node const& object, std::string_view path) {
   std::vector<Node const*> nodes{&object};
   while (!path.empty()) {
@@ -107,7 +107,7 @@ class Search {
   std::vector<TemplatePath> const& paths_;
 };
 
-/// Every map of a document, with the object that it is in.
+/// Walks through every map of a document, and knows the object that contains it.
 class Annotated {
  public:
   Annotated(std::string_view key, std::string (*path_in)(std::string_view))

@@ -1,10 +1,10 @@
-// The workloads of a stream: objects that make pods, and where in them a pod's template stands.
+// The workloads of a stream: objects that create pods, and the place of the pod's template in them.
 //
 // Rules:
-//  1. For the kinds of Kubernetes and for LeaderWorkerSet the place is known; for any other it is
-//     given, as a path to a pod's template, or to a pod's spec.
-//  2. Lists, and the ResourceList of a KRM function, are looked into.
-//  3. A LeaderWorkerSet serves by its leaders, where it has a template of their own.
+//  1. For the kinds of Kubernetes and for LeaderWorkerSet the place is known; for any other kind
+//     the user gives it as a path to a pod's template or to a pod's spec.
+//  2. The items of Lists, and of the ResourceList of a KRM function, are searched, too.
+//  3. If a LeaderWorkerSet has a template for its leaders, that is the one that serves.
 //
 // Targets point into the documents and the options. Pure, no thread rule.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace lastcall::inject {
 
-/// "KIND=PATH": where the pod's template of a kind stands.
+/// "KIND=PATH": the path to the pod's template in objects of a kind.
 struct TemplatePath {
   std::string kind;
   std::string path;
@@ -30,14 +30,14 @@ struct Target {
   Node const* spec = nullptr;    // the pod's
   /// Whether the holder's annotations become those of the pod.
   bool is_template = true;
-  std::vector<Node const*> around;  // from the object to the spec
-  std::string path;                 // of the template or the spec, from the object
+  std::vector<Node const*> around;  // the nodes from the object to the spec
+  std::string path;                 // from the object to the template or the spec
   std::string kind;
   std::string name;
 
   /// "Deployment/vllm"
   std::string label() const { return kind + "/" + name; }
-  /// The annotations of the pod; nothing if it has none.
+  /// The annotations of the pod; null if it has none.
   Node const* annotations() const;
   std::string_view annotation(std::string_view key) const;
   /// An annotation or a label, of the pod's template or of the object.
@@ -46,8 +46,9 @@ struct Target {
 
 std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> const& paths);
 
-/// Pods' templates whose annotations have this key, wherever they stand; `around` is empty. A spec
-/// whose object has the annotation is found by the path that `path_in` reads from its text.
+/// All pod templates whose annotations have this key, wherever they are; `around` is empty. For a
+/// spec without a template the object has the annotation, and `path_in` reads the path from its
+/// text.
 std::vector<Target> annotated_targets(Stream const& stream, std::string_view key,
                                       std::string (*path_in)(std::string_view));
 

@@ -33,7 +33,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// A text that no reader takes for anything else, in brackets neither.
+/// Whether every reader takes the unquoted text for a text, in brackets as well.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kSafe = "0123456789/._-";
   auto const is_safe = [&](char c) {
@@ -51,7 +51,7 @@ std::string scalar(Value const& value) {
                                                                     : quoted(value.text);
 }
 
-/// On one line; `key` and `leaf` write the words.
+/// Writes the value on one line, as JSON or as YAML.
 std::string one_line(Value const& value, bool as_json) {
   auto const word = [&](std::string const& text) {
     return as_json || !is_plain(text) ? quoted(text) : text;
@@ -71,7 +71,7 @@ std::string one_line(Value const& value, bool as_json) {
   return out + (is_list ? "]" : "}");
 }
 
-/// Whether it reads well in brackets: what is nested deeper does not.
+/// Whether it is readable in brackets, which deeper nesting is not.
 bool is_short(Value const& value) {
   auto const is_flat = [](Value const& part) { return !part.is_collection(); };
   bool const is_simple =
@@ -96,7 +96,7 @@ std::vector<std::string> parts_of(Value const& value, std::size_t indent) {
   return lines;
 }
 
-/// A text of several lines, such as a configuration, as a block of its own.
+/// Whether it is written as a block scalar: a text of several lines, such as a configuration.
 bool is_block(Value const& value) {
   return value.kind == Value::Kind::text && value.text.ends_with('\n') && value.text.size() > 1 &&
          value.text[value.text.size() - 2] != '\n' && value.text[0] != ' ' &&

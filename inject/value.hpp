@@ -1,10 +1,9 @@
-// A value that is to be written into a document: a small tree, and its text in the style of the
-// place.
+// A value to be written into a document: a small tree, and its text in the style of its place.
 //
 // Rules:
-//  1. A text is quoted wherever a reader of YAML 1.1 or 1.2 could take it for something else.
-//  2. In brackets everything is written as JSON, which is YAML, too; elsewhere in lines, with short
-//     lists and maps in brackets.
+//  1. A text is quoted if a reader of YAML 1.1 or 1.2 could take it for something else.
+//  2. Inside brackets everything is written as JSON, which is also YAML; elsewhere in lines, with
+//     short lists and maps in brackets.
 //
 // Pure values, no thread rule.
 #pragma once
@@ -24,7 +23,7 @@ struct Value {
   enum class Kind { text, literal, list, map };
 
   Kind kind = Kind::text;
-  std::string text;  // of a literal (a number, true, false): as it is written
+  std::string text;  // a literal (a number, true, false) as it is written
   std::vector<Value> items;
   std::vector<Member> members;
 
@@ -51,7 +50,7 @@ std::string to_json(Value const& value);
 /// On one line, as YAML.
 std::string to_flow(Value const& value);
 
-/// `compact`: what is short stands in brackets after its key.
+/// `compact`: short values are written in brackets after their key.
 enum class Layout { compact, in_lines };
 
 /// The lines "key: value" of an entry, each with its indent and without a line end.

@@ -1,14 +1,14 @@
-// Lines of the protocol to messages and back: pure bytes, no socket.
+// Converts lines of the protocol to messages and back; works on bytes only, without a socket.
 //
 // Rules:
-//  1. Unknown keys are ignored; where a key appears twice the last one counts; null is the same
-//     as an absent key, but for a Change, which it clears.
-//  2. A field that is missing, of another type or out of its limits is `bad_field`, and the message
+//  1. Unknown keys are ignored; if a key appears twice the last one counts; null is the same as an
+//     absent key, except for a Change, which it clears.
+//  2. A field that is missing, has another type or exceeds its limits is a `bad_field`; the message
 //     names the field, what was expected and what was there.
 //  3. A line that is not a JSON object in valid UTF-8, or is too long, closes the connection; so
 //     does a `hello` of another version. Everything else leaves the peer connected.
-//  4. decode(encode(m)) is m; encode() writes valid JSON in one line whatever the strings hold
-//     (bytes that are no UTF-8 become U+FFFD).
+//  4. decode(encode(m)) is m; encode() writes valid JSON on one line whatever the strings hold
+//     (bytes that are not UTF-8 become U+FFFD).
 //
 // Pure, no thread rule. Source: docs/ipc.md.
 #pragma once
@@ -35,7 +35,7 @@ struct DecodeError {
   std::string message;
   bool close{};
   std::optional<std::uint64_t> seq;
-  bool of_answer{};  // an ack or error that cannot be used: not even that is answered
+  bool of_answer{};  // the line was an ack or error; those are never answered, not even bad ones
 };
 
 using ToSupervisorLine = std::variant<Incoming<ToSupervisor>, DecodeError>;
@@ -45,15 +45,15 @@ using FromSupervisorLine = std::variant<Incoming<FromSupervisor>, DecodeError>;
 ToSupervisorLine decode_to_supervisor(std::string_view line);
 FromSupervisorLine decode_from_supervisor(std::string_view line);
 
-/// Appends the line and its newline to `out`. False, and `out` is as before: a field exceeds its
-/// limit, a raw JSON value is none, or the line would be longer than kMaxLine.
+/// Appends the line and its newline to `out`. Returns false and leaves `out` unchanged if a field
+/// exceeds its limit, a raw value is not JSON, or the line would be longer than kMaxLine.
 [[nodiscard]] bool encode(ToSupervisor const& message, std::optional<std::uint64_t> seq,
                           std::string& out);
 [[nodiscard]] bool encode(FromSupervisor const& message, std::optional<std::uint64_t> seq,
                           std::string& out);
 
-/// Takes as many ids as one line holds, beginning at `first`, appends that line and returns the
-/// index of the first id that is left (batch.ids.size(): none).
+/// Appends one line with as many ids as it holds, beginning at `first`. Returns the index of the
+/// first id that is left, or batch.ids.size() if there is none.
 std::size_t encode_cancels(CancelBatch const& batch, std::size_t first, std::string& out);
 
 }  // namespace lastcall::ipc

@@ -1,4 +1,4 @@
-// The messages that a client reads: one reader a message.
+// The messages that a client reads: one reader for each message.
 #include "ipc/codec.hpp"
 #include "ipc/decode_line.hpp"
 #include "ipc/ops.hpp"
@@ -97,7 +97,7 @@ void read(Fields& f, StatusUpdate& m) {
   m.status = f.required_raw_object("status");
 }
 
-// Messages without a field of their own.
+// Messages without fields of their own.
 void read(Fields&, HealthCheck&) {}
 void read(Fields&, Deregister&) {}
 void read(Fields&, EngineStart&) {}

@@ -1,7 +1,7 @@
-// The part that both directions of decoding share: from a line to its op, its seq and its reader.
+// The part of decoding that both directions share: from a line to its op, its seq and its reader.
 //
-// Rule: the outer checks come in this order, and the first that fails answers: length, JSON, seq,
-// op, fields. So an error names the line's seq whenever that could be read.
+// Rule: the checks come in this order, and the first that fails gives the error: length, JSON, seq,
+// op, fields. So an error contains the line's seq whenever that could be read.
 // Pure, no thread rule. Source: docs/ipc.md, 'Errors'.
 #pragma once
 
@@ -46,7 +46,7 @@ inline std::optional<DecodeError> read_members(std::string_view line,
   return std::nullopt;
 }
 
-// The answers, which go both ways.
+// The answers, which both sides send.
 inline void read(Fields& f, Ack& m) {
   m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
   m.result = f.raw("result");
@@ -58,7 +58,7 @@ inline void read(Fields& f, Error& m) {
   m.message = f.text("message");
 }
 
-/// One function an alternative: it makes the message and lets `Read` fill it from the fields.
+/// One function for each alternative: it makes the message and lets `Read` fill it from the fields.
 template <typename Message, typename Read, std::size_t... I>
 constexpr auto make_readers(Read, std::index_sequence<I...>) {
   return std::array<Message (*)(Fields&), sizeof...(I)>{+[](Fields& f) {
@@ -90,7 +90,7 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
     }
     bool const is_answer = op == "ack" || op == "error";
     if (is_answer) {
-      seq.reset();  // theirs is a field, which names one of our lines; an answer is never answered
+      seq.reset();  // in an answer it is a field that names one of our lines
     }
     Incoming<Message> incoming{readers[i](fields), seq};
     if (fields.error()) {

@@ -1,4 +1,4 @@
-// One reader a message: its fields, their limits, their defaults.
+// One reader for each message: its fields, their limits, their defaults.
 #include <charconv>
 #include <limits>
 
@@ -15,7 +15,7 @@ using lifecycle::parse_outcome;
 namespace vocabulary = lifecycle::vocabulary;
 
 constexpr std::uint64_t kMaxPid = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kMaxCount = 1'000'000'000'000'000;  // of anything: a double holds it
+constexpr std::uint64_t kMaxCount = 1'000'000'000'000'000;  // a double holds it exactly
 constexpr std::uint64_t kMostLimit = 1'000'000;             // as in the configuration
 constexpr std::uint64_t kMaxEngineCode = 255;
 constexpr std::uint64_t kMaxSignal = 64;
@@ -64,7 +64,7 @@ void read(Fields& f, Hello& m) {
   }
 }
 
-/// 1 to 16 hexadecimal digits; no ingress has sent anything else.
+/// 1 to 16 hexadecimal digits; any other text is not from an ingress.
 std::uint64_t way_of(std::string_view text) {
   constexpr int kHexadecimal = 16;
   constexpr std::size_t kMostDigits = 16;
@@ -219,7 +219,7 @@ void read(Fields& f, Prestop& m) {
   m.container = f.word("container", parse_container, words::kContainers);
 }
 
-// Messages without a field of their own.
+// Messages without fields of their own.
 void read(Fields&, HealthDoubt&) {}
 void read(Fields&, Registered&) {}
 void read(Fields&, Deregistered&) {}

@@ -1,4 +1,4 @@
-// One writer a message; the counterpart of the two decoders.
+// One writer for each message; the counterpart of the two decoders.
 #include <array>
 #include <charconv>
 #include <span>
@@ -268,7 +268,7 @@ void write(LineWriter& w, Error const& m) {
   w.text("message", m.message);
 }
 
-// Messages without a field of their own.
+// Messages without fields of their own.
 void write(LineWriter&, HealthDoubt const&) {}
 void write(LineWriter&, Registered const&) {}
 void write(LineWriter&, Deregistered const&) {}
@@ -281,7 +281,7 @@ void write(LineWriter&, HealthCheck const&) {}
 void write(LineWriter&, Deregister const&) {}
 void write(LineWriter&, EngineStart const&) {}
 
-// An answer's seq is its field: the line that it answers.
+// In an answer seq is a field that names the line that it answers.
 std::optional<std::uint64_t> seq_of(Ack const& m, std::optional<std::uint64_t>) {
   return m.seq;
 }
@@ -315,7 +315,7 @@ bool encode(FromSupervisor const& message, std::optional<std::uint64_t> seq, std
 }
 
 std::size_t encode_cancels(CancelBatch const& batch, std::size_t first, std::string& out) {
-  // Sixfold is what an escape makes of a byte at worst; then the quotes and the comma.
+  // An escape makes a byte at most six times as long; the quotes and the comma are added.
   constexpr std::size_t kEnvelope = 128;
   std::size_t room = kMaxLine - kEnvelope;
   std::size_t last = first;

@@ -9,7 +9,7 @@ namespace {
 
 using json::Kind;
 
-/// A peer's value, shortened: an error line must not carry a whole one back.
+/// A peer's value, shortened so that an error line does not send a long value back.
 std::string quoted(std::string_view given) {
   constexpr std::size_t kMost = 40;
   std::string_view const shown = utf8::prefix(given, kMost);

@@ -1,10 +1,10 @@
-// The fields of one decoded line, looked up by name; remembers the first that is wrong.
+// Looks up the fields of one decoded line by name, and remembers the first error.
 //
 // Rules:
-//  1. After the first error every further lookup returns a default, so that a decoder reads its
-//     fields in a row and asks once, at the end.
-//  2. `null` counts as absent, but for change().
-//  3. An error names the field (`engine.pid` in a nested object), what was expected, what was
+//  1. After the first error every further lookup returns a default, so a decoder reads all of its
+//     fields and checks for an error once, at the end.
+//  2. `null` counts as absent, except in change().
+//  3. An error names the field (`engine.pid` in a nested object), what was expected and what was
 //     there.
 //
 // Pure, no thread rule. Source: docs/ipc.md, 'Fields'.
@@ -22,7 +22,7 @@
 
 namespace lastcall::ipc {
 
-/// The largest duration or instant in milliseconds: sums of a few still fit into 64 bits.
+/// The largest duration or instant in milliseconds: a sum of a few of them still fits into 64 bits.
 inline constexpr std::uint64_t kMaxMs = 1'000'000'000'000'000;
 
 class Fields {
@@ -37,7 +37,7 @@ class Fields {
   std::vector<std::string> ids(std::string_view key);
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  /// Absent and empty are the same.
+  /// An absent text is the same as an empty one.
   std::string text(std::string_view key, std::size_t max = kMaxLine);
   std::string required_text(std::string_view key, std::size_t max = kMaxLine);
   bool boolean(std::string_view key, bool absent);
@@ -50,7 +50,7 @@ class Fields {
   Instant required_instant(std::string_view key);
   Change<std::uint64_t> change(std::string_view key, std::uint64_t min, std::uint64_t max);
   Change<double> share(std::string_view key);
-  /// A signal's name; SIG in front is taken off.
+  /// A signal's name, without a leading SIG.
   std::string signal_name(std::string_view key);
   /// Any JSON value as text.
   std::string raw(std::string_view key);
@@ -69,8 +69,8 @@ class Fields {
     }
     return found.value_or(Enum{});
   }
-  /// As word(), of a set that grows within a version: a word that this side has not learnt is
-  /// `unknown`.
+  /// Like word(), for a set that may grow within a protocol version: a word that this side does not
+  /// know becomes `unknown`.
   template <typename Parse, typename Words, typename Enum>
   Enum growing_word(std::string_view key, Parse parse, Words const& words, Enum unknown) {
     json::Value const* const value = find_kind(key, json::Kind::string, "a string");
@@ -98,7 +98,7 @@ class Fields {
   }
 
   void fail(std::string_view key, std::string_view problem);
-  /// The one error that is not `bad_field`.
+  /// Records the only error that is not `bad_field`.
   void refuse_version(std::uint64_t given);
   ErrorCode code() const { return code_; }
   std::optional<std::string> const& error() const { return error_; }

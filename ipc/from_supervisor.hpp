@@ -1,4 +1,4 @@
-// The supervisor's messages, one struct an `op`; the rules are in message.hpp.
+// The supervisor's messages, one struct for each `op`; the rules are in message.hpp.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'From the supervisor'.
 #pragma once
@@ -29,8 +29,8 @@ struct Welcome {
   Phase phase{};
   Duration grace{};
   WelcomeBudgets budgets;
-  std::optional<Duration> rest_grace;  // for a shim: the rest of an engine's tree has so long
-  std::string probe = {};              // for an engine: how our own requests to it are marked
+  std::optional<Duration> rest_grace;  // for a shim: the time for the rest of an engine's tree
+  std::string probe = {};              // for an engine: marks our own requests to it
   friend bool operator==(Welcome const&, Welcome const&) = default;
 };
 
@@ -49,9 +49,9 @@ struct Rejected {
   std::string id;
   RejectedReason reason{};
   std::optional<Duration> retry_after;
-  std::optional<std::uint64_t> limit;  // may run and wait together
-  std::optional<std::uint64_t> count;  // did
-  std::string detail;                  // by which load the engine is busy; may be empty
+  std::optional<std::uint64_t> limit;  // how many requests may run and wait in total
+  std::optional<std::uint64_t> count;  // how many did
+  std::string detail;                  // the load that makes the engine busy; may be empty
   friend bool operator==(Rejected const&, Rejected const&) = default;
 };
 
@@ -67,7 +67,8 @@ struct HealthCheck {
   friend bool operator==(HealthCheck const&, HealthCheck const&) = default;
 };
 
-/// What was doubted at that instant or before need not be held back any longer.
+/// Doubts that were raised at that instant or earlier are settled: nothing is held back for them
+/// any longer.
 struct HealthCleared {
   Instant at{};
   friend bool operator==(HealthCleared const&, HealthCleared const&) = default;
@@ -83,16 +84,16 @@ struct Cleanup {
 };
 
 struct Remember {
-  std::string blob;  // opaque to the shim; the empty one forgets
+  std::string blob;  // opaque to the shim; an empty one makes it forget
   friend bool operator==(Remember const&, Remember const&) = default;
 };
 
-/// The shim's actions and report if it must finish this stop alone.
+/// The shim's instructions and report in case it has to finish this stop alone.
 struct Will {
   StopMode mode{};
   Instant deadline_at{};
-  std::optional<int> code;  // absent: how the engine ends decides
-  std::string report;       // a JSON object as text: what is known now
+  std::optional<int> code;  // absent: depends on how the engine ends
+  std::string report;       // a JSON object as text: what is known so far
   friend bool operator==(Will const&, Will const&) = default;
 };
 

@@ -13,20 +13,20 @@
 namespace lastcall::ipc {
 
 inline constexpr std::uint64_t kProtocolVersion = 1;
-/// A line without its newline.
+/// The length of a line without its newline.
 inline constexpr std::size_t kMaxLine = 64 * 1024;
 /// Request ids, roots, parents, and names (peer, endpoint, model, sdk, boot).
 inline constexpr std::size_t kMaxId = 256;
 inline constexpr std::size_t kMaxBlob = 1024;
 inline constexpr std::size_t kMaxReport = 4000;
-inline constexpr std::size_t kMaxWillReport = 1536;  // with the rest of a will at most 2 KiB
+inline constexpr std::size_t kMaxWillReport = 1536;  // keeps a whole will below 2 KiB
 inline constexpr std::size_t kMaxSignalName = 16;
-/// `next` of a page of requests, `after` of the query for the one that follows.
+/// The length of `next` in a page of requests, and of `after` in the query for the following page.
 inline constexpr std::size_t kMaxCursor = 2 * kMaxId + 1;
-/// `limit` of a `requests` query; the default and the most.
+/// The `limit` of a `requests` query: the default and the maximum.
 inline constexpr std::uint64_t kDefaultPage = 100;
 inline constexpr std::uint64_t kMaxPage = 1000;
-/// `interval_ms` of a `watch`: each line is a whole status.
+/// The smallest `interval_ms` of a `watch`, because each line is a whole status.
 inline constexpr std::uint64_t kLeastWatchMs = 50;
 
 struct Ack {
@@ -36,7 +36,7 @@ struct Ack {
 };
 
 struct Error {
-  std::optional<std::uint64_t> seq;  // absent: the line that it answers carried none
+  std::optional<std::uint64_t> seq;  // absent: the line that it answers had none
   ErrorCode code{};
   std::string message;
   friend bool operator==(Error const&, Error const&) = default;

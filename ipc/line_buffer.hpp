@@ -3,8 +3,8 @@
 // Rules:
 //  1. A line that next_line() handed out is valid until the next prepare().
 //  2. Memory is at most kMaxLine + 1 bytes; it starts small and grows while reads fill it.
-//  3. Once more than kMaxLine bytes hold no newline, is_overflowing() stays true: the stream has
-//     lost its meaning, and the caller closes.
+//  3. Once there are more than kMaxLine bytes without a newline, is_overflowing() stays true: the
+//     stream cannot be read any further, and the caller closes it.
 //
 // Pure, no thread rule.
 #pragma once
@@ -23,7 +23,7 @@ class LineBuffer {
  public:
   /// Room for the next read; empty only while is_overflowing().
   std::span<char> prepare();
-  /// `size` bytes of the room were filled.
+  /// Called after `size` bytes of the room were filled.
   void commit(std::size_t size) { end_ += size; }
   /// The next whole line, without its newline.
   std::optional<std::string_view> next_line();
@@ -31,7 +31,7 @@ class LineBuffer {
 
  private:
   std::vector<char> bytes_;
-  std::size_t begin_{};    // of the first line not handed out
+  std::size_t begin_{};    // where the first line begins that was not handed out
   std::size_t scanned_{};  // no newline between begin_ and here
   std::size_t end_{};
 };

@@ -1,9 +1,9 @@
-// Writes one line of the protocol into a buffer that may hold lines already.
+// Appends one line of the protocol to a buffer that may already hold lines.
 //
 // Rules:
-//  1. Fields that are empty or absent are not written, so that a line holds only what it means.
-//  2. A field that exceeds a limit makes the whole line fail: finish() takes it back and reports
-//     it.
+//  1. Fields that are empty or absent are not written, so a line has only meaningful fields.
+//  2. A field that exceeds a limit makes the whole line fail: finish() removes the line and reports
+//     the failure.
 //  3. The line is valid JSON without a raw newline whatever the strings hold.
 //
 // Pure, no thread rule. Source: docs/ipc.md; RFC 8259, section 7.
@@ -25,7 +25,7 @@ class LineWriter {
   LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq);
 
   void text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
-  /// A string that must be there, empty or not.
+  /// A string that is always written, even if it is empty.
   void required_text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
   /// 1 to kMaxId bytes.
   void id(std::string_view key, std::string_view value);
@@ -54,7 +54,7 @@ class LineWriter {
         return number(key, value.value);
     }
   }
-  /// A JSON value as text; empty: not written.
+  /// A JSON value as text; an empty one is not written.
   void raw(std::string_view key, std::string_view json);
   void begin_object(std::string_view key);
   void end_object();

@@ -48,7 +48,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
     return file_.path + " was removed or replaced: listening there again";
   }
 
-  /// Errors are left to the turn that the listener has anyway.
+  /// Ignores errors: the listener's next regular turn handles them.
   void accept_now() {
     while (socket_.is_open()) {
       Descriptor peer(accept_one());
@@ -106,7 +106,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   }
 
   void accept_some() {
-    constexpr int kAtOnce = 16;  // then others have their turn
+    constexpr int kAtOnce = 16;  // then other work of the loop has its turn
     for (int i = 0; i < kAtOnce && socket_.is_open(); ++i) {
       Descriptor peer(accept_one());
       if (peer) {
@@ -142,7 +142,7 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   Handlers handlers_;
   SocketFile file_;
   mode_t mode_{};
-  std::string problem_;  // with which it could not be followed
+  std::string problem_;  // why follow() failed last
   bool has_complained_{};
 };
 

@@ -1,11 +1,11 @@
-// One listening socket on the loop: accepts, and rests when the process has no descriptor left.
+// One listening socket on the loop; it pauses when the process has no descriptors left.
 //
 // Rules:
-//  1. An error of accept never spins: after one that concerns us the listener rests kAcceptPause,
-//     and reports it once until it has accepted again.
-//  2. close() removes the socket file, if it is still ours.
-//  3. A path that leads elsewhere (its file was removed, its directory replaced) is bound again on
-//     request; the earlier socket is given up once that has worked.
+//  1. An error of accept does not make the loop spin: after an error on our side the listener
+//     pauses for kAcceptPause, and reports the error once until it has accepted again.
+//  2. close() removes the socket file if it is still ours.
+//  3. If the path leads elsewhere (its file was removed, or its directory replaced), it is bound
+//     again on request; the earlier socket is given up once that has worked.
 //
 // Thread rule: the thread that runs the io_context. Source: accept(2), docs/ipc.md.
 #pragma once
@@ -38,13 +38,13 @@ class Listener {
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
 
-  /// Files that were cleared away are reported as trouble.
+  /// Reports files that it cleared away as trouble.
   [[nodiscard]] std::optional<std::string> open(std::string const& path, mode_t mode,
                                                 Squatters squatters);
-  /// Listens again where the path does not lead to this socket any more; connected peers stay.
-  /// Returns what was done, or why it cannot be, for the log; empty while there is no news.
+  /// Listens again if the path does not lead to this socket any more; connected peers stay. Returns
+  /// what was done, or why it failed, for the log; empty if there is nothing new to report.
   [[nodiscard]] std::string follow();
-  /// Takes what waits already, without waiting for its turn.
+  /// Accepts the connections that already wait, without waiting for the loop.
   void accept_now();
   void close();
 

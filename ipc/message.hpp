@@ -1,11 +1,13 @@
-// Every message of the protocol as a plain struct; two closed variants, one a direction.
+// Every message of the protocol as a plain struct; two closed variants, one for each direction.
 //
 // Rules:
 //  1. One struct is one `op`; its members are that op's fields, in C++ types (docs/ipc.md has the
-//     wire names). A new op is a new struct, and the compiler points to what must decide about it.
-//  2. Optional strings: empty is absent (no field of the protocol may be an empty string and mean
-//     something). `seq` is no field: it belongs to the line, and travels beside the message.
-//  3. Whatever came out of decode() keeps the limits below; encode() refuses what does not.
+//     wire names). A new op is a new struct, and the compiler points to all code that must handle
+//     it.
+//  2. An empty optional string is an absent one (in the protocol an empty string never has a
+//     meaning of its own). `seq` is not a field of a message: it belongs to the line and is passed
+//     separately.
+//  3. The result of decode() respects the limits below; encode() refuses a message that does not.
 //  4. `ack` and `error` exist in both directions: each side answers the other's `seq`.
 //
 // Pure values, no thread rule. Source: docs/ipc.md.
@@ -34,7 +36,7 @@ using FromSupervisor = std::variant<Welcome, PhaseChange, Admitted, Rejected, Ca
 std::string_view op_of(ToSupervisor const& message);
 std::string_view op_of(FromSupervisor const& message);
 
-/// Whether a peer of this role may send this message; `hello` is everyone's.
+/// Whether a peer of this role may send this message; every role may send `hello`.
 bool may_send(Role role, ToSupervisor const& message);
 
 }  // namespace lastcall::ipc

@@ -19,7 +19,7 @@ std::string text_of(Error const& error) {
   return error.message + " (" + std::string(name(error.code)) + ")";
 }
 
-/// Only a broken supervisor would send more than this many lines unasked.
+/// Only a broken supervisor would send more unsolicited lines than this.
 constexpr std::size_t kMaxKept = 1024;
 
 }  // namespace
@@ -55,7 +55,7 @@ std::optional<Failure> OperatorClient::greet(std::string_view name, Deadline dea
   if (!encode(ToSupervisor(hello), std::nullopt, line)) {
     return failed("speak to", "the name is too long");
   }
-  // A supervisor that refuses us may close before it reads: its reason is still there to be read.
+  // A supervisor that refuses us may close before it reads; its reason can still be read.
   auto unwritten = write(line, deadline);
   auto answer = read(deadline);
   if (auto* const failure = std::get_if<Failure>(&answer)) {
@@ -92,7 +92,7 @@ std::variant<std::string, Failure> OperatorClient::request(ToSupervisor const& m
     if (auto* const ack = std::get_if<Ack>(&answered); ack != nullptr && ack->seq == seq) {
       return std::move(ack->result);
     }
-    // An error without a seq comes before a close, so it is about all of us.
+    // An error without a seq comes before a close, so it concerns the whole connection.
     if (auto const* const error = std::get_if<Error>(&answered);
         error != nullptr && error->seq.value_or(seq) == seq) {
       return Failure{text_of(*error), error->code};
@@ -159,7 +159,7 @@ std::variant<FromSupervisor, Failure> OperatorClient::read(Deadline deadline) {
       }
       auto const& problem = std::get<DecodeError>(decoded);
       if (problem.code == ErrorCode::unknown_op) {
-        continue;  // a newer supervisor sends more than we know
+        continue;  // a newer supervisor may send messages that we do not know
       }
       return failed("understand", problem.message);
     }

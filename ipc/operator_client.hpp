@@ -1,8 +1,8 @@
 // The blocking client of `lastcall status`, `drain` and the other commands of an operator.
 //
 // Rules:
-//  1. One request at a time: it carries a seq, and what answers it is the Ack or the Error of that
-//     seq; what else arrives meanwhile (status lines of a watch) is kept for next().
+//  1. One request at a time: it has a seq, and the Ack or Error with that seq answers it; other
+//     messages that arrive meanwhile (status lines of a watch) are kept for next().
 //  2. Every wait has a deadline, except next() without a timeout.
 //  3. Failures are texts for a terminal: "cannot connect to /run/...: no such file;
 //  ...".
@@ -33,16 +33,16 @@ struct Failure {
 
 class OperatorClient {
  public:
-  using Timeout = std::optional<std::chrono::milliseconds>;  // absent: for ever
+  using Timeout = std::optional<std::chrono::milliseconds>;  // absent: no limit
 
-  /// Connects and sends hello; `name` shows in the supervisor's log which client asks.
+  /// Connects and sends hello; `name` identifies the client in the supervisor's log.
   static std::variant<OperatorClient, Failure> connect(std::string const& path,
                                                        std::string_view name, Timeout timeout);
 
   /// The supervisor's answer to the hello.
   Welcome const& welcome() const { return welcome_; }
 
-  /// The result that came with the ack, as JSON text; empty: it had none.
+  /// Returns the result in the ack, as JSON text; empty if it had none.
   std::variant<std::string, Failure> request(ToSupervisor const& message, Timeout timeout);
 
   /// The next message that is not an answer; after a Watch these are StatusUpdates.

@@ -1,6 +1,6 @@
 // The words that name the messages, in the order of the two variants.
 //
-// Rule: one entry an alternative; op_of() and both decoders index these tables.
+// Rule: there is one entry for each alternative; op_of() and both decoders index these tables.
 // Pure values, no thread rule. Source: docs/ipc.md.
 #pragma once
 

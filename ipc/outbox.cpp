@@ -33,7 +33,7 @@ void Outbox::post() {
 
 void Outbox::flush() {
   if (!flushing_.empty()) {
-    return;  // asked for by what a flush calls: the outer one sees to it
+    return;  // called from within a flush, which handles it
   }
   std::swap(flushing_, due_);
   for (auto const& session : flushing_) {

@@ -1,9 +1,9 @@
-// The sessions that have something to write, until the turn of the loop ends.
+// Collects the sessions that have something to write until the turn of the loop ends.
 //
 // Invariants:
-//  1. Lines that are queued within one turn leave in one write a session, in the order of the first
-//     line.
-//  2. While a Turn lives nothing is posted: its end writes. Outside of one, a turn of its own does.
+//  1. Lines that are queued within one turn are sent in one write per session; the sessions are in
+//     the order of their first lines.
+//  2. The end of a Turn writes. Without a Turn, a separate turn of the loop is posted that writes.
 //  3. Nothing is written inside the call that queues it.
 //
 // Thread rule: the thread that runs the io_context.
@@ -22,7 +22,7 @@ class Session;
 
 class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
-  /// As long as lines of one peer are being read.
+  /// Lives while lines of one peer are being read.
   class Turn {
    public:
     explicit Turn(Outbox& outbox) : outbox_(outbox) { ++outbox_.turns_; }
@@ -36,11 +36,11 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
 
   explicit Outbox(boost::asio::io_context& io) : io_(io) {}
 
-  /// Once a session until it was flushed.
+  /// Called once per session until the session was flushed.
   void add(std::shared_ptr<Session> session);
-  /// Writes what waits now, before the turn ends.
+  /// Writes all queued lines now, before the turn ends.
   void flush();
-  /// Sessions know their outbox: at the end one of the two has to let go.
+  /// Releases the sessions: they refer to their outbox, so the cycle has to be broken at the end.
   void clear() { due_.clear(); }
 
  private:

@@ -29,7 +29,7 @@ Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer&
       admins_(io, handlers(true)) {}
 
 std::optional<std::string> Server::Impl::listen() {
-  // Never beside the engine's socket, whose directory others share.
+  // The lock is never next to the engine's socket, because others share that directory.
   std::variant<Descriptor, std::string> lock;
   if (!options_.admin_socket.empty()) {
     lock = lock_beside(options_.admin_socket);
@@ -37,8 +37,8 @@ std::optional<std::string> Server::Impl::listen() {
       return std::move(*problem);
     }
   }
-  // The one that has the admin socket is the supervisor of this place: then what is at the name of
-  // the engine's was put there by an engine, and may not keep us from starting.
+  // The process that has the admin socket is the supervisor here: a file at the name of the
+  // engine's socket was then put there by an engine, and must not keep us from starting.
   Squatters squatters = Squatters::refused;
   if (!options_.admin_socket.empty()) {
     if (auto problem = admins_.open(options_.admin_socket, options_.mode, Squatters::refused)) {
@@ -215,7 +215,7 @@ void Server::Impl::refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view 
   if (peer.stage == Stage::greeting) {
     peer.stage = Stage::refused;
   }
-  if (code != ErrorCode::busy) {  // which asks it to come again
+  if (code != ErrorCode::busy) {  // `busy` asks the peer to try again
     observer_.peer_dropped(code == ErrorCode::not_allowed ? Drop::not_allowed : Drop::protocol);
   }
   send_error(peer, seq, code, message);

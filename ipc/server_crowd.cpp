@@ -1,5 +1,5 @@
-// The server decides here which peer gets a place: by shares, and with a way in for a shim when
-// every place is taken.
+// Decides which peer gets a place: each process has a share, and a shim still gets in when every
+// place is taken.
 #include <algorithm>
 
 #include "ipc/server_impl.hpp"
@@ -7,9 +7,9 @@
 namespace lastcall::ipc {
 namespace {
 
-/// Connections beyond the limit that may be about to announce a shim. A hello follows a
-/// connect at once, and 16 connections are accepted in one turn of the loop: a crowd of this size
-/// cannot push a shim out before its hello was read.
+/// How many connections beyond the limit are kept in case their hello shows a shim. A hello follows
+/// a connect at once, and the loop accepts 16 connections per turn: with this number a crowd cannot
+/// push a shim out before its hello was read.
 constexpr std::size_t kMostExtra = 64;
 
 }  // namespace
@@ -18,13 +18,13 @@ std::size_t Server::Impl::limit(bool is_admin) const {
   return is_admin ? options_.max_admin_connections : options_.max_connections;
 }
 
-/// Empty: it gets one, if only an extra one.
+/// Empty if the peer gets a place, perhaps only an extra one.
 std::string_view Server::Impl::why_no_place(bool is_admin, pid_t pid) const {
   if (is_admin && connections_[1] >= limit(true)) {
     return "too many connections";
   }
   auto const held = held_by_.find({is_admin, pid});
-  bool const is_known = pid != 0;  // those of sibling PID namespaces all have 0
+  bool const is_known = pid != 0;  // processes in sibling PID namespaces all have 0
   std::size_t const share = is_admin ? options_.max_admin_of_process : options_.max_of_process;
   return is_known && held != held_by_.end() && held->second >= share
              ? "too many connections of this process"

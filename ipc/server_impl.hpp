@@ -1,7 +1,7 @@
-// The state of a server: its listeners, its peers, and the rules between lines and the observer.
+// The state of a server: its listeners, its peers, and the checks between lines and the observer.
 //
 // Rules:
-//  1. A peer is found by id at each step: a callback may have closed or forgotten it.
+//  1. A peer is looked up by id at each step, because a callback may have closed or forgotten it.
 //  2. Calls of the public class are in server.cpp; input from sockets is in server_input.cpp; the
 //     places of peers are in server_crowd.cpp.
 //
@@ -30,7 +30,7 @@ enum class Stage : std::uint8_t { greeting, welcomed, refused };
 
 struct Peer {
   PeerId id{};
-  bool is_admin{};  // by the socket that it came through
+  bool is_admin{};  // it connected to the admin socket
   Stage stage{Stage::greeting};
   PeerInfo info;
   Seq hello_seq;
@@ -39,10 +39,10 @@ struct Peer {
   std::size_t batch_next{};
   std::uint64_t next_seq{1};
   bool process_is_gone{};
-  bool is_extra{};  // beyond max_connections: until its hello shows that it is the shim
+  bool is_extra{};  // beyond max_connections, until its hello shows that it is the shim
 };
 
-/// The text of an error, cut to a sane length.
+/// The line of an error, with its text cut to a reasonable length.
 std::string error_line(Seq seq, ErrorCode code, std::string_view message);
 
 class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Server::Impl> {

@@ -1,4 +1,5 @@
-// The input from the sockets: connections, lines, ends; checked before the observer receives it.
+// The input from the sockets (connections, lines, ends), which is checked before the observer
+// receives it.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +27,7 @@ Listener::Handlers Server::Impl::handlers(bool is_admin) {
 void Server::Impl::accepted(Descriptor fd, bool is_admin) {
   auto const credentials = peer_credentials(fd.get());
   if (!credentials) {
-    return;  // gone before we looked
+    return;  // the peer has gone already
   }
   if (std::string_view const why = why_no_place(is_admin, credentials->pid); !why.empty()) {
     observer_.error_sent(ErrorCode::busy);
@@ -58,7 +59,7 @@ void Server::Impl::accepted(Descriptor fd, bool is_admin) {
   }
 }
 
-/// A refused client tries again and again; the log needs it once.
+/// Logs a refused uid only once, because a refused client tries again and again.
 void Server::Impl::complain_once(uid_t uid) {
   constexpr std::size_t kMost = 64;
   bool const is_known =
@@ -175,8 +176,8 @@ void Server::Impl::process_gone(PeerId id) {
   if (!peer) {
     return;
   }
-  // Its last act may have been to connect again: requests that it announces there are not lost with
-  // it.
+  // The process may have reconnected just before it died: requests that it announced on the new
+  // connection must not be lost.
   engines_.accept_now();
   receive_rest(peer->info.pid, last_id_ + 1);
   peer->process_is_gone = true;
@@ -185,10 +186,10 @@ void Server::Impl::process_gone(PeerId id) {
   }
 }
 
-/// Reads what this process has written on its connections before that one, ends included: the order
-/// in which the loop sees them is not the order in which the process made them, and requests that a
-/// new connection announces as resumed are looked for among those that the old ones have left. All
-/// processes of sibling PID namespaces have 0; then it is a little more work.
+/// Reads everything that this process has written on its earlier connections (below `below`), their
+/// ends included. The loop may see connections in another order than the process made them, and
+/// requests that a new connection announces as resumed are looked up among those that the old ones
+/// left. All processes in sibling PID namespaces have pid 0; for them it reads a little more.
 void Server::Impl::receive_rest(pid_t pid, PeerId below) {
   std::vector<PeerId> chosen;
   for (auto const& [id, peer] : peers_) {
@@ -203,7 +204,7 @@ void Server::Impl::receive_rest(pid_t pid, PeerId below) {
       peer->session->receive_rest();
     }
     if (peer && peer->session->has_peer_closed()) {
-      ended(id, "closed by the peer");  // its answers are still written
+      ended(id, "closed by the peer");  // answers to it are still written
     }
   }
 }

@@ -16,9 +16,9 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
-/// Bytes of one peer that are read before others have their turn.
+/// How many bytes of one peer are read before other peers have their turn.
 constexpr std::size_t kReadAtOnce = 64 * 1024;
-/// The bytes that a process can have left in the socket are bounded by its send buffer.
+/// The most bytes that are read of a dead process; its send buffer limits what it can have left.
 constexpr std::size_t kReadOfTheDead = 1024 * 1024;
 constexpr std::chrono::milliseconds kLinger{1'000};
 
@@ -58,7 +58,7 @@ void Session::start() {
 
 void Session::greeted(bool is_patient) {
   has_greeted_ = true;
-  passed_ = Descriptor();  // it was not wanted
+  passed_ = Descriptor();  // nobody took it
   is_patient_ = is_patient;
   if (!is_blocked_) {
     timer_.cancel();
@@ -114,12 +114,12 @@ void Session::read_up_to(std::size_t most, bool until_nothing_is_left) {
     lines_.commit(count);
     take_lines();
     if (count < room.size() && !until_nothing_is_left) {
-      return;  // that was all, and what comes meanwhile wakes us again
+      return;  // that was all; bytes that arrive meanwhile wake us again
     }
   }
 }
 
-/// Before its hello a peer may pass one descriptor; any other is closed as it comes.
+/// Before its hello a peer may pass one descriptor; any other is closed when it arrives.
 ssize_t Session::receive(std::span<char> room) {
   if (has_greeted_) {
     return ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
@@ -136,7 +136,7 @@ ssize_t Session::receive(std::span<char> room) {
   cmsghdr const* const head = size > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
       head->cmsg_len > CMSG_LEN(0)) {
-    // Padding has room for more than the one that was asked for: each has to be owned.
+    // Padding leaves room for more descriptors than one: each has to be owned so that it is closed.
     for (std::size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(head) + at, sizeof descriptor);
@@ -240,7 +240,7 @@ void Session::end(std::string_view why) {
     });
   }
   boost::asio::post(io_, [self = shared_from_this(), reason = std::string(why)] {
-    self->lines_ = {};  // not before: a line of it may be what brought us here
+    self->lines_ = {};  // not earlier: the caller may still use a line from it
     if (auto const owner = self->owner_.lock()) {
       owner->ended(self->id_, reason);
     }
@@ -262,7 +262,7 @@ void Session::process_ended() {
   if (std::exchange(process_is_gone_, true) || !watched_) {
     return;
   }
-  // Another process may hold the connection; what the dead one wrote comes first.
+  // Another process may still hold the connection, so only what the dead one wrote is read first.
   if (state_ == State::open) {
     read_up_to(kReadOfTheDead);
   }

@@ -1,14 +1,15 @@
-// One connection: bytes in as lines, bytes out in few writes, and its process watched.
+// One connection: splits incoming bytes into lines, sends lines in few writes, and watches the
+// peer's process.
 //
 // Rules:
-//  1. open -> closing (writes what waits, heeds no line) -> ended. ended() of the owner is called
-//     once, in a turn of its own, and no line after it.
+//  1. open -> closing (writes the waiting lines, ignores incoming ones) -> ended. The owner's
+//     ended() is called once, in a turn of its own, and no line is delivered after it.
 //  2. The owner's process_gone() is called once, after every line that the process had written; the
 //     watch outlives the connection and ends with unwatch().
-//  3. Lines that are sent within a turn leave in one write, by the outbox. While the socket takes
-//     no more, messages wait up to a limit, and cancels are not even made.
-//  4. After a close of ours the other side's bytes are read and thrown away for a moment, so that
-//     the last line reaches a peer that is still writing.
+//  3. The outbox sends the lines of one turn in one write. While the socket takes no more, messages
+//     wait up to a limit, and cancels are not made yet.
+//  4. After we have closed, the peer's bytes are read and dropped for a moment, so that the last
+//     line reaches a peer that is still writing.
 //
 // Thread rule: the thread that runs the io_context. Source: unix(7), pidfd_open(2).
 #pragma once
@@ -41,7 +42,7 @@ class SessionOwner {
   virtual bool make_cancels(PeerId peer, std::size_t room, std::string& out) = 0;
   virtual void ended(PeerId peer, std::string_view why) = 0;
   virtual void process_gone(PeerId peer) = 0;
-  /// It is about to be closed for this; ended() follows.
+  /// The peer is about to be closed for this reason; ended() follows.
   virtual void dropped(PeerId peer, Drop why) = 0;
 };
 
@@ -57,26 +58,26 @@ class Session : public std::enable_shared_from_this<Session> {
           Limits limits, std::weak_ptr<SessionOwner> owner, std::shared_ptr<Outbox> outbox);
 
   void start();
-  /// The hello came: its timer ends. A patient session is never dropped for reading slowly.
+  /// The hello has arrived: its timer ends. A patient session is never dropped for reading slowly.
   void greeted(bool is_patient);
 
   bool is_open() const { return state_ == State::open; }
-  /// Reads all that is there now, the end of the stream included.
+  /// Reads everything that is there now, including the end of the stream.
   void receive_rest();
   bool has_peer_closed() const { return peer_has_closed_; }
   bool is_watched() const { return watched_; }
-  /// A descriptor that came with the first bytes; empty: none did, or it was taken.
+  /// The descriptor that came with the first bytes; empty if none did, or it was taken already.
   Descriptor take_passed() { return std::move(passed_); }
   bool has_output() const { return !writing_.empty() || !waiting_.empty() || has_cancels_; }
 
-  /// The buffer to which the next line is appended; report it with queued().
+  /// The buffer for the next line; the caller appends to it and then calls queued().
   std::string& waiting() { return waiting_; }
   void queued();
   void cancels_ready();
-  /// For the outbox.
+  /// Only the outbox calls it.
   void flush_now();
 
-  /// Writes what waits, then ends.
+  /// Writes the waiting lines, then ends.
   void close(std::string_view why);
   /// Sends a last line if the socket accepts it, and ends at once, without waiting for the peer to
   /// read.
@@ -90,7 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void wait_readable();
   void readable();
-  /// Reads until nothing is left or `most` bytes came.
+  /// Reads until nothing is left or `most` bytes have arrived.
   void read_up_to(std::size_t most, bool until_nothing_is_left = false);
   ssize_t receive(std::span<char> room);
   void take_lines();
@@ -112,19 +113,19 @@ class Session : public std::enable_shared_from_this<Session> {
   PeerId id_;
   boost::asio::posix::stream_descriptor socket_;
   boost::asio::posix::stream_descriptor pidfd_;
-  boost::asio::steady_timer timer_;  // hello, then stall, then the moment after a close
+  boost::asio::steady_timer timer_;  // for the hello, then for stalls, then for lingering
   Limits limits_;
   std::weak_ptr<SessionOwner> owner_;
   std::shared_ptr<Outbox> outbox_;
 
   LineBuffer lines_;
   Descriptor passed_;
-  std::string writing_;       // what the socket is taking
-  std::size_t written_{};     // of it
-  std::size_t others_end_{};  // of it, what are no cancels
-  std::string waiting_;       // what comes after it
+  std::string writing_;       // the bytes that are being written
+  std::size_t written_{};     // how many of them were written
+  std::size_t others_end_{};  // where the lines in it end that are not cancels
+  std::string waiting_;       // the lines that follow
   std::string why_;
-  int unread_{};  // by the peer, when the stall timer was armed
+  int unread_{};  // the peer's unread bytes when the stall timer was armed
   State state_{State::open};
   bool watched_{};
   bool process_is_gone_{};

@@ -1,4 +1,5 @@
-// The writing half of a session: one write a turn, cancels made on demand, stalled peers dropped.
+// The writing half of a session: it makes one write per turn, makes cancels on demand, and drops
+// stalled peers.
 #include <cerrno>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
-/// Cancels are made when less than this waits to be written.
+/// Cancels are made while fewer bytes than this wait to be written.
 constexpr std::size_t kCancelRoom = 64 * 1024;
 
 std::chrono::steady_clock::time_point now() {
@@ -60,7 +61,8 @@ void Session::flush_now() {
   flush();
 }
 
-/// Takes what waits, and what cancels there are room for; false: nothing to write.
+/// Takes the waiting lines and as many cancels as there is room for; false if there is nothing to
+/// write.
 bool Session::refill(SessionOwner& owner) {
   writing_.clear();
   written_ = 0;
@@ -85,7 +87,7 @@ void Session::flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return wait_writable();
     } else if (errno != EINTR && errno != EPIPE && errno != ECONNRESET) {
-      // The peer lives: only an end that it sees makes it connect and announce everything again.
+      // The peer is alive: it reconnects and announces everything again only if it sees an end.
       return abort("cannot write: " + error_text(errno));
     } else if (errno != EINTR) {
       // The peer can no longer read it. Its earlier bytes are still to be read: the reading side
@@ -134,7 +136,8 @@ void Session::arm_stall() {
 }
 
 void Session::stalled() {
-  // The kernel calls a socket writable only when most of it was read: a slow reader is no dead one.
+  // The kernel reports a socket as writable only when most of it was read, so a peer that is not
+  // writable may still be reading slowly.
   bool const has_read = unread_by_peer() < unread_;
   if (has_read || (is_patient_ && state_ == State::open)) {
     return arm_stall();

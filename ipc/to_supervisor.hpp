@@ -1,4 +1,5 @@
-// The messages of shims, engines and operators, one struct an `op`; the rules are in message.hpp.
+// The messages of shims, engines and operators, one struct for each `op`; the rules are in
+// message.hpp.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'To the supervisor'.
 #pragma once
@@ -20,14 +21,14 @@ using lifecycle::Instant;
 
 struct EngineFacts {
   EngineState state{EngineState::waiting};
-  std::int64_t pid{};  // in the shim's PID namespace: for people, never for a signal
+  std::int64_t pid{};  // in the shim's PID namespace: only for people, never for a signal
   std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
-  std::optional<int> code;             // exited by itself
-  std::optional<int> signal;           // killed by this one
+  std::optional<int> code;             // set if it exited by itself
+  std::optional<int> signal;           // the signal that killed it
   bool oom{};                          // the cgroup counted an OOM kill
   bool ordered{};                      // the shim had signalled it
-  std::optional<std::uint64_t> alive;  // after its end: so many of its processes are left
+  std::optional<std::uint64_t> alive;  // after its end: how many of its processes are left
   friend bool operator==(EngineFacts const&, EngineFacts const&) = default;
 };
 
@@ -35,8 +36,8 @@ struct ShimFacts {
   std::string boot;  // random per shim process
   bool run{};        // the shim's child is this supervisor: same container
   EngineFacts engine;
-  std::optional<Instant> stop_at;  // when the stop signal came that it holds
-  std::string blob;                // what `remember` handed over last
+  std::optional<Instant> stop_at;  // when the stop signal arrived that it holds back
+  std::string blob;                // what the last `remember` contained
   friend bool operator==(ShimFacts const&, ShimFacts const&) = default;
 };
 
@@ -65,16 +66,16 @@ struct EndpointUnregister {
 
 struct RequestBegin {
   std::string id;
-  std::string root;    // empty: the root of `parent` where that is live, else `id` itself
+  std::string root;    // empty: the root of `parent` if that is live, else `id` itself
   std::string parent;  // empty: none
   std::string endpoint;
   std::string model;
-  std::optional<bool> stream;  // the answer comes in parts, or whole; absent: not given
-  bool admit{};                // answer with admitted or rejected
-  bool resumed{};              // ran before this connection began
+  std::optional<bool> stream;  // whether the answer is streamed; absent: not given
+  bool admit{};                // requests an answer, admitted or rejected
+  bool resumed{};              // it ran before this connection began
   std::uint8_t priority{lifecycle::kUsualPriority};  // 0 is the most urgent, 7 the least
-  std::optional<std::uint64_t> way;  // the request's X-Lastcall-Way; 0: it has none; absent: unsaid
-  std::optional<Instant> began_at;   // of one that is resumed; absent: now
+  std::optional<std::uint64_t> way;  // the request's X-Lastcall-Way; 0: none; absent: not given
+  std::optional<Instant> began_at;   // if it is resumed; absent: now
   friend bool operator==(RequestBegin const&, RequestBegin const&) = default;
 };
 
@@ -90,8 +91,8 @@ struct RequestProgress {
 };
 
 struct Cancel {
-  std::vector<std::string> ids;  // either these ...
-  std::string root;              // ... or everything under this one
+  std::vector<std::string> ids;  // either these requests
+  std::string root;              // or all requests under this root
   CancelMode mode{CancelMode::stop};
   CancelReason reason{CancelReason::control};
   friend bool operator==(Cancel const&, Cancel const&) = default;
@@ -108,7 +109,7 @@ struct Health {
   friend bool operator==(Health const&, Health const&) = default;
 };
 
-/// This process holds an error back that may be the engine's death, and wants to know.
+/// This process holds back an error that may mean that the engine died, and wants to know.
 struct HealthDoubt {
   friend bool operator==(HealthDoubt const&, HealthDoubt const&) = default;
 };
@@ -127,7 +128,7 @@ struct Fatal {
   friend bool operator==(Fatal const&, Fatal const&) = default;
 };
 
-/// This process joins registries by its own means: it is to be asked to deregister.
+/// This process registers itself, so it has to be asked to deregister.
 struct Registered {
   friend bool operator==(Registered const&, Registered const&) = default;
 };
@@ -159,19 +160,19 @@ struct EngineExited {
 /// The engine's processes that are left after its main one.
 struct EngineTree {
   std::uint64_t alive{};
-  std::vector<std::string> names;  // of a few of them
+  std::vector<std::string> names;  // the names of a few of them
   friend bool operator==(EngineTree const&, EngineTree const&) = default;
 };
 
-/// A process of the engine's tree, not the main one, that ended before it.
+/// A process of the engine's tree that ended before the main process.
 struct EngineDied {
   std::int64_t pid{};
   std::string name;
   std::optional<int> signal;
   Instant at{};
-  bool ordered{};                      // the main process had its stop signal by then
-  std::optional<std::uint64_t> alive;  // beside the main process; absent: not reported
-  std::vector<std::string> names;      // of all of them, each once; empty: they are too many
+  bool ordered{};                      // the main process had received its stop signal by then
+  std::optional<std::uint64_t> alive;  // without the main process; absent: not reported
+  std::vector<std::string> names;      // their names, each once; empty: there are too many
   friend bool operator==(EngineDied const&, EngineDied const&) = default;
 };
 
@@ -182,12 +183,12 @@ struct EngineStopped {
   friend bool operator==(EngineStopped const&, EngineStopped const&) = default;
 };
 
-/// A stop signal that the shim received and holds.
-/// Its ack is proof that the supervisor runs.
+/// Its ack proves that the supervisor runs.
 struct Ping {
   friend bool operator==(Ping const&, Ping const&) = default;
 };
 
+/// A stop signal that the shim has received and holds back.
 struct Signal {
   std::string name;  // without SIG: TERM, INT, QUIT
   Instant at{};
@@ -205,13 +206,13 @@ struct RequestsQuery {
 };
 
 struct Watch {
-  std::optional<Duration> interval;  // also without a change; absent: only on changes
+  std::optional<Duration> interval;  // sent at least this often; absent: only on changes
   friend bool operator==(Watch const&, Watch const&) = default;
 };
 
 struct Drain {
-  bool exit{};                      // a stop, not a reversible drain
-  std::optional<Duration> timeout;  // of a stop: no longer than this
+  bool exit{};                      // a stop instead of a reversible drain
+  std::optional<Duration> timeout;  // for a stop: it takes no longer than this
   friend bool operator==(Drain const&, Drain const&) = default;
 };
 
@@ -240,7 +241,7 @@ struct ThresholdsSet {
   friend bool operator==(ThresholdsSet const&, ThresholdsSet const&) = default;
 };
 
-/// A preStop hook: acked when the stop signal of its container may come.
+/// A preStop hook was called: it is acked when the stop signal of its container may come.
 struct Prestop {
   Container container{};
   friend bool operator==(Prestop const&, Prestop const&) = default;

@@ -19,7 +19,7 @@
 namespace lastcall::ipc {
 namespace {
 
-// Since Linux 6.5; older headers do not name it.
+// SO_PEERPIDFD, since Linux 6.5; older headers do not define it.
 constexpr int kSoPeerPidfd = 77;
 constexpr mode_t kDirectoryMode = 02770;
 constexpr mode_t kParentMode = 0755;
@@ -59,7 +59,7 @@ std::string directory_of(std::string const& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Makes what is missing of `directory`; what exists stays as it is, its mode is its owner's will.
+/// Makes the missing parts of `directory`; existing parts keep the mode that their owner chose.
 std::optional<std::string> make_directory(std::string const& directory) {
   for (std::size_t at = 1; at <= directory.size(); ++at) {
     if (at != directory.size() && directory[at] != '/') {
@@ -68,7 +68,7 @@ std::optional<std::string> make_directory(std::string const& directory) {
     bool const is_last = at == directory.size();
     std::string const part = directory.substr(0, at);
     if (::mkdir(part.c_str(), kParentMode) == 0) {
-      // chmod, because mkdir leaves the setgid bit and what the umask takes away.
+      // chmod is needed because mkdir ignores the setgid bit and applies the umask.
       if (is_last && ::chmod(part.c_str(), kDirectoryMode) != 0) {
         return cannot("set the mode of directory", part, error_text(errno));
       }
@@ -96,7 +96,7 @@ std::string kind_of(mode_t mode) {
   }
 }
 
-/// Another user than ours and root may put something there, or take it away.
+/// Whether a user other than ours and root may add or remove files there.
 bool is_shared(std::string const& directory) {
   struct stat facts {};
   bool const is_known = ::stat(directory.c_str(), &facts) == 0;
@@ -104,7 +104,7 @@ bool is_shared(std::string const& directory) {
                       (facts.st_uid != 0 && facts.st_uid != ::geteuid()));
 }
 
-/// A file that may hold data stays, under another name.
+/// Removes the file, or renames it if it may hold data.
 std::optional<std::string> clear_away(std::string const& path, struct stat const& file,
                                       std::string& cleared) {
   std::string const what = kind_of(file.st_mode) + " of uid " + std::to_string(file.st_uid);
@@ -132,7 +132,7 @@ std::string why_unknown(int error, std::string const& path) {
              : cannot("determine whether a process still listens on", path, error_text(error));
 }
 
-/// Makes `path` free; an error text if that may not be done.
+/// Frees `path`; returns an error text if that is not allowed.
 std::optional<std::string> make_room(std::string const& path, sockaddr_un const& address,
                                      Squatters squatters, std::string& cleared) {
   struct stat file {};
@@ -157,15 +157,16 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
                ? std::nullopt
                : std::optional(cannot("remove the stale socket", path, error_text(errno)));
   }
-  // A live one of our user, or of root, may be another lastcall's.
+  // A live socket of our user or of root may belong to another lastcall.
   bool const is_live = error == 0 || error == EAGAIN;
   bool const may_be_ours = is_live && (file.st_uid == 0 || file.st_uid == ::geteuid());
   return squatters == Squatters::refused || may_be_ours ? std::optional(why_unknown(error, path))
                                                         : clear_away(path, file, cleared);
 }
 
-/// The file that bind made there gets its mode, whatever the umask took from it, and no other file
-/// does: a link that was swapped in is not followed. No umask of ours, as that is of all threads.
+/// Sets the mode of the file that bind made, whatever the umask removed from it, and of no other
+/// file: a link that was swapped in is not followed. We do not change the umask, because all
+/// threads share it.
 int set_mode(mode_t mode, SocketFile& made) {
   Descriptor const file(::open(made.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts {};
@@ -182,14 +183,14 @@ int set_mode(mode_t mode, SocketFile& made) {
   return is_set ? 0 : errno;
 }
 
-/// The error is an errno; EADDRINUSE where another process was faster at that name.
+/// The error is an errno; EADDRINUSE if another process bound that name first.
 std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const& address,
                                      mode_t mode) {
   Listening made{.fd = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
                  .file = {path, 0, 0},
                  .cleared = {}};
   int const fd = made.fd.get();
-  // The mode before bind keeps others out from the first moment on.
+  // The mode is set before bind, so that others are kept out from the first moment on.
   if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(address), sizeof(address)) != 0) {
     return errno;
   }
@@ -202,7 +203,7 @@ std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const&
   return made;
 }
 
-/// Since Linux 6.9 each process has an inode of its own; before, all pidfds share one.
+/// Since Linux 6.9 the pidfd of each process has an inode of its own; before, all share one.
 ino_t process_id(int pidfd) {
   constexpr decltype(statfs::f_type) kPidfs = 0x50494446;
   struct statfs system {};
@@ -289,7 +290,7 @@ std::variant<Descriptor, std::string> connect_to(std::string const& path,
     if (until && std::chrono::steady_clock::now() >= *until) {
       return cannot("connect to", path, "it does not answer, and too many connections wait for it");
     }
-    ::poll(nullptr, 0, kFullBacklogPauseMs);  // nothing reports a place in the queue
+    ::poll(nullptr, 0, kFullBacklogPauseMs);  // no event reports a free place in the queue
   }
   switch (errno) {
     case ENOENT:
@@ -319,7 +320,7 @@ PeerProcess peer_process(int fd) {
   int pidfd = -1;
   socklen_t size = sizeof(pidfd);
   if (::getsockopt(fd, SOL_SOCKET, kSoPeerPidfd, &pidfd, &size) == 0) {
-    return {Descriptor(pidfd), false, process_id(pidfd)};  // close-on-exec by birth
+    return {Descriptor(pidfd), false, process_id(pidfd)};  // made close-on-exec
   }
   // Some kernels return ESRCH, and some EINVAL, for a process that was reaped before we asked.
   return {Descriptor(), errno == ESRCH || errno == EINVAL, 0};

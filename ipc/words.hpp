@@ -1,5 +1,5 @@
-// The closed sets that only the protocol uses; the ones shared with the core (phase, mode, reason,
-// outcome) are in core/vocabulary.hpp.
+// The closed sets of words that only the protocol uses; the ones shared with the core (phase, mode,
+// reason, outcome) are in core/vocabulary.hpp.
 //
 // Invariants:
 //  1. name(x) is the word on the wire; parse_x() is its inverse; one table per set.
@@ -24,10 +24,10 @@ using lifecycle::Phase;
 using lifecycle::RejectedReason;
 using lifecycle::StopMode;
 
-/// The role of a peer. Operators only on the admin socket, the others only on the engine socket.
+/// The role of a peer. Operators use only the admin socket, all others only the engine socket.
 enum class Role : std::uint8_t { shim, engine, operator_, hook };
 
-/// The container whose preStop hook calls.
+/// The container whose preStop hook calls us.
 enum class Container : std::uint8_t { engine, supervisor };
 
 /// An SDK's report about its engine.

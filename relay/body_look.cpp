@@ -5,7 +5,7 @@
 namespace lastcall::relay {
 namespace {
 
-constexpr std::size_t kMaxKey = 8;  // a longer one is none of those
+constexpr std::size_t kMaxKey = 8;  // a longer key is none of those
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -15,7 +15,8 @@ bool is_space(char c) {
 
 bool BodyLook::feed(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size() && at_ != At::done; ++i) {
-    if (at_ == At::inner_text && !escaped_) {  // a prompt is most of a body
+    // Most of a body is a prompt, so this is the fast path.
+    if (at_ == At::inner_text && !escaped_) {
       std::size_t const end = bytes.find_first_of("\"\\", i);
       if (end == std::string_view::npos) {
         break;

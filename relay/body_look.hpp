@@ -1,13 +1,14 @@
 // Reads `model` and `stream` from the start of a JSON body while it is relayed.
 //
 // Rules:
-//  1. Only keys of the outermost object count, the first of each; nothing else is kept or checked.
+//  1. Only keys of the outermost object count, and only the first of each; nothing else is kept or
+//     checked.
 //  2. It ends when both were seen, when the object ends, when the text is not an object, or after
 //     kMaxLook bytes; what is not known by then stays unknown.
 //  3. Any split of the input gives the same answer.
 //
-// This is not a parser: the engine refuses what is not JSON. Pure, no thread rule. Source: RFC
-// 8259; the request bodies of the OpenAI, Anthropic and vLLM APIs.
+// This is not a parser: the engine refuses bodies that are not JSON. Pure, no thread rule. Source:
+// RFC 8259; the request bodies of the OpenAI, Anthropic and vLLM APIs.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +24,10 @@ class BodyLook {
   static constexpr std::size_t kMaxLook = 256 * 1024;
   static constexpr std::size_t kMaxModel = 256;
 
-  /// True when there is nothing more to find.
+  /// Returns true when there is nothing more to find.
   bool feed(std::string_view bytes);
   bool is_done() const { return at_ == At::done; }
-  /// Empty if it was not seen or is not a string. Escapes stay as they are written.
+  /// The model; empty if it was not seen or is not a string. Escapes stay as they are written.
   std::string const& model() const { return model_; }
   std::optional<bool> stream() const { return stream_; }
 

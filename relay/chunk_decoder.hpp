@@ -1,7 +1,7 @@
 // Decodes the chunks of a body in place.
 //
 // Rules:
-//  1. The bytes that decode() leaves at their front are payload, nothing else: sizes, extensions
+//  1. The bytes that decode() leaves at the front are payload and nothing else: sizes, extensions
 //     and trailers are dropped.
 //  2. Any split of the input gives the same payload.
 //  3. Only strict framing passes: hex digits without sign or space before them, CRLF, at most
@@ -23,8 +23,8 @@ class ChunkDecoder {
   enum class State : std::uint8_t { more, done, bad };
   struct Step {
     State state = State::more;
-    std::size_t consumed = 0;  // of the bytes; the rest belongs to the next message
-    std::size_t payload = 0;   // now at the front of the bytes
+    std::size_t consumed = 0;  // number of bytes used; the rest belongs to the next message
+    std::size_t payload = 0;   // length of the payload, now at the front of the bytes
   };
   static constexpr std::uint32_t kMaxSizeDigits = 15;
   static constexpr std::uint32_t kMaxLine = 8192;
@@ -54,7 +54,7 @@ class ChunkDecoder {
   At after_size_digit(int digit);
   At counted(At at);
 
-  std::uint64_t left_ = 0;  // of the chunk, or the size that is being read
+  std::uint64_t left_ = 0;  // length of the rest of the chunk, or the size that is being read
   std::uint32_t line_ = 0;
   At at_ = At::size_first;
 };

@@ -7,7 +7,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// By length first, so that most names are distinguished without a look at them.
+/// Compares the lengths first, so that most names are distinguished without a look at their bytes.
 bool is_before(std::string_view a, std::string_view b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }

@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. The elements of all fields together are limited, empty ones too, and so is the length of
-//     each: the list is walked once, and a lookup for each of 128 fields afterwards costs a search
+//     each: the list is walked once, and each of the up to 128 lookups that follow is a search
 //     among 32 short names.
 //  2. They are sorted once, when the last field was added, however many fields there are.
 //  3. Names are compared without regard to case; each is converted to lower case once.

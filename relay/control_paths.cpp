@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWithoutLetter = 32;
 
-/// The five bits in which letters differ, whatever their case.
+/// The five bits of a letter that do not depend on its case.
 std::size_t bucket_of(std::string_view path) {
   return path.size() < 2 ? kWithoutLetter : static_cast<unsigned char>(path[1]) % kWithoutLetter;
 }
@@ -29,7 +29,7 @@ bool begins_with(std::string_view path, std::string_view prefix) {
   return path.size() >= prefix.size() && http_text::same(path.substr(0, prefix.size()), prefix);
 }
 
-/// What a byte of a path can be, one look each: a path may be 8 KiB of them.
+/// The kinds of bytes in a path; one look-up per byte, because a path may have 8 KiB.
 enum class PathByte : std::uint8_t {
   text,
   slash,
@@ -54,7 +54,7 @@ PathByte kind_of(char c) {
   return kPathBytes[static_cast<unsigned char>(c)];
 }
 
-/// Whether the path may mean another one than it spells.
+/// Whether the path is written plainly, so that it means what it spells.
 bool is_plain(std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     PathByte const kind = kind_of(path[i]);
@@ -69,10 +69,10 @@ bool is_plain(std::string_view path) {
   return true;
 }
 
-/// The written bytes may be an escape again: they are looked at as they grow, so that the whole
-/// takes no more steps than there are bytes from the first escape on.
+/// Decoded bytes may form another escape, so they are examined as they are written. The whole takes
+/// no more steps than there are bytes from the first escape on.
 std::string decoded(std::string_view path, std::size_t first_escape) {
-  constexpr std::size_t kBefore = 3;  // in front of the first byte there is no escape
+  constexpr std::size_t kBefore = 3;  // there is no escape before the first byte
   std::string out(kBefore + path.size(), '\0');
   path.copy(out.data() + kBefore, first_escape);
   char* end = out.data() + kBefore + first_escape;
@@ -92,13 +92,14 @@ std::string decoded(std::string_view path, std::size_t first_escape) {
   return out;
 }
 
-/// The meaning of a path: its segments without their parameters, one slash before each. For a long
-/// one it is the beginning, which decides; dot segments are looked for to its end.
+/// The meaning of a path: its segments without their parameters, each after one slash. Only the
+/// beginning of a long path is kept, because that decides; dot segments are looked for in all of
+/// it.
 class Meaning {
  public:
   explicit Meaning(std::size_t most) : most_(most) {}
 
-  /// False: it has a dot segment or a control character.
+  /// Returns false if there is a dot segment or a control character.
   bool take(std::string_view bytes) {
     bool is_parameter = false;  // up to the end of its segment
     std::size_t begin = 0;

@@ -2,15 +2,15 @@
 //
 // Rules:
 //  1. The meaning of a path decides, not how it is written: percent-encoding is undone until none
-//     is left, a doubled or last slash, what follows a ';' in a segment, and ASCII case do not
-//     count. The path is relayed unchanged.
+//     is left, and a doubled or last slash, the part of a segment after a ';', and ASCII case do
+//     not count. The path is relayed unchanged.
 //  2. A path with a dot segment or a control character, encoded or not, may mean different paths to
-//     two servers, so it is `ambiguous`. (The `$` of Starlette's routes takes "/sleep\n" for
+//     two servers, so it is `ambiguous`. (The `$` in Starlette's routes makes it read "/sleep\n" as
 //     "/sleep".)
-//  3. An entry stands for its path and all paths below it; with a '*' at its end, for all paths
-//     that begin with it. The longest entry that matches decides; of two equal ones, the later one
+//  3. An entry stands for its path and all paths below it or, if it ends with a '*', for all paths
+//     that begin with it. The longest entry that matches decides; if two are equal, the later one
 //     does.
-//  4. A path without such spelling is decided without a copy; no request costs more than a few
+//  4. A path that is written plainly is decided without a copy; no request costs more than a few
 //     steps per byte.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'Control paths'; how uvicorn and Starlette, the
@@ -49,7 +49,7 @@ class ControlPaths {
 
   explicit ControlPaths(std::vector<ControlPath> paths);
 
-  /// `target`: in origin form, with its query.
+  /// `target` is in origin form, with its query.
   Decision decide(std::string_view target) const;
 
  private:
@@ -65,7 +65,7 @@ class ControlPaths {
   Decision look_up(std::string_view path) const;
 
   std::array<Bucket, 33> buckets_;  // by the first letter; the last is for those without one
-  std::size_t most_ = 2;            // of a path, what any of them looks at
+  std::size_t most_ = 2;            // the length of a path that any entry looks at
 };
 
 }  // namespace lastcall::relay

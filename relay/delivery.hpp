@@ -1,12 +1,13 @@
-// The client's side of a response: the bytes that the client has and those that it gets next,
-// whichever engine they come from.
+// The client's side of a response: the bytes that the client has and those that it gets next, from
+// whichever engine they come.
 //
 // Rules:
 //  1. A response is sent once: its head, its payload, and its end. A client that has a byte of it
-//     gets no other status, and one that was cut never looks finished.
+//     gets no other status, and a response that was cut never looks finished.
 //  2. An HTTP/1.1 client gets chunks if the length is not known; an HTTP/1.0 client gets a
 //     connection that ends with the response.
-//  3. The first byte is that of the engine's work, see first_byte.hpp: `opened` waits for it.
+//  3. The first byte is that of the engine's work (first_byte.hpp): the state `opened` waits for
+//     it.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md.
 #pragma once
@@ -26,12 +27,12 @@
 namespace lastcall::relay {
 
 enum class DeliveryState : std::uint8_t {
-  nothing,  // except interim answers
-  opened,   // the head; the engine's work has sent nothing yet
+  nothing,  // nothing but interim answers was sent
+  opened,   // the head was sent; nothing of the engine's work was
   flowing,
   tunnel,
   done,
-  cut,  // ended early, or refused
+  cut,  // it ended early, or was refused
 };
 enum class DeliveryEvent : std::uint8_t { open, switched, first_byte, end, cut };
 
@@ -48,10 +49,10 @@ inline constexpr Moves<DeliveryState, DeliveryEvent, 6, 5> kDeliveryMoves{{{
 
 /// How a response is ended early.
 enum class Farewell : std::uint8_t {
-  refusal,      // another answer in its place
-  error_event,  // the last event of a stream
+  refusal,      // another answer is sent in its place
+  error_event,  // it ends with a last event of the stream
   silence,      // its connection ends before the announced length
-  reset,        // its connection is reset, as an orderly end would look complete
+  reset,        // its connection is reset, because an orderly end would look complete
 };
 
 class Delivery {
@@ -72,7 +73,8 @@ class Delivery {
   bool is_event_stream() const { return kind_ == Kind::events; }
   Coding coding() const { return coding_; }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  /// Made on demand: other payloads, and events that are read elsewhere, have none.
+  /// The stream is made on demand; payloads that are no events, and events that are read elsewhere,
+  /// have none.
   EventStream& events() {
     if (!events_) {
       events_ = std::make_unique<EventStream>();
@@ -94,7 +96,8 @@ class Delivery {
     bool streaming = false;
     bool close = false;
   };
-  /// Handles an interim answer: the client's 100 was sent already, and HTTP/1.0 has none.
+  /// Passes on an interim answer. A 100 is left out, because the client has it already; a client of
+  /// HTTP/1.0 gets no interim answers.
   void interim(ResponseHead const& head, Version version, std::string& wire);
   void switch_protocols(ResponseHead const& head, std::string_view request_id, std::string& wire);
   static Coding coding_of(Framing const& framing, Version version);
@@ -106,21 +109,21 @@ class Delivery {
   void emit(std::string_view first, std::string_view second, std::string& wire);
   /// Passes bytes through a tunnel.
   void pass(std::string_view bytes, std::string& wire);
-  /// Passes on what a scanned payload of events completes. Returns true if whole events were sent.
+  /// Passes on the events that a scanned payload completes. Returns true if whole events were sent.
   bool emit_events(std::string_view payload, std::size_t boundary, std::string& wire);
   void finish(std::string& wire);
   void end_tunnel() { kDeliveryMoves.apply(state_, DeliveryEvent::end); }
-  /// `events`: the number that the client has.
+  /// Ends the response early. `events`: the number that the client has.
   Farewell cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                std::string& wire);
-  /// Answers in place of a response.
+  /// How an answer is sent in place of a response.
   struct Refusing {
     std::string_view request_id;
     bool close = false;
     bool head_only = false;
   };
   void refuse(Refusal const& refusal, Refusing const& how, std::string& wire);
-  /// Ends it silently.
+  /// Ends the response silently.
   void cut() { kDeliveryMoves.apply(state_, DeliveryEvent::cut); }
 
  private:

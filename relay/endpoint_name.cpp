@@ -14,7 +14,7 @@ struct Route {
   std::string_view name;
 };
 
-/// A path is found by itself or by one of its parents.
+/// A path is found under its own entry or under that of one of its parents.
 constexpr std::array kRoutes = std::to_array<Route>({
     {"/v1/chat/completions", "chat_completions"},
     {"/v1/completions", "completions"},
@@ -41,7 +41,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"/v1/realtime", "realtime"},
 });
 
-/// Ours: the messages of one tier of the SDK to another.
+/// The messages of one tier of the SDK to another.
 constexpr std::string_view kCalls = "/lastcall/calls";
 constexpr std::string_view kModels = "/v2/models/";
 
@@ -49,7 +49,7 @@ bool is_under(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
-/// /v2/models/NAME[/versions/N]/infer and its kin.
+/// Finds /v2/models/NAME[/versions/N]/infer and similar paths.
 bool find_kserve(std::string_view path, EndpointName& found) {
   if (!path.starts_with(kModels)) {
     return false;

@@ -1,4 +1,4 @@
-// Which endpoint a request is for, and whether it counts as work.
+// Finds which endpoint a request is for, and whether it counts as work.
 //
 // Rules:
 //  1. Names are those of the cancellation metrics; paths are those of the OpenAI, Anthropic and
@@ -24,7 +24,7 @@ struct EndpointName {
   bool counts = false;
 };
 
-/// `target`: in origin form, with its query.
+/// `target` is in origin form, with its query.
 EndpointName endpoint_of(std::string_view method, std::string_view target, bool upgrade);
 
 /// The path with its %XX decoded, or unchanged if the result would not be text.

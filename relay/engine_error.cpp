@@ -15,7 +15,7 @@ using Members = std::vector<json::Member>;
 
 constexpr std::uint64_t kServerError = 500;
 
-/// The data of an event: its lines of that name, joined.
+/// The data of an event: its `data` lines, joined.
 std::string data_of(std::string_view event) {
   std::string data;
   while (!event.empty()) {
@@ -36,7 +36,8 @@ json::Value const* find(Members const& members, std::string_view key) {
   return found == members.rend() ? nullptr : &found->value;
 }
 
-/// `code` as a number, also where it is written as a text; a word is the code of no server.
+/// Returns `code` as a number, even if it is written as a text; absent if it is a word, which no
+/// server error has.
 std::optional<std::uint64_t> code_of(json::Value const& code) {
   return json::to_unsigned({.kind = Kind::number, .escaped = false, .text = code.text});
 }
@@ -73,7 +74,7 @@ EngineError error_of_event(std::string_view event) {
     return EngineError::none;
   }
   json::Value const* const error = find(members, "error");
-  if (error == nullptr) {  // an event that is named so
+  if (error == nullptr) {  // an event that is named `error`
     json::Value const* const type = find(members, "type");
     bool const is_explicit = type != nullptr && type->kind == Kind::string && type->text == "error";
     return is_explicit ? error_of_object(data) : EngineError::none;
@@ -93,7 +94,7 @@ EngineError error_of_event(std::string_view event) {
 }
 
 /// An answer that states when to come again, or why, is a refusal; a method that a server does not
-/// know shows nothing about its engine.
+/// know reveals nothing about its engine.
 EngineError error_of_answer(ResponseHead const& head) {
   constexpr unsigned kNotImplemented = 501;
   constexpr unsigned kVersionNotSupported = 505;

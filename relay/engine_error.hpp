@@ -1,11 +1,11 @@
-// What an engine's error answer shows about the engine itself.
+// Evaluates what an engine's error answer shows about the engine itself.
 //
 // Rules:
-//  1. An error object is the client's fault if its code is below 500 or a word, or if it has no
-//     code and its type blames the request. Anything else may be the engine's death.
-//  2. An error that states whether the request may be sent again comes from lastcall's own SDK or
-//     ingress below this one, which knows.
-//  3. Anything other than an object with an error in it is not an error.
+//  1. An error object is the client's fault if its code is a number below 500 or a word, or if it
+//     has no code and its type blames the request. Anything else may be the engine's death.
+//  2. An error that states whether the request may be sent again comes from lastcall's own SDK, or
+//     from an ingress of lastcall behind this one. They know, so it is passed on.
+//  3. Anything other than an object that contains an error is not an error.
 //
 // Pure, no thread rule. Source: the error objects of vLLM, SGLang, OpenAI's and Anthropic's APIs.
 #pragma once
@@ -19,7 +19,7 @@ namespace lastcall::relay {
 
 enum class EngineError : std::uint8_t {
   none,
-  complete,  // with everything that is known
+  complete,  // it has everything that is known
   suspect,   // it may mean the engine's death
 };
 

@@ -9,8 +9,8 @@ bool ends_line(char c) {
   return c == '\n' || c == '\r';
 }
 
-/// Lines one after the other. Two searches for one byte each are faster than one for either of two;
-/// the line feed is looked for once, however many lines end with a return before it.
+/// Cuts a text into lines. Two searches for one byte each are faster than one search for either of
+/// two; the line feed is looked for once, however many lines before it end with a carriage return.
 class Lines {
  public:
   explicit Lines(std::string_view bytes) : bytes_(bytes) {}
@@ -76,7 +76,7 @@ void EventScanner::begin_or_go_on(std::string_view line) {
   head_size_ = static_cast<std::uint8_t>(head_size_ + size);
 }
 
-/// True when the stream is at a boundary after this line, which ends before `end`.
+/// Returns true if the stream is at a boundary after this line, which ends before `end`.
 bool EventScanner::end_line(std::size_t boundary, std::size_t end) {
   if (line_is_empty_) {
     if (is_suspect_ && !suspect_) {

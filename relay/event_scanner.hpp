@@ -1,11 +1,11 @@
-// Finds where server-sent events end, so that a stream can be cut between two of them, and those
-// that may report an error.
+// Finds where server-sent events end, so that a stream can be cut between two of them. It also
+// finds the events that may report an error.
 //
 // Rules:
 //  1. A boundary is the start of the stream, the end of the empty line that ends an event, or the
 //     end of a comment line outside of an event: lines that keep a connection alive are never held
 //     back.
-//  2. An event counts when it had a line other than comments.
+//  2. An event counts if it had a line that is not a comment.
 //  3. An event may report an error when it is named `error`, or a line of its data begins with an
 //     object whose first key is "error". Only the first bytes of a line are examined, so the cost
 //     of a line does not depend on its length, and engine_error.hpp decides whether it is an error.
@@ -25,17 +25,17 @@ class EventScanner {
  public:
   /// The first event that may report an error and that ended in the bytes of the last scan().
   struct Suspect {
-    std::size_t begin = 0;  // 0 also if it began before those bytes
+    std::size_t begin = 0;  // also 0 if the event began before those bytes
     std::size_t end = 0;
-    std::uint64_t before = 0;  // events that were complete then
+    std::uint64_t before = 0;  // number of events that were complete before it
   };
 
-  /// How many bytes of `bytes` (which follow those of the last call) come before or at the last
-  /// boundary in them; 0 when none is in them.
+  /// Returns the number of bytes up to the last boundary in `bytes`, which follow those of the last
+  /// call; 0 if there is no boundary in them.
   std::size_t scan(std::string_view bytes);
   std::uint64_t events() const { return events_; }
   std::optional<Suspect> const& suspect() const { return suspect_; }
-  /// Whether the last byte was the end of a line, or there was none.
+  /// Whether the last byte was the end of a line; also true if there was no byte.
   bool is_at_line() const { return line_is_empty_; }
 
  private:

@@ -9,16 +9,16 @@ namespace {
 
 constexpr std::string_view kDone = "[DONE]";
 
-/// `[DONE]` and the lines that end its event.
+/// Room for `[DONE]` and the lines that end its event.
 constexpr std::size_t kLastWords = 16;
 
-/// A usage stands at the end of its event, or is followed by some more small objects.
+/// A usage is at the end of its event, or is followed by a few small objects.
 constexpr std::size_t kUsageEnd = 256;
-/// Within a text of the answer its quotes would be escaped.
+/// In a text of the answer, the quotes of this key would be escaped.
 constexpr std::string_view kTokens = R"("completion_tokens":)";
 
-/// The text after the last key in `text`; empty where there is none. Every event pays for this, so
-/// it is libc's search, which does not look at each byte.
+/// Returns the text after the last key in `text`; empty if there is none. Every event pays for
+/// this, so it uses libc's search, which does not look at each byte.
 std::string_view behind_last_key(std::string_view text) {
   std::string_view behind;
   while (void const* const found =
@@ -52,7 +52,7 @@ bool EventStream::ends_with_done(std::string_view fresh) const {
   std::string_view held = part_;
   if (fresh.empty()) {
     held = held.substr(0, held.find_last_not_of("\r\n") + 1);
-    if (held.empty()) {  // the rest of an event's end
+    if (held.empty()) {  // these bytes are the rest of an event's end
       return has_sent_done_;
     }
   }

@@ -1,12 +1,13 @@
-// A stream of events on its way to a client, which sends only whole events, so that it can be cut
+// A stream of events on its way to a client. It sends only whole events, so that it can be cut
 // between two of them.
 //
 // Rules:
 //  1. The bytes that go out end at a boundary of events; the start of an event is held back until
-//     its end has come. One of more than kMaxHeldEvent bytes is passed on as it comes, and the
-//     stream is torn until its end: it cannot be cut so that its client understands it.
+//     its end has come. An event of more than kMaxHeldEvent bytes is passed on as it comes. The
+//     stream is torn until the end of that event: it cannot be cut in a way that its client
+//     understands.
 //  2. Any split of the bytes delivers the same events.
-//  3. The number of its tokens is that of the last whole events, if their engine counts in each of
+//  3. The number of its tokens is taken from the last whole events, if the engine counts in each of
 //     them. Only the end of what was read is examined, so a count may be missed until the next one
 //     comes.
 //
@@ -29,7 +30,7 @@ class EventStream {
 
   enum class At : std::uint8_t {
     boundary,  // the client has only whole events
-    torn,      // it has a part of one
+    torn,      // the client has a part of an event
   };
 
   /// Returns how much of `payload` ends at a boundary; suspect() reports an error in it.
@@ -43,18 +44,18 @@ class EventStream {
   /// The number of tokens that the engine reports (`completion_tokens` of a usage).
   std::optional<std::uint64_t> tokens() const { return tokens_; }
 
-  /// The bytes to send for a payload that was scanned, one piece after the other. The first is
-  /// valid until settle().
+  /// The bytes to send for a payload that was scanned: first `held`, then `fresh`. `held` is valid
+  /// until settle().
   struct Pieces {
     std::string_view held;  // what was held back before
     std::string_view fresh;
     bool has_whole_events = false;
   };
-  /// The bytes for the part up to the last boundary, ...
+  /// Returns the bytes for the part up to the last boundary.
   Pieces whole(std::string_view payload, std::size_t boundary);
-  /// ... and then those for the rest, of which mostly nothing is sent yet.
+  /// Returns the bytes for the part after it; usually they are held back, and nothing is sent yet.
   Pieces rest(std::string_view payload, std::size_t boundary);
-  /// Call it after each: what was sent is no longer held.
+  /// Call it after each of the two: what was sent is no longer held.
   void settle() { std::string().swap(part_); }
 
   At at() const { return at_; }
@@ -64,11 +65,11 @@ class EventStream {
   /// Whether the client has received what clients of OpenAI's interface treat as the end.
   bool has_sent_done() const { return has_sent_done_; }
 
-  /// Returns the last bytes of a body that ends with its connection.
+  /// Takes note of the last bytes of a body that ends with its connection.
   void note_last_words(std::string_view payload);
   /// Whether it holds what clients of OpenAI's interface treat as the end.
   bool has_done_line() const;
-  /// Whether the stream ended in the middle of a line, and so was cut.
+  /// Whether the stream ended with a whole line; otherwise it was cut.
   bool ends_with_a_line() const { return scanner_.is_at_line() || has_done_line(); }
 
  private:

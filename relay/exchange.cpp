@@ -29,7 +29,7 @@ Received Exchange::let_through(Time now, Surroundings const& world, std::string&
   return heed(response_.let_through(context(now, world), wire));
 }
 
-/// Draws the conclusions for the rest of the exchange.
+/// Applies what was received to the rest of the exchange.
 Received Exchange::heed(Received const& received) {
   if (received.is_error) {
     outcome_ = Outcome::error;
@@ -45,8 +45,8 @@ Received Exchange::heed(Received const& received) {
 }
 
 bool Exchange::leg_is_clean(Received const& received) const {
-  // An engine that answers early may read the rest of the body later: what comes then on this
-  // connection would be taken for it. RFC 9112, 9.3.
+  // An engine that answers early may read the rest of the body later, and would take a next request
+  // on this connection for that rest. RFC 9112, 9.3.
   bool const has_all = request_.is_done() && request_.to_engine().waiting() == 0 &&
                        request_.to_engine().state() != ToEngine::State::broken;
   ResponseReader const& leg = response_.leg();
@@ -66,7 +66,8 @@ void Exchange::refuse(Refusal const& refusal, Surroundings const& world, std::st
   if (!request_.is_done()) {
     after_ = After::linger;
   } else if (!asked_.keeps_alive || asked_.version == Version::http10 || world.is_closing()) {
-    after_ = After::close;  // which HTTP/1.0 waits for, where no field keeps it open
+    // HTTP/1.0 waits for the close, unless a field keeps the connection open.
+    after_ = After::close;
   }
   response_.delivery().refuse(
       refusal, {.request_id = id_, .close = after_ != After::keep, .head_only = asked_.is_head},

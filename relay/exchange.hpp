@@ -1,16 +1,16 @@
 // One exchange of HTTP/1.1: the request of one client, and the response that it gets. It takes
-// bytes and time, and returns bytes and orders; it has no socket, no clock and no loop.
+// bytes and the time, and returns bytes and orders; it has no socket, no clock and no loop.
 //
 // Theory of operation. Three machines move independently, each by its table: the request on its way
-// to the engine (request_side.hpp), the response on one connection to an engine, the *leg*
-// (response_reader.hpp), and its delivery to the client (delivery.hpp). response_side.hpp joins the
-// last two. The rules that join both sides are here:
+// to the engine (request_side.hpp); the response on one connection to an engine, which is called
+// the *leg* (response_reader.hpp); and the delivery of the response to the client (delivery.hpp).
+// response_side.hpp joins the last two. The rules that join both sides are here:
 //  1. Whether the client's connection stays open after the exchange depends on both, and is settled
 //     when the head goes out or the exchange is cut (After).
 //  2. A leg that sent nothing may be replaced by another one, once; its connection carries another
 //     request only when both sides are complete.
-//  3. Before its head has gone out an exchange is refused, afterwards cut; a response that is cut
-//     never looks finished.
+//  3. An exchange is refused before its head has gone out, and cut afterwards; a response that is
+//     cut never looks finished.
 //
 // Its driver owns sockets and deadlines, and calls awaited() after each call to find what it waits
 // for. Pure, no thread rule. Source: docs/ingress.md; RFC 9110 and 9112.
@@ -36,15 +36,15 @@ namespace lastcall::relay {
 enum class After : std::uint8_t {
   keep,
   close,
-  linger,  // the client still sends, and is read until it has our last bytes
+  linger,  // the client still sends, and is read until it has received our last bytes
 };
 
 /// The next thing that an exchange waits for.
 enum class Awaited : std::uint8_t {
-  request,     // the next part of it
-  first_byte,  // of the engine's work
-  more,        // of the response
-  tunnel_end,  // the engine's end, after the client's
+  request,     // the next part of the request
+  first_byte,  // the first byte of the engine's work
+  more,        // more of the response
+  tunnel_end,  // the engine's end of a tunnel that its client has ended
 };
 
 class Exchange {
@@ -56,7 +56,7 @@ class Exchange {
   std::string const& id() const { return id_; }
   RequestSide& request() { return request_; }
   RequestSide const& request() const { return request_; }
-  /// Whether it must be notified of its leg's end.
+  /// The response must be notified of the end of its leg.
   ResponseSide& response() { return response_; }
   ResponseSide const& response() const { return response_; }
   Delivery const& delivery() const { return response_.delivery(); }
@@ -74,17 +74,18 @@ class Exchange {
   }
   /// Whether the leg's connection may carry another request.
   bool leg_is_clean(Received const& received) const;
-  /// The leg has ended, or accepts nothing. `was_used`: it carried a request before this one.
+  /// Whether the request may be sent again, when the leg has ended or accepts nothing. `was_used`:
+  /// the leg's connection carried a request before this one.
   bool may_repeat(bool was_used) const;
 
   // --- the client's side ---
-  /// Refuses the request, instead of a response of which nothing was sent.
+  /// Refuses the request, in place of a response of which nothing was sent.
   void refuse(Refusal const& refusal, Surroundings const& world, std::string& wire);
   Farewell cut(Refusal const& refusal, lifecycle::Outcome outcome, Surroundings const& world,
                std::string& wire);
-  /// Ends it without a client to notify.
+  /// Ends the exchange without a client to notify.
   void cut_silently(lifecycle::Outcome outcome);
-  /// The client of a tunnel has ended it.
+  /// Whether the client of a tunnel has ended it.
   bool is_ending_tunnel() const;
   /// `reads_request`: there is room for more of the request.
   Awaited awaited(bool reads_request) const;

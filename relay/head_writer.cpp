@@ -20,7 +20,7 @@ bool is_of_one_connection(std::string_view name) {
     case 10:
       return same(name, "connection") || same(name, "keep-alive");
     case 14:
-      return same(name, "x-lastcall-way");  // ours alone
+      return same(name, "x-lastcall-way");  // only lastcall may set it
     case 16:
       return same(name, "proxy-connection");
     case 17:
@@ -40,8 +40,8 @@ bool begins(std::string_view name, std::string_view prefix) {
   return name.size() > prefix.size() && same(name.substr(0, prefix.size()), prefix);
 }
 
-/// Fields that a Connection field may not take away: they describe the body, the target and the
-/// sender, and what the proxies before us vouch for.
+/// Fields that a Connection field may not remove: they describe the body, the target and the
+/// sender, and the statements of the proxies before this one.
 bool is_protected(std::string_view name) {
   return begins(name, "content-") || same(name, "host") || same(name, "authorization") ||
          same(name, "cookie") || same(name, "set-cookie") || same(name, "x-api-key") ||
@@ -60,7 +60,7 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
-/// As a server reads it that takes underscores in names for dashes.
+/// Compares as a server does that reads underscores in names as dashes.
 bool reads_as(std::string_view name, std::string_view other) {
   if (name.size() != other.size()) {
     return false;
@@ -74,8 +74,8 @@ bool reads_as(std::string_view name, std::string_view other) {
   return true;
 }
 
-/// Fields that only a proxy before us can know. They are recognized by their first letter, which
-/// few fields have.
+/// Fields that only a proxy before this one can know. Their first letter is tested first, because
+/// few fields have it.
 bool describes_client(std::string_view name) {
   constexpr std::string_view kPrefix = "x-forwarded-";
   switch (name.front()) {
@@ -90,8 +90,8 @@ bool describes_client(std::string_view name) {
   }
 }
 
-/// Fields that a client has for us, or that parts of ours have for each other. A call's root, its
-/// caller and its channel are for the engine's SDK.
+/// Fields by which a client speaks to lastcall, or parts of lastcall to each other. A call's root,
+/// its caller and its channel are meant for the engine's SDK.
 bool is_between_us(std::string_view name) {
   constexpr std::string_view kPrefix = "x-lastcall-";
   if (name.size() <= kPrefix.size() || http_text::lower(name.front()) != 'x' ||
@@ -102,7 +102,7 @@ bool is_between_us(std::string_view name) {
   return !reads_as(what, "root") && !reads_as(what, "parent") && !reads_as(what, "channel");
 }
 
-/// Whether a field of the request goes to the engine as it came.
+/// Whether a field of the request is passed on to the engine unchanged.
 bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding const& facts) {
   if (same(name, "host") || same(name, "expect")) {
     return false;
@@ -155,7 +155,7 @@ void append_forwarding(std::string& out, RequestHead const& head, Destination co
   out.append(";proto=").append(facts.scheme).append("\r\n");
 }
 
-/// At most, of what is written for the engine: a head grows by the client's fields only.
+/// The most bytes that are written for the engine: the head grows only by the client's fields.
 std::size_t most_bytes(RequestHead const& head, Destination const& destination,
                        Forwarding const& facts) {
   constexpr std::size_t kNamesOfOurs = 256;
@@ -219,7 +219,8 @@ void write_response_head(std::string& out, ResponseHead const& head, Returning c
     append_field(out, "X-Request-Id", facts.request_id);
   }
   std::string_view protocol;
-  constexpr unsigned kUpgradeRequired = 426;  // names what to upgrade to: RFC 9110, 15.5.22
+  // This answer names the protocol to upgrade to: RFC 9110, 15.5.22.
+  constexpr unsigned kUpgradeRequired = 426;
   bool const names_protocol = facts.upgrade || head.status == kUpgradeRequired;
   if (names_protocol && head.fields.count("upgrade", protocol) > 0) {
     append_field(out, "Connection", facts.close ? "upgrade, close" : "upgrade");

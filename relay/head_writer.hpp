@@ -3,14 +3,14 @@
 // Rules:
 //  1. Fields keep their order, case and duplicates; fields that belong to one connection are left
 //     out (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
-//  2. Fields that frame the body or name the request are written anew: no Connection field can take
-//     a Content-* or a Host away, nor a key, a cookie, or a proxy's fields about the client
+//  2. Fields that frame the body or name the request are written anew. No Connection field can
+//     remove a Content-* field, Host, a key, a cookie, or a proxy's fields about the client
 //     (Forwarded, X-Forwarded-*, X-Real-IP).
 //  3. A trusted proxy's fields about its client are kept: X-Forwarded-For gets the proxy's address
 //     appended; X-Forwarded-Host and -Proto are set where they are missing; Forwarded gets an
-//     element of its own. From any other client none of them is passed on (Forwarded,
-//     X-Forwarded-*, X-Real-IP, with underscores for dashes too, which many servers read as the
-//     same name): they are written again.
+//     element of its own. From any other client none of these fields is passed on (Forwarded,
+//     X-Forwarded-*, X-Real-IP, and the same names with underscores for dashes, which many servers
+//     read as the same); they are written anew.
 //  4. Fields of a request whose names have an underscore are left out, unless configured otherwise.
 //  5. X-Request-Id is there exactly once.
 //
@@ -30,8 +30,8 @@ struct Forwarding {
   std::uint64_t way = 0;    // the engine returns it to prove that it was relayed here; 0: none
   std::string_view client;  // its address as text, IPv6 without brackets; empty if unknown
   std::string_view scheme = "http";
-  bool is_proxy = false;           // its fields about its own client are trusted
-  bool keeps_underscores = false;  // fields whose names have some
+  bool is_proxy = false;           // whether its fields about its own client are trusted
+  bool keeps_underscores = false;  // whether fields with an underscore in their names are kept
   bool upgrade = false;
   Framing body;
 };
@@ -42,9 +42,9 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
 
 struct Returning {
   std::string_view request_id;  // if empty, none is written
-  bool chunked = false;         // as it goes to the client
+  bool chunked = false;         // whether the body goes to the client in chunks
   bool close = false;
-  bool keep_alive = false;  // an HTTP/1.0 client requested it
+  bool keep_alive = false;  // whether an HTTP/1.0 client requested it
   bool upgrade = false;
 };
 

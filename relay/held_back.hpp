@@ -1,6 +1,8 @@
-// Holds an error that may mean the engine's death, and all that follows it, until that is known.
+// Holds an error that may mean the engine's death, and all that follows it, until it is known
+// whether the engine is dead.
 //
-// Rule: a response has at most one: bytes after it, once it was let through, are passed on at once.
+// Rule: a response holds back at most one error; after it was let through, all bytes are passed on
+// at once.
 //
 // Pure, no thread rule. Source: docs/ingress.md, 'An engine that dies'.
 #pragma once
@@ -18,14 +20,14 @@ class HeldBack {
  public:
   using Time = std::chrono::milliseconds;
   enum class Part : std::uint8_t {
-    answer,  // as the engine sent it, from its head on
-    events,  // of the body, from the error event on
+    answer,  // the whole answer of the engine, from its head on
+    events,  // a part of the body, from the error event on
   };
   struct Error {
     Part part{};
     Time since{};
     std::string bytes;
-    std::uint64_t events_before = 0;  // that the client has
+    std::uint64_t events_before = 0;  // number of events that the client has
     std::size_t whole = 0;            // length of Part::events up to the last boundary
   };
 
@@ -38,7 +40,7 @@ class HeldBack {
     error_ = std::make_unique<Error>(std::move(error));
     return *error_;
   }
-  /// It is passed on, or no longer needed.
+  /// The error is passed on, or no longer needed.
   std::unique_ptr<Error> end() {
     state_ = error_ ? State::over : state_;
     return std::move(error_);

@@ -12,7 +12,8 @@ using namespace http_text;
 constexpr std::size_t kMaxMethod = 32;
 constexpr std::string_view kNewline = "\r\n";
 
-/// The next line without its CRLF, which is taken off `rest`. HeadScanner has seen to the CRLFs.
+/// Removes the next line from `rest`, and returns it without its CRLF. HeadScanner has checked the
+/// CRLFs.
 std::string_view take_line(std::string_view& rest) {
   std::size_t const end = rest.find(kNewline);
   std::string_view const line = rest.substr(0, end);
@@ -66,7 +67,7 @@ HeadFault parse_version(std::string_view text, Version& version) {
   return {};
 }
 
-/// The one Content-Length and whether there is a Transfer-Encoding of chunked, nothing else.
+/// Reads the only Content-Length, and a Transfer-Encoding that may only be chunked.
 HeadFault read_lengths(Fields const& fields, Version version, bool& chunked, bool& has_length,
                        std::uint64_t& length) {
   std::string_view coding;
@@ -123,7 +124,8 @@ bool Fields::lists(std::string_view name, std::string_view word) const {
 }
 
 HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
-  // Bytes that do not begin as a head (TLS, binary noise) never end as one: no need to wait for it.
+  // Bytes that do not begin like a head (TLS, binary noise) never become one, so nothing is
+  // awaited.
   if (line_ == 0 && !bytes.empty() && bytes.front() != '\r' && !is(bytes.front(), kToken)) {
     return Found::bad;
   }
@@ -133,7 +135,7 @@ HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
     std::size_t const carriage = rest.substr(0, newline).find('\r');
     bool const is_last = carriage + 1 == std::min(newline, rest.size());  // npos + 1 is 0
     if (carriage != std::string_view::npos && !is_last) {
-      return Found::bad;  // a CR that ends no line
+      return Found::bad;  // a CR that does not end a line
     }
     if (newline == std::string_view::npos) {
       seen_ += std::min(carriage, rest.size());
@@ -157,7 +159,7 @@ HeadScanner::Found HeadScanner::scan(std::string_view bytes) {
 
 HeadFault parse_request_head(std::string_view bytes, RequestHead& head) {
   std::string_view line = take_line(bytes);
-  if (line.empty()) {  // RFC 9112, 2.2: one empty line before a request is forgiven
+  if (line.empty()) {  // RFC 9112, 2.2: one empty line before a request is accepted
     line = take_line(bytes);
   }
   std::size_t const first = line.find(' ');
@@ -265,7 +267,7 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
                                              same(head.target.substr(0, scheme), "https"));
     if (is_http) {
       std::string_view const rest = head.target.substr(scheme + 3);
-      // Each by itself: a search for either looks at every byte twice.
+      // Two searches: a search for either character looks at every byte twice.
       std::size_t const path = std::min(rest.find('/'), rest.find('?'));
       destination.host = rest.substr(0, path);
       destination.target = path == std::string_view::npos ? "" : rest.substr(path);

@@ -2,9 +2,9 @@
 //
 // Rules:
 //  1. A head that two servers could read in two ways is refused: bare CR or LF, folded lines, a
-//     space before a colon, control characters, several or contradicting lengths, odd codings.
-//  2. HeadScanner finds the end of a head however its bytes arrive, looks at each byte once, and
-//     reports it as soon as the bytes can no longer become a head.
+//     space before a colon, control characters, several or contradictory lengths, unusual codings.
+//  2. HeadScanner finds the end of a head however its bytes arrive. It looks at each byte once, and
+//     reports bytes that can no longer become a head at once.
 //  3. Field order, duplicates, the case of names and the target's percent-encoding are kept.
 //
 // Views are valid as long as the bytes that were parsed. Pure, no thread rule.
@@ -27,9 +27,11 @@ struct Field {
 };
 
 inline constexpr std::size_t kMaxFields = 128;
-/// Bytes of a request's target. nginx's default; RFC 9110, 4.1 asks for 8000 at least.
+/// The longest target of a request, in bytes. It is nginx's default; RFC 9110, 4.1 asks for 8000 at
+/// least.
 inline constexpr std::size_t kMaxTarget = 8 * 1024;
-/// The longest name that DNS knows, and a port. It is written to the engine three times.
+/// The longest host: the longest name that DNS knows, and a port. It is written to the engine three
+/// times.
 inline constexpr std::size_t kMaxHost = 255 + sizeof ":65535" - 1;
 
 class Fields {
@@ -52,7 +54,7 @@ enum class Version : std::uint8_t { http10, http11 };
 
 struct RequestHead {
   std::string_view method;
-  std::string_view target;  // as received
+  std::string_view target;  // as it was received
   Version version = Version::http11;
   Fields fields;
   ConnectionOptions connection;
@@ -77,18 +79,18 @@ class HeadScanner {
  public:
   enum class Found : std::uint8_t { incomplete, complete, bad };
 
-  /// `bytes` begin with the head; each call gets those of the last one, and perhaps more.
+  /// `bytes` begin with the head. Each call gets the bytes of the last call, and perhaps more.
   Found scan(std::string_view bytes);
-  /// The length of a complete head, with its empty line.
+  /// The length of a complete head, including its empty line.
   std::size_t length() const { return line_; }
   void reset() { line_ = seen_ = 0; }
 
  private:
   std::size_t line_ = 0;  // start of the incomplete line
-  std::size_t seen_ = 0;  // up to here that line has neither CR nor LF
+  std::size_t seen_ = 0;  // up to here, that line has neither CR nor LF
 };
 
-/// `bytes`: a complete head, at most one empty line before it.
+/// `bytes` is a complete head, with at most one empty line before it.
 HeadFault parse_request_head(std::string_view bytes, RequestHead& head);
 HeadFault parse_response_head(std::string_view bytes, ResponseHead& head);
 
@@ -96,11 +98,11 @@ HeadFault parse_response_head(std::string_view bytes, ResponseHead& head);
 struct Framing {
   enum class Kind : std::uint8_t { none, length, chunked, until_close };
   Kind kind = Kind::none;
-  std::uint64_t length = 0;  // of Kind::length, never 0
+  std::uint64_t length = 0;  // only for Kind::length; never 0
 };
 
 HeadFault request_framing(RequestHead const& head, Framing& framing);
-/// `method`: of the request that it answers.
+/// `method` is that of the request that it answers.
 HeadFault response_framing(ResponseHead const& head, std::string_view method, Framing& framing);
 
 /// The one valid Host (or, in an absolute target, its authority) and the target in origin form.

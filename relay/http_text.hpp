@@ -60,7 +60,7 @@ constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// ASCII only, as HTTP's names are.
+/// Compares without regard to case. ASCII only, as HTTP's names are.
 constexpr bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) {
     return false;
@@ -73,7 +73,7 @@ constexpr bool same(std::string_view a, std::string_view b) {
   return true;
 }
 
-/// Without the spaces and tabs around it.
+/// Returns the text without the spaces and tabs around it.
 constexpr std::string_view trimmed(std::string_view text) {
   char const* begin = text.data();
   char const* end = begin + text.size();
@@ -86,7 +86,7 @@ constexpr std::string_view trimmed(std::string_view text) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// The next element of a comma-separated list, which is taken off `list`.
+/// Removes the next element of a comma-separated list from `list`, and returns it.
 constexpr std::string_view next_element(std::string_view& list) {
   std::size_t const comma = list.find(',');
   std::string_view const element = trimmed(list.substr(0, comma));

@@ -18,7 +18,7 @@ class InplaceVector {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  InplaceVector() {}  // `= default` would not leave the union as it is
+  InplaceVector() {}  // with `= default` the union would be cleared
 
   /// Returns false if there is no room for another one.
   bool push_back(T const& value) {

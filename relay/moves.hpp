@@ -1,7 +1,7 @@
 // Tables of legal moves, which have the next state for each state and event.
 //
 // Rules:
-//  1. Every cell is written out: a state, or kNever for what cannot happen there.
+//  1. Every cell is written out: a state, or kNever for an event that cannot happen there.
 //  2. A machine changes its state through its table alone; a move that cannot happen ends the
 //     process, because no byte from outside can cause one.
 //

@@ -17,7 +17,7 @@ class Pace {
  public:
   using Time = std::chrono::milliseconds;
 
-  /// The wait for the next part begins now, if it has not begun already.
+  /// The wait for the next part begins now, unless it has begun already.
   void await(Time now) {
     if (since_ == kNotAwaited) {
       since_ = now;
@@ -25,7 +25,7 @@ class Pace {
   }
   /// Nothing is read from now on.
   void pause() { since_ = kNotAwaited; }
-  /// Counts bytes that have come. Returns false if they came too slowly.
+  /// Counts bytes that have arrived. Returns false if they came too slowly.
   bool took(std::size_t bytes, Time now, std::optional<Time> limit) {
     if (Time const since = std::exchange(since_, kNotAwaited); since != kNotAwaited) {
       behind_ = std::max(behind_ + (now - since) - Time(bytes), Time{});

@@ -9,11 +9,11 @@
 namespace lastcall::relay {
 namespace {
 
-/// The longest that all fields may be together; longer ones have no effect and would cost too much.
+/// The longest that all fields may be together; longer ones would cost too much and are ignored.
 constexpr std::size_t kLongest = 512;
 
-/// The next member of a dictionary, which is taken off: commas in strings and inner lists are its
-/// own.
+/// Removes the next member of a dictionary from `rest`, and returns it. Commas in strings and inner
+/// lists belong to the member.
 std::string_view next_member(std::string_view& rest) {
   bool in_string = false;
   std::size_t depth = 0;

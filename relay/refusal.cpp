@@ -99,7 +99,7 @@ Refusal control_path_closed(bool for_operators) {
 
 namespace {
 
-/// For clients that look into the body only.
+/// The reason again, for clients that look only into the body.
 std::string reason_fields(Refusal const& refusal) {
   std::string fields;
   if (!refusal.reason.empty()) {

@@ -5,7 +5,7 @@
 namespace lastcall::relay {
 namespace {
 
-/// No client offers a longer list of protocols, and it would be read element by element.
+/// No client offers a longer list of protocols, and a list is read element by element.
 constexpr std::size_t kLongestUpgrade = 256;
 
 bool keeps_alive(RequestHead const& head) {
@@ -13,8 +13,8 @@ bool keeps_alive(RequestHead const& head) {
                                          : head.connection.has("keep-alive");
 }
 
-/// An offer of HTTP/2 may be ignored, and is: what would go through it is no request of ours to
-/// count, and RFC 9113, 3.1 has given the mechanism up.
+/// An offer of HTTP/2 may be ignored, and it is: lastcall could not count the requests in such a
+/// connection, and RFC 9113, 3.1 has deprecated the mechanism.
 bool is_upgrade(RequestHead const& head) {
   std::string_view protocol;
   return head.version == Version::http11 && head.fields.count("upgrade", protocol) == 1 &&

@@ -25,7 +25,7 @@ struct Asked {
   bool is_head = false;  // a HEAD: its answer has no body
   bool keeps_alive = true;
   bool is_upgrade = false;
-  bool is_idempotent = false;  // by its method
+  bool is_idempotent = false;  // because of its method
   bool expects_continue = false;
 };
 
@@ -34,10 +34,10 @@ struct TakenHead {
   Framing framing;
   Destination destination;
   Asked asked;
-  std::size_t length = 0;  // of all that was read for it
+  std::size_t length = 0;  // number of bytes that were read for it
   HeadFault fault;         // why it is refused; asked.is_head shows whether a body may answer
 
-  /// The room for its fields is not cleared.
+  /// Makes it empty. The room for the fields is not cleared, which would cost too much.
   void forget() {
     head.method = head.target = {};
     head.version = Version::http11;
@@ -59,7 +59,7 @@ class RequestReader {
     std::optional<std::uint64_t> body;  // bytes
   };
 
-  /// `bytes`: what has come, starting with the head. `taken` may have been used before.
+  /// `bytes` is what has come, starting with the head. `taken` may have been used before.
   Found read(std::string_view bytes, Limits const& limits, TakenHead& taken);
 
  private:

@@ -8,8 +8,8 @@
 namespace lastcall::relay {
 namespace {
 
-/// A longer body asks for its place and is passed on to the engine before it is complete, with
-/// `model` and `stream` or without.
+/// A longer body asks for its place and is passed on to the engine before it is complete, whether
+/// `model` and `stream` were found or not.
 constexpr std::size_t kHeldBody = 64 * 1024;
 
 ToEngine::Again repeatable(Framing const& framing, Asked const& asked) {

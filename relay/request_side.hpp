@@ -2,11 +2,12 @@
 // `model` and `stream`.
 //
 // Rules:
-//  1. The payload is the same in every split of the bytes; a chunked body is chunked again, with
-//     one chunk per read, and a length stays a length.
+//  1. The payload is the same however the bytes are split; a chunked body is chunked again, with
+//     one chunk per read, and a body with a length keeps that length.
 //  2. Bytes after the body are left alone: they belong to the next request.
 //  3. A body that is malformed, too large or too slow is refused, and nothing of it is read again.
-//  4. After an upgrade there is no framing: all bytes go through, until the client ends it.
+//  4. After an upgrade there is no framing: all bytes are passed through, until the client ends the
+//     tunnel.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md, 'What counts'.
 #pragma once
@@ -34,7 +35,7 @@ enum class RequestState : std::uint8_t {
   body,  // more of it will come
   complete,
   tunnel,        // upgraded
-  tunnel_ended,  // and its client has ended it
+  tunnel_ended,  // and the client has ended the tunnel
   refused,
 };
 enum class RequestEvent : std::uint8_t { last_byte, fault, switched, client_end };
@@ -63,29 +64,29 @@ class RequestSide {
   RequestSide(Framing const& framing, Asked const& asked);
 
   RequestState state() const { return state_; }
-  /// Whether its client has nothing more to send in it.
+  /// Whether the client has nothing more to send in this request.
   bool is_done() const {
     return state_ == RequestState::complete || state_ == RequestState::tunnel_ended;
   }
   Framing const& framing() const { return framing_; }
 
-  /// Valid in `body` and `tunnel`. Appends to to_engine() what is passed on.
+  /// Valid in `body` and `tunnel`. Appends the bytes that are passed on to to_engine().
   Taken take(std::span<char> bytes, Time now, Limits const& limits);
   void switch_protocols() { kRequestMoves.apply(state_, RequestEvent::switched); }
   void client_ended() { kRequestMoves.apply(state_, RequestEvent::client_end); }
 
-  /// Looks for `model` and `stream` in what is read, until settle().
+  /// Looks for `model` and `stream` in the bytes that are read, until settle().
   void look();
   bool is_looking() const { return look_ != nullptr; }
-  /// Whether enough of it has come that it need not be held any longer for that.
+  /// Whether enough of the body has come, so that it need not be held any longer for the look.
   bool has_enough() const;
   struct Wanted {
     std::string model;           // empty if it names none
-    std::optional<bool> stream;  // absent if it does not state it
+    std::optional<bool> stream;  // absent if the body does not state it
   };
   Wanted settle();
 
-  /// The wait for the next part begins, or nothing is read for now.
+  /// await(): the wait for the next part begins; pause(): nothing is read for now.
   void await(Time now) { pace_.await(now); }
   void pause() { pace_.pause(); }
 
@@ -100,7 +101,7 @@ class RequestSide {
   Framing const framing_;
   RequestState state_;
   ChunkDecoder chunks_;
-  std::uint64_t left_;  // of a length
+  std::uint64_t left_;  // of a body with a length
   std::uint64_t size_ = 0;
   Pace pace_;
   std::unique_ptr<BodyLook> look_;

@@ -30,7 +30,7 @@ namespace lastcall::relay {
 inline constexpr std::size_t kMaxResponseHead = 64 * 1024;
 
 enum class ResponseState : std::uint8_t {
-  head,  // none yet, or interim ones
+  head,  // no head yet, or only interim ones
   body,
   tunnel,  // upgraded: everything is passed on
   complete,
@@ -51,26 +51,26 @@ inline constexpr Moves<ResponseState, ResponseEvent, 5, 6> kResponseMoves{{{
 /// Valid as long as the bytes that it was read from, until the next call.
 struct ReadHead {
   ResponseHead head;
-  std::string_view text;    // the head and all that has come after it
-  std::size_t length = 0;   // of the head in it
-  std::size_t earlier = 0;  // the part of it from earlier reads
+  std::string_view text;    // the head and all bytes that have come after it
+  std::size_t length = 0;   // length of the head in `text`
+  std::size_t earlier = 0;  // length of the part of `text` that came in earlier reads
 };
 
 class ResponseReader {
  public:
   ResponseState state() const { return state_; }
   Framing const& framing() const { return framing_; }
-  /// Whether no byte of it has come.
+  /// Whether no byte of the response has come.
   bool has_nothing() const { return state_ == ResponseState::head && part_.empty(); }
   std::size_t capacity() const { return part_.capacity(); }
 
-  /// Valid in ResponseState::head. Returns true if there is a head, which read_on() removes, and
-  /// false if more must come or it is malformed.
+  /// Valid in ResponseState::head. Returns true if there is a head, which read_on() removes;
+  /// returns false if more must come or if the bytes are malformed.
   bool read_head(std::span<char> bytes, Asked const& asked, ReadHead& read);
   /// Removes that head, and returns the rest of `bytes`, which are those of read_head(). `read` is
   /// not valid afterwards.
   std::span<char> read_on(std::span<char> bytes, ReadHead const& read);
-  /// That head will come again, as in ReadHead::text.
+  /// That head will be read again, from ReadHead::text.
   void put_back();
 
   /// Valid in ResponseState::body. Returns payload, at the front of what it removes from `bytes`.
@@ -78,9 +78,9 @@ class ResponseReader {
   /// Ends a body or a tunnel that ends with its connection.
   void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
 
-  /// Whether the engine keeps its connection, by its head.
+  /// Whether the engine keeps its connection open, as its head states.
   bool keeps_alive() const { return keeps_alive_; }
-  /// Whether more came than belongs to this response.
+  /// More came than belongs to this response, so the connection is not used again.
   void spoil() { keeps_alive_ = false; }
 
  private:
@@ -90,7 +90,7 @@ class ResponseReader {
   ResponseState state_ = ResponseState::head;
   bool keeps_alive_ = false;
   HeadScanner scanner_;
-  std::string part_;  // of a head that is not complete
+  std::string part_;  // the start of a head that is not complete
   Framing framing_;
   std::uint64_t left_ = 0;
   ChunkDecoder chunks_;

@@ -132,7 +132,7 @@ bool ResponseSide::may_hold(Context const& context) const {
          context.world.engine_may_be_dying();
 }
 
-/// True: `payload`, which was scanned, is held from its error event on.
+/// Returns true if `payload`, which was scanned, is held back from its error event on.
 bool ResponseSide::hold_event(std::string_view payload, std::size_t boundary,
                               Context const& context, std::string& wire, Received& received) {
   EventStream& events = delivery_.events();

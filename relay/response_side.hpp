@@ -1,11 +1,11 @@
 // A response on its way from the connection of an engine, the leg, to its client.
 //
 // Rules:
-//  1. A head that arrives opens the delivery, payload flows through it, and it ends where the leg's
-//     framing ends it.
+//  1. A head that arrives opens the delivery, payload flows through it, and the delivery ends where
+//     the leg's framing ends the response.
 //  2. An error that may mean the engine's death is held back with all that follows (held_back.hpp).
-//  3. The end of the leg's connection is the end of the response only if its framing allows it; if
-//     that may also be a death, a verdict is needed.
+//  3. The end of the leg's connection is the end of the response only if its framing allows that.
+//     If that end may also be a death, a verdict is needed.
 //
 // Pure, no thread rule. Source: docs/ingress.md.
 #pragma once
@@ -44,12 +44,12 @@ class Surroundings {
 
 /// The consequences of bytes from the engine.
 struct Received {
-  bool first_byte = false;  // of the engine's work
-  bool moved = false;       // a byte of that work, the first one or a later one
+  bool first_byte = false;  // the first byte of the engine's work has come
+  bool moved = false;       // a byte of that work has come, the first one or a later one
   bool holds = false;       // an error is held back from now on
-  bool has_more = false;    // than belongs to the response
-  bool is_error = false;    // an event that reports one, or a status that does
-  bool switched = false;    // to another protocol
+  bool has_more = false;    // more came than belongs to the response
+  bool is_error = false;    // an event or a status reported an error
+  bool switched = false;    // the connection has switched to another protocol
   bool closes = false;      // the head announced to the client that its connection closes
   std::optional<std::chrono::milliseconds> gap;  // between two reads that ended events
 };
@@ -68,7 +68,7 @@ class ResponseSide {
   };
   enum class Ending : std::uint8_t {
     none,
-    tunnel,    // over, in order
+    tunnel,    // it ended in order
     by_close,  // the response ends with its connection, if the engine lives
     failed,    // it ended early, or was malformed
   };
@@ -80,12 +80,12 @@ class ResponseSide {
   bool is_malformed() const { return leg_.state() == ResponseState::malformed; }
   /// The number of events that the client has.
   std::uint64_t events_sent() const;
-  /// The number of bytes that it holds.
+  /// The number of bytes that this object holds.
   std::size_t capacity() const;
 
   /// `wire` gets what goes to the client.
   Received receive(std::span<char> bytes, Context const& context, std::string& wire);
-  /// Passes on what is held, because the engine lives and this is its answer.
+  /// Passes on what is held back, because the engine lives and this is its answer.
   Received let_through(Context const& context, std::string& wire);
   void drop_held() { held_back_.end(); }
 
@@ -94,12 +94,12 @@ class ResponseSide {
   /// The leg cannot be used any more, because what came is malformed.
   void failed() { ending_ = Ending::failed; }
   Ending ending() const { return ending_; }
-  /// Whether the engine is dead decides what the client receives.
+  /// Whether the client's response depends on a verdict about the engine.
   bool wants_verdict() const;
   /// The engine lives, so a response that ended by close is complete.
   void finish(std::string& wire);
 
-  /// For a response that no client waits for: returns true if these bytes hold its first byte, or
+  /// Reads a response that no client waits for. Returns true if these bytes hold its first byte, or
   /// are not a response.
   bool engine_has_begun(std::span<char> bytes, Asked const& asked, bool wants_stream);
 

@@ -1,4 +1,4 @@
-// The phrases after a status in the answers of this project's programs.
+// The reason phrases that follow a status in the answers of this project's programs.
 //
 // Pure, no thread rule. Source: RFC 9110, section 15; 499 and 529 are nginx's and Anthropic's.
 #pragma once

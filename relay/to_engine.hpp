@@ -3,9 +3,9 @@
 // Rules:
 //  1. Bytes are kept until the engine has accepted them, and longer if they may have to be sent
 //     again.
-//  2. A request is sent again at most once, on another connection, and only when nothing came back
-//     on a connection that was kept: if its method makes that harmless, or if none of it was
-//     accepted.
+//  2. A request is sent again at most once, on another connection, and only if nothing came back on
+//     a connection that had been kept. In addition, its method must make that harmless, or the
+//     engine must have accepted nothing of it.
 //
 // Pure, no thread rule. Source: RFC 9110, section 9.2.2; RFC 9112, section 9.3.1.
 #pragma once
@@ -20,7 +20,7 @@ namespace lastcall::relay {
 class ToEngine {
  public:
   enum class State : std::uint8_t {
-    untouched,  // the engine has accepted nothing of it
+    untouched,  // the engine has accepted nothing of the request
     begun,
     broken,  // the engine accepts no more; its answer is still read
   };
@@ -52,7 +52,7 @@ class ToEngine {
     state_ = State::broken;
     forget();
   }
-  /// `was_used`: its connection carried a request before this one.
+  /// `was_used`: the connection carried a request before this one.
   bool may_repeat(bool was_used) const {
     return was_used && again_ != Again::spent &&
            (again_ == Again::harmless || state_ == State::untouched);
@@ -63,12 +63,13 @@ class ToEngine {
     again_ = Again::spent;
     taken_ = 0;
   }
-  /// Frees the buffer: nothing of it will be written again, and an idle stream holds nothing.
+  /// Frees the buffer: nothing of it will be written again, and an idle stream should hold no
+  /// memory.
   void forget() {
     taken_ = 0;
     std::string().swap(bytes_);
   }
-  /// The same, while more of it will come.
+  /// Empties the buffer, but keeps its room, because more of the request will come.
   void clear() {
     taken_ = 0;
     bytes_.clear();

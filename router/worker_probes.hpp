@@ -13,7 +13,7 @@
 //  3. A worker that cannot be reached, or that refuses what it was found to accept, may be a
 //     different process at the same URL, and is probed again (doubt()).
 //
-// Thread rule: the router's thread. Source: docs/continuation.md, 'Who can what'.
+// Thread rule: the router's thread. Source: docs/continuation.md, 'What each worker can do'.
 #pragma once
 
 #include <chrono>

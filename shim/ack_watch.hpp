@@ -1,7 +1,7 @@
-// Watches whether the supervisor acknowledges what was sent to it.
+// Watches whether the supervisor acknowledges the lines that were sent to it.
 //
-// Rule: the oldest line that was not acknowledged within a second makes it silent, until the
-// acknowledgement comes or the connection ends. Pure values on an explicit `now`.
+// Rule: if the oldest unacknowledged line stays so for a second, the supervisor counts as silent,
+// until the acknowledgement comes or the connection ends. Pure values on an explicit `now`.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class AckWatch {
     }
   }
   void acknowledged(std::int64_t seq) { awaited_ = seq == awaited_ ? 0 : awaited_; }
-  /// The next hello reports the stop instead.
+  /// Awaits nothing any more: the next hello reports the stop instead.
   void forget() { awaited_ = 0; }
 
   bool is_silent(Instant now) const { return awaited_ != 0 && now >= silent_at_; }

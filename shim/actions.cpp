@@ -12,7 +12,7 @@ namespace {
 
 void note_standing(Parts& s) {
   if (s.state == State::leaving) {
-    return;  // its end was expected
+    return;  // the end of the supervisor was expected
   }
   std::string_view const news = s.link_news.standing(s.link.standing(s.now));
   if (!news.empty()) {
@@ -32,7 +32,8 @@ void start_engine(Parts& s, Event event) {
   }
   if (error != 0) {
     LogLine() << "cannot run " << s.options.command[0] << ": " << error_text(error);
-    EngineFacts failed = s.engine.facts();  // as a shell reports it: the supervisor can then end
+    // The status as a shell reports it, so that the supervisor can end then.
+    EngineFacts failed = s.engine.facts();
     failed.ending = {.code = exec_failure_code(error), .signal = 0};
     failed.exited_at = s.now;
     write_engine_exited(s.link.out(), failed);
@@ -98,7 +99,8 @@ void perform(Parts& s, Action action, Event event) {
                 << static_cast<int>(s.state) << ": this is a bug, and was ignored";
       return;
     case Action::hold:
-      return s.watch.walk_soon(s.now);  // whose end shows that nothing is left to wait for
+      // Once these processes have ended, nothing is left to wait for.
+      return s.watch.walk_soon(s.now);
     case Action::already:
     case Action::too_late:
     case Action::no_stop:
@@ -119,8 +121,8 @@ void happen(Parts& s, Event event) {
   perform(s, action, event);
 }
 
-/// An engine without a supervisor is for one that may still come, not for one that has just
-/// reported why it will not.
+/// An engine may be started without a supervisor that may still come, but not without one that has
+/// just reported why it cannot run.
 void refuse_start(Parts& s, Ending ending) {
   LogLine() << "the supervisor cannot run, and ended with code " << ending.code
             << ": the command is not started";

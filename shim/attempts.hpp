@@ -1,8 +1,8 @@
-// When to try to reach the supervisor, and which failures to report.
+// Decides when to try to reach the supervisor, and which failures to report.
 //
-// Rules: 1. after a loss an attempt every 50 ms for one second, then every 500 ms; 2. refused as
-// `busy`, every 100 ms; 3. a failure is reported once; a missing listener is not reported during
-// the second that a supervisor needs to start. Pure values on an explicit `now`.
+// Rules: 1. after a loss there is an attempt every 50 ms for one second, then every 500 ms; 2.
+// after a refusal as `busy`, every 100 ms; 3. a failure is reported once; a missing listener is not
+// reported during the second that a supervisor needs to start. Pure values on an explicit `now`.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ class Attempts {
     next_ = std::min(next_, now + kEagerRetry);
   }
 
-  /// The last attempt failed for another reason than a missing listener, so it is unknown whether a
-  /// process listens.
+  /// Whether the last attempt failed for another reason than a missing listener, so that it is
+  /// unknown whether a process listens.
   bool is_kept_out() const { return trouble_ != 0 && !is_nobody_there(trouble_); }
 
   /// The errno of the last attempt if it differs from the one reported before, else 0.

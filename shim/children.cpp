@@ -22,7 +22,8 @@ void engine_ended(Parts& s, Ending ending) {
   happen(s, Event::engine_ended);
 }
 
-/// The lines that it wrote before its end come first: an order to exit is no crash.
+/// The lines that the supervisor wrote before its end are read first, because an end that follows
+/// an order to exit is not a crash.
 void service_ended(Parts& s, Ending ending) {
   s.vigil.end();
   receive_last_words(s);
@@ -44,13 +45,13 @@ void revive_if_due(Parts& s) {
   s.rest.note_childless(false);
 }
 
-/// A supervisor of our own that answers nothing any more, or never listens, cannot be waited for.
+/// The shim does not wait for its own supervisor if that no longer answers, or never listens.
 void watch_service(Parts& s) {
   if (!s.service.is_running() || s.state == State::leaving) {
     return s.vigil.end();
   }
   if (s.link.is_kept_out()) {
-    s.vigil.received();  // its silence may be our fault
+    s.vigil.received();  // the shim itself may be the reason for the silence
   }
   switch (s.vigil.look(s.now)) {
     case Vigil::Need::nothing:

@@ -1,7 +1,7 @@
 // Handles the end of a child, and starts some children again.
 //
-// Rule: the lines that a child wrote before its end are read first. Thread rule: there is one
-// thread. Source: specification, 'Run mode'; wait(2).
+// Rule: the lines that a child wrote before its end are read before that end is handled.
+// Thread rule: there is one thread. Source: specification, 'Run mode'; wait(2).
 #pragma once
 
 #include "shim/parts.hpp"

@@ -1,7 +1,8 @@
-// The one thing that header-only parts of the C++ library still ask its compiled part for: what
-// happens when an index is out of range. Here that is a bug of ours, and ends the process.
+// The only function that header-only parts of the C++ library still need from its compiled part:
+// the handler of an index that is out of range. Here that is a bug of the shim's, and ends the
+// process.
 //
-// Defined only in the program, which links no C++ library; tests link the real one.
+// It is defined only in the program, which links no C++ library; tests link the real one.
 #include <stdlib.h>
 
 namespace std {

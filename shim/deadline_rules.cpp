@@ -24,7 +24,8 @@ void StopClock::learn_deadline(Instant now, Instant deadline) {
   if (given_ == deadline) {
     return;
   }
-  // The first one was cut from the whole stop; one that moved was cut from what is left of it.
+  // The first deadline was derived from the whole stop; a later one from the time that is left of
+  // it.
   given_total_ = deadline - (given_ ? now : *begun_at_);
   given_ = deadline;
 }
@@ -68,7 +69,7 @@ Instant leave_at(Situation const& situation, StopClock const& clock) {
   std::optional<Instant> const rest = rest_kill_at(situation, clock);
   Instant const rest_gone = situation.tree_ended_at.value_or(rest.value_or(kAtOnce));
   if (situation.standing == Standing::never) {
-    return rest_gone;  // no supervisor will give an order
+    return rest_gone;  // no supervisor is there to give an order
   }
   Instant const patience =
       std::max(situation.engine_ended_at, std::min(rest_gone, rest.value_or(rest_gone))) +

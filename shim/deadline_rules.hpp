@@ -1,11 +1,11 @@
 // The times at which the shim acts by itself, all counted back from the deadline of the stop.
 //
 // Invariants:
-//  1. D is the last `deadline_at_ms` received for this stop, or else its start + min(--grace, the
-//     welcome's grace, the pod's grace - 2 s), never less than 1 s.
+//  1. D is the last `deadline_at_ms` received for this stop. Without one it is the stop's start +
+//     min(--grace, the welcome's grace, the pod's grace - 2 s), but at least 1 s after the start.
 //  2. The margins scale with S, the length of the stop, exactly as the supervisor's budgets do
 //     (a contract test compares both).
-//  3. While a deadline runs there is always a next step, whatever the connection's state.
+//  3. While a deadline runs, there is always a next step, whatever the state of the connection.
 //
 // Pure values on an explicit `now`. Source: specification, 'Failing safe'.
 #pragma once
@@ -24,11 +24,12 @@ inline constexpr Duration kExitOrderTimeout{5'000};  // engine's tree ended, and
 inline constexpr Duration kTrackerMoment{2'000};     // for a resource tracker, after all others
 inline constexpr Duration kServiceMoment{1'000};     // for the supervisor's own end
 inline constexpr Duration kLeaveTimeout{5'000};      // survivors of KILL, if no deadline is nearer
-inline constexpr Duration kLastMoment{100};          // the minimum, as dying takes a moment
-inline constexpr Duration kLastWords{700};           // for the reader of the log, with the report
-inline constexpr Duration kLongestLastWords{5'000};  // ... in a stop, which may have less
+inline constexpr Duration kLastMoment{100};          // the minimum, because dying takes a moment
+inline constexpr Duration kLastWords{700};  // for the reader of the log, to take the report
+/// The same in a stop, if that much time is left.
+inline constexpr Duration kLongestLastWords{5'000};
 
-/// Lengths, as the supervisor's budgets derive them from the same total.
+/// The lengths that the supervisor's budgets derive from the same total.
 struct Margins {
   Duration total{};
   Duration reserve{};
@@ -57,12 +58,12 @@ class StopClock {
   void learn_rest_grace(Duration grace) { rest_grace_ = grace; }
   /// The first call fixes the start.
   void begin(Instant now);
-  /// A later one replaces an earlier one.
+  /// A later deadline replaces an earlier one.
   void learn_deadline(Instant now, Instant deadline);
   void forget() { begun_at_ = given_ = std::nullopt; }
 
   bool running() const { return begun_at_.has_value(); }
-  /// Both are valid only while running().
+  /// This and current_margins() are valid only while running().
   Instant deadline() const;
   Margins current_margins() const;
   Duration rest_grace() const { return rest_grace_; }
@@ -83,17 +84,17 @@ class StopClock {
 /// The state of the supervisor, as the shim knows it.
 enum class Standing : unsigned char {
   never,    // no welcome was ever received
-  present,  // connected, and acknowledges
-  gone,     // was connected, and is not
+  present,  // connected, and it acknowledges
+  gone,     // it was connected, and is not now
 };
 
 struct Situation {
   State state = State::waiting;
   Standing standing = Standing::never;
-  Instant start_due{};                   // latest time of an order to start
-  Instant engine_ended_at{};             // if it ended
-  bool engine_ordered = false;           // it ended by order
-  std::optional<Instant> tree_ended_at;  // time since which nothing of it is left
+  Instant start_due{};                   // the latest time of an order to start
+  Instant engine_ended_at{};             // if the engine has ended
+  bool engine_ordered = false;           // the engine ended by order
+  std::optional<Instant> tree_ended_at;  // since when nothing of the tree is left
 };
 
 struct Due {
@@ -108,19 +109,20 @@ std::optional<Due> next_due(Situation const& situation, StopClock const& clock);
 /// only the shim's exit kills it.
 std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const& clock);
 
-/// The time from which a resource tracker is killed too, if all others have been gone since
+/// The time from which a resource tracker is killed, too, if all others have been gone since
 /// `since`.
 Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
-/// The time until which the shim's supervisor may end by itself, counted from when the log last had
-/// no room for its pending lines; a stuck supervisor must not exceed D.
+/// Until this time the shim's supervisor may end by itself; it counts from when the log last had no
+/// room for pending lines. A supervisor may be stuck, so D bounds it.
 Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
                        StopClock const& clock);
 
-/// Leaving ends here even if a process cannot be killed.
+/// The time at which leaving ends, even if a process cannot be killed.
 Instant give_up_at(Instant leaving_since, StopClock const& clock);
 
-/// How long the report may wait for the reader of the log: in a stop, 5 s of the time that is left.
+/// How long the report may wait for the reader of the log: in a stop, at most 5 s of the time that
+/// is left.
 Duration last_words_wait(Instant now, StopClock const& clock);
 
 }  // namespace lastcall::shim

@@ -33,7 +33,7 @@ constexpr PhaseName kPhases[] = {
     {"drained", false}, {"cleaning_up", false}, {"exited", false},
 };
 
-/// Reads the fields of one line; the first bad one is remembered.
+/// Reads the fields of one line, and remembers the first bad one.
 class Reader {
  public:
   Reader(std::string_view object, Decoded& result) : object_(object), result_(result) {}
@@ -55,7 +55,7 @@ class Reader {
     return integer(object_, key, complaint);
   }
 
-  /// False when the member is absent or no string, or does not fit.
+  /// Returns false if the member is absent, is not a string, or does not fit.
   bool word(std::string_view key, Text& out) {
     std::optional<std::string_view> const raw = json::member(object_, key);
     return raw && json::decode_string(*raw, out);
@@ -243,7 +243,7 @@ Decoded decode(std::string_view line) {
   result.order.op = *op;
   read_fields(in, result.order);
   if (*op == Op::ack || *op == Op::error) {
-    result.problem = ErrorCode::none;  // an answer is never answered
+    result.problem = ErrorCode::none;  // an answer is never answered, whatever is wrong with it
   }
   return result;
 }

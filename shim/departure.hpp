@@ -1,10 +1,10 @@
 // The end of the shim itself: its cause, its code and report, and its progress.
 //
 // Rules: 1. an order to exit gives the code, and may hand over the report; a failure of the shim
-// gives a code as well, and a 137 that cannot be true is corrected once, when it comes; 2. a
-// supervisor that was notified of the shim's end gets a moment for its own, and until D if its
-// pending lines are not read; 3. the shim ends once the tree is gone, or when nothing can be done
-// about it any more. Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
+// gives a code as well; a 137 that cannot be true is corrected once, when it comes; 2. a supervisor
+// that was notified of the shim's end gets a moment for its own end, but until D if its pending
+// lines are not read; 3. the shim ends once the tree is gone, or when nothing can be done about the
+// tree any more. Pure values. Source: specification, 'Shim'; docs/ipc.md, `exit`.
 #pragma once
 
 #include <optional>
@@ -25,20 +25,20 @@ class Departure {
     report_.keep(raw_report);
     heeding_ = Heeding::due;
   }
-  /// Returns an order once; the caller handles it.
+  /// Returns true once for each order, which the caller then handles.
   bool takes_heed() { return std::exchange(heeding_, Heeding::done) == Heeding::due; }
   void failed(int code) { code_ = code; }
   bool is_ordered() const { return word_ == Word::of_the_supervisor; }
-  /// Absent if the end of the command decides.
+  /// Absent if the end of the command decides the code.
   std::optional<int> code() const { return code_; }
   HandedReport const& report() const { return report_; }
-  /// Ends with this code instead of the ordered one. Returns true if the report contains it now.
+  /// Replaces the ordered code by this one. Returns true if the report contains the new code now.
   bool correct(int code) {
     int const wrong = std::exchange(code_, code).value_or(code);
     return report_.correct_code(wrong, code);
   }
 
-  /// `supervisor`: as it is before we end what is left of it; one word, for the report.
+  /// `supervisor` is one word for the report: its state before the shim ends what is left of it.
   void begin(Instant now, bool service_may_end, std::string_view supervisor) {
     since_ = now;
     service_may_end_ = service_may_end;
@@ -46,7 +46,7 @@ class Departure {
   }
   std::string_view supervisor() const { return supervisor_; }
   Instant since() const { return since_; }
-  /// From here on the shim's supervisor is killed.
+  /// The time from which the shim's supervisor is killed.
   Instant service_kill_at(StopClock const& clock) const {
     return service_may_end_ ? service_end_at(since_, log_was_full_at_, clock) : since_;
   }

@@ -1,4 +1,4 @@
-// Lists a directory without the heap: opendir(3) allocates 32 KiB for each.
+// Lists a directory without the heap: opendir(3) allocates 32 KiB for each directory.
 //
 // Rule: a name is valid until the next call. Source: getdents64(2).
 #pragma once
@@ -27,7 +27,7 @@ class Directory {
   bool is_open() const { return fd_ >= 0; }
   int descriptor() const { return fd_; }
 
-  /// Returns null at the end.
+  /// Returns the next name, or null at the end.
   char const* next() {
     if (at_ >= filled_) {
       filled_ = syscall(SYS_getdents64, fd_, buffer_, sizeof buffer_);

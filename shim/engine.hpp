@@ -1,8 +1,9 @@
 // The engine's main process: starts it, signals it, and remembers how it ended.
 //
-// Rules: 1. its number is known before anything is reaped (spawn is synchronous, and there is one
-// thread), so its status is seen exactly once, however fast it ends; 2. it is signalled only
-// between its start and its reap, when its number cannot belong to another process.
+// Rules: 1. the process id is known before anything is reaped, because spawn is synchronous and
+// there is one thread; so the status is seen exactly once, however fast the process ends; 2. the
+// process is signalled only between its start and its reap, when its id cannot belong to another
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +35,7 @@ class Engine {
   pid_t pid() const { return static_cast<pid_t>(facts_.pid); }
   EngineFacts const& facts() const { return facts_; }
   EngineFate fate() const;
-  /// Records how many of its tree are left; returns true if that has changed.
+  /// Records how many processes of the engine's tree are left; returns true if that has changed.
   bool note_alive(int alive) {
     bool const is_news = facts_.alive != alive;
     facts_.alive = alive;

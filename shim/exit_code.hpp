@@ -1,11 +1,12 @@
-// The exit code if the supervisor gave none, or gave one that cannot be true.
+// The exit code if the supervisor gave none, or gave a code that cannot be true.
 //
 // Rules, in this order: 1. a plain init passes the command's status on; 2. a stop before the start
-// is 0; 3. a stop of an engine that no supervisor ever saw is 1: it is unknown what was cut; 4. in
-// a stop, an engine whose main process had to be KILLed (or could not be) is 137, one that ended
-// after our order is 0 whatever its status, one that died unordered is 1: its requests in flight
-// are unknown, and unknown counts as work in flight; 5. without a stop it is fatal, 1, or with
-// `propagate` the engine's own code. Pure values. Source: 'Exit codes' of the lifecycle.
+// gives 0; 3. a stop of an engine that no supervisor ever saw gives 1, because it is unknown what
+// was cut; 4. in a stop, an engine whose main process had to be KILLed (or could not be killed)
+// gives 137, one that ended after our order gives 0 whatever its status, and one that died
+// unordered gives 1: its requests in flight are unknown, and unknown counts as work in flight; 5.
+// without a stop the end is fatal: it gives 1, or with `propagate` the engine's own code. Pure
+// values. Source: 'Exit codes' of the lifecycle.
 #pragma once
 
 namespace lastcall::shim {
@@ -36,7 +37,7 @@ struct EngineFate {
   bool started = false;
   bool ended = false;
   bool ordered = false;  // the shim sent it a stop signal before it ended
-  bool killed = false;   // ... and KILL while its main process was alive
+  bool killed = false;   // the shim sent it KILL while its main process was alive
   Ending ending;
 };
 
@@ -50,12 +51,12 @@ struct ExitQuestion {
 
 int exit_code(ExitQuestion const& question);
 
-/// The supervisor's code, except for a 137 of an engine that had ended in the stop without a KILL:
-/// on a starved machine the supervisor may reach its deadline before it is notified of that end,
-/// and the shim, which has reaped the process, knows better.
+/// The supervisor's code, except for a 137 if the engine had ended in the stop without a KILL. On a
+/// starved machine the supervisor may reach its deadline before it is notified of that end; the
+/// shim has reaped the process, so its own judgement counts.
 int heed_code(int given, ExitQuestion const& question);
 
-/// The code for an errno of exec.
+/// Returns the code for an errno of exec.
 int exec_failure_code(int error);
 
 }  // namespace lastcall::shim

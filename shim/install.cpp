@@ -31,20 +31,21 @@ bool copy_all(int from, int to) {
   }
 }
 
-/// 0, or an errno.
+/// Returns 0, or an errno.
 int copy_program(char const* temporary, char const* target) {
   int const from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (from < 0) {
     return errno;
   }
-  unlink(temporary);  // a leftover of an install that was cut off
+  unlink(temporary);  // the leftover of an earlier install that was interrupted
   int const to = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
   if (to < 0) {
     int const error = errno;
     close(from);
     return error;
   }
-  // Neither the umask nor a lost page may make the engine's container fail to start.
+  // Neither the umask nor a page that was not written may make the engine's container fail to
+  // start.
   bool const copied = copy_all(from, to) && fchmod(to, 0755) == 0 && fsync(to) == 0 &&
                       rename(temporary, target) == 0;
   int const error = copied ? 0 : errno;

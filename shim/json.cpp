@@ -14,7 +14,7 @@ bool is_hex_digit(char c) {
   return is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
-/// Walks over a text; every method leaves the place after what it read, or returns false.
+/// Walks over a text. Every method leaves the place after what it has read, or returns false.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -87,7 +87,7 @@ class Cursor {
     if (!skip_hex_digits()) {
       return false;
     }
-    // Half of a surrogate pair is no character, and a peer that decodes it refuses the line.
+    // Half of a surrogate pair is not a character, and a peer that decodes it refuses the line.
     std::string_view const digits = text_.substr(at_ - 4, 4);
     bool const is_surrogate = (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
     if (!is_surrogate) {
@@ -187,7 +187,7 @@ constexpr unsigned byte_at(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-/// Bytes of the sequence that begins at `at`; 0: none does (RFC 3629).
+/// The number of bytes of the sequence that begins at `at`; 0 if no valid one does (RFC 3629).
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   unsigned const lead = byte_at(text, at);
   unsigned const second = byte_at(text, at + 1);
@@ -209,7 +209,7 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-/// The blob, which we hand back as it came, must not end our next connection.
+/// The blob is sent back as it came, so it must not end the next connection.
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t const length = sequence_length(text, at);

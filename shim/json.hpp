@@ -2,8 +2,8 @@
 //
 // Rules: 1. a line is used only if it is a complete, valid JSON object in UTF-8; 2. values are
 // returned as their raw bytes, so that opaque values (the blob, the report) are sent back byte for
-// byte; 3. of a repeated key the last one counts; 4. nesting deeper than 32 is refused, so that no
-// input can grow the stack. No allocation. Source: RFC 8259.
+// byte; 3. if a key is repeated, the last one counts; 4. nesting deeper than 32 is refused, so that
+// no input can grow the stack. No allocation. Source: RFC 8259.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace lastcall::shim::json {
 /// Whether the whole text is one valid object.
 bool is_object(std::string_view text);
 
-/// Raw value of a member of a text for which is_object() holds.
+/// The raw value of a member of a text for which is_object() holds.
 std::optional<std::string_view> member(std::string_view object, std::string_view key);
 
 constexpr bool is_string(std::string_view raw) {
@@ -30,7 +30,8 @@ bool decode_string(std::string_view raw, Text& out);
 /// Accepts whole numbers from 0 to 2^53.
 std::optional<std::int64_t> integer(std::string_view raw);
 
-/// Writes an object member by member; the owner of the Text checks whether everything fitted.
+/// Writes an object member by member; the owner of the Text checks whether everything fitted into
+/// it.
 class Writer {
  public:
   explicit Writer(Text& out) : out_(out) {}
@@ -38,7 +39,7 @@ class Writer {
   Writer& open() { return begin("", '{'); }
   Writer& open(std::string_view key) { return begin(key, '{'); }
   Writer& close();
-  /// Writes a nested array; its members have empty keys.
+  /// Opens a nested array; its members have empty keys.
   Writer& open_array() { return begin("", '['); }
   Writer& close_array();
   Writer& string(std::string_view key, std::string_view value);

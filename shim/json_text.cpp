@@ -4,7 +4,7 @@
 namespace lastcall::shim::json {
 namespace {
 
-/// The digit was checked when the line was.
+/// The digit was checked when the line was checked.
 std::uint32_t hex_value(char c) {
   return static_cast<std::uint32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 }
@@ -36,7 +36,7 @@ std::uint32_t hex_quad(std::string_view digits) {
   return value;
 }
 
-/// `rest` begins after the backslash of a valid escape; returns how much of it was used.
+/// `rest` begins after the backslash of a valid escape. Returns how many of its bytes were used.
 std::size_t decode_escape(std::string_view rest, Text& out) {
   constexpr std::string_view kShort = "\"\\/bfnrt";
   constexpr std::string_view kMeaning = "\"\\/\b\f\n\r\t";
@@ -142,7 +142,8 @@ Writer& Writer::string(std::string_view key, std::string_view value) {
     if (c == '"' || c == '\\') {
       out_ << "\\" << std::string_view(&c, 1);
     } else if (byte < 0x20 || byte >= 0x7F) {
-      // Names of files need not be UTF-8; each such byte is written as its Latin-1 character.
+      // Names of files need not be UTF-8; each byte that is not is written as its Latin-1
+      // character.
       out_ << "\\u00" << kHex.substr(byte >> 4, 1) << kHex.substr(byte & 15, 1);
     } else {
       out_ << std::string_view(&c, 1);

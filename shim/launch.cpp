@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned kFirstInherited = STDERR_FILENO + 1;
 
-/// Where close_range is refused (old seccomp profiles return EPERM, old kernels ENOSYS).
+/// Used if close_range is refused (old seccomp profiles return EPERM, old kernels ENOSYS).
 bool close_listed_descriptors() {
   Directory listing("/proc/self/fd");
   if (!listing.is_open()) {

@@ -2,13 +2,12 @@
 // descriptors 0-2.
 //
 // Rules: 1. every signal is blocked before anything else happens, so that none is lost or acted on
-// (`lastcall run`, which becomes the shim, does so with the stop signals, and passes on which it
-// held);
-// 2. descriptors above 2 are closed at once and ours are close-on-exec, so a child sees 0, 1 and 2
-// and the shim never holds anything of the engine's; 3. ignored signals stay ignored, but SIGCHLD
-// (no status could be collected) and SIGPIPE are reset; 4. the shim itself moves to `/`, so that it
-// pins no mount; children start in the directory that it was started in.
-// Source: signal(7), posix_spawn(3), close_range(2).
+// (`lastcall run`, which becomes the shim, does so with the stop signals, and passes on which of
+// them it blocked); 2. descriptors above 2 are closed at once and the shim's own are close-on-exec,
+// so a child sees 0, 1 and 2, and the shim never holds a descriptor of the engine's; 3. ignored
+// signals stay ignored, but SIGCHLD (no status could be collected) and SIGPIPE are reset; 4. the
+// shim itself moves to `/`, so that it pins no mount; children start in the directory that it was
+// started in. Source: signal(7), posix_spawn(3), close_range(2).
 #pragma once
 
 #include <signal.h>
@@ -21,9 +20,9 @@ class Launch {
  public:
   /// Rule 1; returns a non-blocking signalfd of all signals.
   int take_signals();
-  /// These are blocked only because `lastcall run` held them; children do not inherit that.
+  /// Unblocks, for children, the signals that are blocked only because `lastcall run` held them.
   void release(SignalBits held);
-  /// Rule 2; it also works if seccomp refuses close_range(2).
+  /// Rule 2; this also works if seccomp refuses close_range(2).
   static void close_inherited_descriptors();
   /// Rule 4.
   void leave_directory();
@@ -31,7 +30,7 @@ class Launch {
   void forget_directory();
 
   sigset_t const& mask() const { return mask_; }
-  /// -1 if it could not be opened; then the shim is still in it.
+  /// The directory of rule 4; -1 if it could not be opened, and then the shim is still in it.
   int directory() const { return directory_; }
 
  private:

@@ -17,7 +17,8 @@ namespace {
 
 constexpr Duration kServiceKill{250};
 
-/// It ends by itself once it knows that we do; then, or without that, it is killed with all it has.
+/// The supervisor ends by itself once it knows that the shim ends. After that, or if it does not
+/// end in time, it is killed with all its descendants.
 bool service_has_left(Parts& s) {
   if (!s.service.is_running()) {
     return true;
@@ -32,7 +33,7 @@ bool service_has_left(Parts& s) {
   return s.now >= s.departure.service_kill_at(s.clock) + kServiceKill;
 }
 
-/// A stop that begins after the engine ended does not make its end a graceful one.
+/// If a stop begins after the engine ended, that end does not become a graceful one.
 bool in_stop(Parts const& s) {
   return s.engine.fate().ended ? s.end.was_in_stop() : s.clock.running();
 }
@@ -52,9 +53,9 @@ int final_code(Parts const& s) {
   return s.will.code() ? *s.will.code() : exit_code(question_of(s));
 }
 
-/// A process that reads the terminal after us in our process group would be stopped where a group
-/// that no longer exists has it. One that lives is another's choice: a shell's, that put us into
-/// the background.
+/// If a process group that no longer exists had the terminal, the next process that reads it in the
+/// group of this program would be stopped. If a living group has it, another process has chosen
+/// that, such as a shell that put this program into the background.
 void take_terminal_back(Parts const& s) {
   pid_t const foreground = s.options.tty ? tcgetpgrp(STDIN_FILENO) : -1;
   if (foreground <= 0) {
@@ -66,8 +67,8 @@ void take_terminal_back(Parts const& s) {
   }
 }
 
-/// There is no report of the supervisor's own: this has what it left for this case, and what we
-/// saw.
+/// Without a report from the supervisor, this one has what the supervisor left for this case, and
+/// what the shim saw.
 void report_alone(Parts const& s, int code, int survivors) {
   TextOf<kLongestWillReport + 1024> report;
   make_own_report(report, {.exit_code = code,
@@ -86,7 +87,7 @@ void report_alone(Parts const& s, int code, int survivors) {
   }
 }
 
-/// Killed processes have a moment to be gone, so that only those that stay are called survivors.
+/// Waits a moment for killed processes to be gone, so that only those that stay count as survivors.
 void reap_the_last(Parts& s) {
   constexpr int kLooks = 10;
   constexpr int kLookMs = 2;
@@ -98,7 +99,7 @@ void reap_the_last(Parts& s) {
   }
 }
 
-/// A frozen one is connected, and silent.
+/// A supervisor that is frozen counts as present, because it is connected.
 std::string_view supervisor_word(Parts const& s) {
   return s.link.standing(s.now) == Standing::never ? "never"
          : s.link.connected()                      ? "present"
@@ -110,7 +111,8 @@ std::string_view supervisor_word(Parts const& s) {
 void leave(Parts& s) {
   Standing const standing = s.link.standing(s.now);
   if (standing == Standing::never && s.service.is_running()) {
-    kill(s.service.pid(), SIGTERM);  // it knows of no shim, and removes its sockets
+    // It does not know of the shim; with this signal it removes its sockets.
+    kill(s.service.pid(), SIGTERM);
   }
   s.departure.begin(s.now, s.departure.is_ordered() || standing != Standing::gone,
                     supervisor_word(s));
@@ -149,7 +151,7 @@ int finish(Parts& s) {
   TextOf<512> survivors;
   int count = 0;
   if (!s.rest.is_childless()) {
-    kill_tree(s, 0, true);  // with what the supervisor left behind
+    kill_tree(s, 0, true);  // together with what the supervisor left behind
     reap_the_last(s);
   }
   if (!s.rest.is_childless()) {

@@ -8,15 +8,15 @@
 
 namespace lastcall::shim {
 
-/// The exit code is fixed.
+/// Begins the end; the exit code is fixed.
 void leave(Parts& s);
-/// Called after processes that had ended are reaped. A 137 for a command that needed no KILL is not
-/// obeyed, and the supervisor is notified of the end at once, before any walk of /proc, so that its
-/// report contains it, too.
+/// Call it after processes that had ended are reaped. A 137 for a command that needed no KILL is
+/// not obeyed. The supervisor is notified of the end at once, before any walk of /proc, so that its
+/// report contains that end, too.
 void heed_exit_order(Parts& s);
 /// Whether nothing is left to wait for.
 bool has_left(Parts& s);
-/// Returns the exit code.
+/// Reports the end. Returns the exit code.
 int finish(Parts& s);
 
 }  // namespace lastcall::shim

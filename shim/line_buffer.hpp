@@ -1,7 +1,7 @@
 // Cuts a byte stream into lines, in one buffer that never grows.
 //
-// Rules: 1. a line is at most 64 KiB without its newline; a longer one is an error on which the
-// caller ends the connection; 2. memory is touched only as far as bytes came.
+// Rules: 1. a line is at most 64 KiB without its newline; a longer one is an error, and the caller
+// ends the connection; 2. memory is touched only as far as bytes came.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class LineBuffer {
     return std::string_view(start, length);
   }
 
-  /// Makes room again; called when next_line() has no more.
+  /// Makes room again; call it when next_line() has no more lines.
   void compact() {
     if (taken_ > 0) {
       std::memmove(bytes_, bytes_ + taken_, filled_ - taken_);
@@ -40,7 +40,7 @@ class LineBuffer {
     }
   }
 
-  /// After compact(), whether a line began that is too long.
+  /// Whether a line began that is too long; ask after compact().
   bool is_full() const { return filled_ == sizeof bytes_; }
   void clear() { filled_ = taken_ = 0; }
 

@@ -11,10 +11,11 @@
 namespace lastcall::shim {
 namespace {
 
-/// A storm of stop signals is not worth a connection: repeats are reported while there is room.
+/// Many stop signals in a row are no reason to lose the connection: repeats are reported only while
+/// there is room.
 constexpr std::size_t kRoomForRepeats = 8 * 1024;
 
-/// The descriptor, or minus the errno.
+/// Returns the descriptor, or minus the errno.
 int open_connection(char const* path) {
   int const fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
@@ -87,7 +88,7 @@ void Link::lose(Instant now) {
   if (!connected()) {
     return;
   }
-  close(fd_);  // leaves the epoll set by itself
+  close(fd_);  // a closed descriptor leaves the epoll set by itself
   fd_ = -1;
   attempts_.lost(now);
   welcome_ = welcome_ == Welcome::never ? Welcome::never : Welcome::past;
@@ -112,8 +113,8 @@ void Link::send(Instant now) {
     case Outgoing::Sent::as_far_as_it_goes:
       return watch_output(!outgoing_.is_empty());
     case Outgoing::Sent::other_side_is_gone:
-      // Its last lines (an order to exit, then its own exit) are still to be read: the end of the
-      // connection is noticed there.
+      // Its last lines (an order to exit, then its own exit) have to be read still, and reading
+      // notices the end of the connection.
       return watch_output(false);
     case Outgoing::Sent::broken:
       return lose(now);

@@ -2,13 +2,14 @@
 //
 // Rules:
 //  1. The first line of a connection is the hello; the supervisor is present from its welcome on.
-//  2. After a loss it tries again without end (attempts.hpp). Without a supervisor, only that wakes
-//     an idle shim.
+//  2. After a loss it tries again without end (attempts.hpp). Without a supervisor, nothing else
+//     wakes an idle shim.
 //  3. Nothing blocks. A supervisor that does not read its lines loses its connection when the
 //     output buffer is full, or when the system does not accept them; the hello of the next
-//     connection repeats whatever still matters. Once it is gone, its last lines are still read.
+//     connection repeats everything that still matters. After a supervisor is gone, its last lines
+//     are still read.
 //  4. Every `signal` carries a seq, whose acknowledgement is awaited (ack_watch.hpp).
-//  5. Neither garbage nor an oversized line is passed on: the connection ends.
+//  5. Neither invalid nor oversized lines are passed on: the connection ends.
 // Source: specification, 'IPC'; docs/ipc.md; unix(7).
 #pragma once
 
@@ -48,15 +49,15 @@ class Link {
 
   /// Append whole lines here, then send().
   Text& out() { return outgoing_.lines(); }
-  /// Is sent with the first bytes of this connection and then closed; -1 for none.
+  /// Passes a descriptor with the first bytes of this connection, and closes it then; -1 for none.
   void pass(int descriptor) { outgoing_.pass(descriptor); }
   void send(Instant now);
   void send_signal(Instant now, int signal);
-  /// Any line from the supervisor is an answer.
+  /// Asks for a line: any line from the supervisor is an answer.
   void send_ping();
 
   bool connected() const { return fd_ >= 0; }
-  /// Whether the shim cannot reach it, whatever its state.
+  /// Whether the shim cannot reach the supervisor, whatever the supervisor's state is.
   bool is_kept_out() const { return !connected() && attempts_.is_kept_out(); }
   Standing standing(Instant now) const;
   std::optional<Instant> next_wake(Instant now) const;

@@ -1,7 +1,8 @@
-// The log's last lines about the supervisor: whether it is connected, and why it refused the shim.
+// Remembers what the log last stated about the supervisor: whether it is connected, and why it
+// refused the shim.
 //
 // Rule: a supervisor that refuses the shim does so at each attempt, and the shim never stops
-// trying; each reason is logged once. Pure values.
+// trying, so each reason is logged once. Pure values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class LinkNews {
  public:
   static constexpr std::size_t kLongestRefusal = 64;
 
-  /// The log's line about that; empty if there is nothing new.
+  /// The log's line about the connection; empty if there is nothing new.
   std::string_view standing(Standing now) {
     Standing const before = standing_;
     standing_ = now;

@@ -18,7 +18,7 @@ LogLine::~LogLine() {
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (poll(&ready, 1, static_cast<int>(patience_.count())) == 1 && (ready.revents & POLLOUT) != 0) {
     ssize_t const written = write(STDERR_FILENO, text_.view().data(), text_.view().size());
-    static_cast<void>(written);  // no reader is left
+    static_cast<void>(written);  // if it failed, no reader is left
   }
 }
 

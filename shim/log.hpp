@@ -1,9 +1,9 @@
 // Writes lines to stderr, as `lastcall-shim: ...`.
 //
-// Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. a reader
-// that has stopped reading costs the line, never a wait: PID 1 must not hang on a full log pipe.
-// Only the report of a stop may wait, for as long as its maker allows; 3. as a plain init the shim
-// is silent unless it cannot do its task.
+// Rules: 1. a line is one write, so that it never mixes with the engine's own lines; 2. if the
+// reader has stopped reading, the line is lost, but nothing waits: PID 1 must not hang on a full
+// log pipe. Only the report of a stop may wait, for as long as its caller allows; 3. as a plain
+// init the shim is silent unless it cannot do its task.
 #pragma once
 
 #include <cerrno>

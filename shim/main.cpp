@@ -1,22 +1,22 @@
 // lastcall-shim: PID 1 of an engine container.
 //
-// Reads like this: take the signals, read the command line, run the loop until everything that was
-// started is gone, exit with the code that tells the truth.
+// The program takes the signals, reads the command line, runs the loop until everything that was
+// started is gone, and exits with the code that describes what happened.
 //
-// - state_table: what happens in which state
-// - deadline_rules: when, without an order
+// - state_table: what the shim does in each state
+// - deadline_rules: when it acts without an order
 // - shim: the loop
-// - parts: all that is known, side by side; what it means together is in
+// - parts: everything that is known, part by part; the rules about all parts together are in
 //   - signals, children, orders: what comes in
-//   - actions: the table, carried out
+//   - actions: carries out the table
 //   - tree_rules, leaving: the end of the tree, and of the shim
 // - link: the supervisor's socket
-// - exit_code: the code, without an order
+// - exit_code: the code if there was no order
 // - engine, service: the two children
 // - launch, spawn: how a child is started
 // - process_tree: all descendants, by /proc
 // - json, messages: the wire
-// - install, prestop: what else the program does, without being PID 1
+// - install, prestop: what else the program does, when it is not PID 1
 //
 // libc only, no exceptions, no heap after the start, one thread.
 #include <new>
@@ -35,7 +35,7 @@
 namespace lastcall::shim {
 namespace {
 
-/// In static storage: the buffers for the wire need no page before they are used.
+/// It is in static storage, so that the buffers for the wire need no page before they are used.
 alignas(Shim) unsigned char shim_storage[sizeof(Shim)];
 Options options;
 
@@ -74,8 +74,8 @@ int main_of_shim(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace lastcall::shim;
-  // Tokens and passwords may be in our environment; what runs beside us may have our uid, and in a
-  // pod with one PID namespace it sees us: our root leads to the operators' socket.
+  // The environment may have tokens and passwords. Other processes in the pod may have the same
+  // uid, and with one PID namespace they see this one, whose root leads to the operators' socket.
   lastcall::become_undumpable();
   reserve_standard_descriptors();
   Launch::close_inherited_descriptors();

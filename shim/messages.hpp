@@ -19,7 +19,7 @@ namespace lastcall::shim {
 inline constexpr std::int64_t kProtocolVersion = 1;
 /// 1 KiB of text, each byte of it escaped as \u00xx, and two quotes.
 inline constexpr std::size_t kLargestRawBlob = 6 * 1024 + 2;
-/// The report of a will, decoded.
+/// The longest report of a will, decoded.
 inline constexpr std::size_t kLongestWillReport = 1536;
 
 enum class Op : unsigned char {
@@ -39,7 +39,7 @@ enum class ErrorCode : unsigned char { none, bad_json, too_long, unknown_op, bad
 /// The content of a line; only the fields of its op are set. Views point into the line.
 struct Order {
   Op op = Op::ack;
-  std::optional<std::int64_t> seq;     // to answer; in ack and error, what they answer
+  std::optional<std::int64_t> seq;     // to answer; in ack and error, the seq that they answer
   bool supported_version = true;       // welcome
   std::optional<bool> phase_is_up;     // welcome, phase: starting or serving
   std::optional<Duration> grace;       // welcome
@@ -75,7 +75,7 @@ struct EngineFacts {
   Ending ending;
   bool oom = false;
   bool ordered = false;
-  std::optional<int> alive;  // once it has exited: number of processes left of its tree
+  std::optional<int> alive;  // once it has exited: number of processes left in its tree
 };
 
 struct Hello {
@@ -100,8 +100,8 @@ struct Death {
   int signal = 0;  // 0 if it could not be read
   Instant at{};
   bool ordered = false;        // the main process had its stop signal by then
-  std::optional<int> alive;    // number that live on besides the main process
-  std::string_view raw_names;  // ... a JSON array, or empty if they are too many
+  std::optional<int> alive;    // number of processes that live on besides the main one
+  std::string_view raw_names;  // their names: a JSON array, or empty if they are too many
 };
 void write_engine_died(Text& out, Death const& death);
 void write_engine_stopped(Text& out, std::int64_t pid, std::string_view name);

@@ -1,8 +1,8 @@
 // The names of processes as a JSON array. Each is listed once, so the list does not show how many
 // there are.
 //
-// Rules: 1. a list names all of them or none, so its reader may conclude that a process is absent;
-// 2. at most 32 names, which no engine of one machine exceeds. No thread rule.
+// Rules: 1. a list names all of the processes or none, so its reader may conclude that a process is
+// absent; 2. at most 32 names, which no engine of one machine exceeds. No thread rule.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class NameList {
   static constexpr std::size_t kMost = 32;
 
   void add(ProcessName const& name) {
-    if (name.size == 0) {  // gone while it was read
+    if (name.size == 0) {  // the process was gone while its name was read
       return misses_some();
     }
     ProcessName* const end = names_ + count_;
@@ -35,10 +35,10 @@ class NameList {
       names_[count_++] = name;
     }
   }
-  /// The names of some are unknown.
+  /// Some processes have names that are unknown.
   void misses_some() { is_complete_ = false; }
 
-  /// Absent if not all of them are named.
+  /// Writes the array; nothing if not all processes are named.
   void write(Text& out) const {
     out.clear();
     if (!is_complete_) {

@@ -43,7 +43,8 @@ std::optional<std::int64_t> read_counter(char const* path) {
   return find_counter(read_file(path, buffer));
 }
 
-/// Path of our cgroup in one hierarchy: of a line `7:memory:/a/b` (v1), or `0::/a/b` (v2).
+/// The path of the shim's cgroup in one hierarchy, from a line `7:memory:/a/b` (v1) or `0::/a/b`
+/// (v2).
 std::string_view cgroup_path(std::string_view listing, bool version_1) {
   while (!listing.empty()) {
     std::size_t const newline = listing.find('\n');
@@ -78,7 +79,7 @@ int OomCounter::open_file() {
 bool OomCounter::find() {
   char buffer[4096];
   std::string_view const listing = read_file("/proc/self/cgroup", buffer);
-  // A container mostly sees its own cgroup as the root; a host or a v1 mount shows the whole path.
+  // A container usually sees its own cgroup as the root; a host or a v1 mount shows the whole path.
   struct Place {
     std::string_view root, path, file;
   };

@@ -13,11 +13,11 @@ namespace lastcall::shim {
 namespace {
 
 constexpr Duration kPodMargin{2'000};          // the kubelet's own work
-constexpr std::int64_t kDefaultPodGrace = 30;  // terminationGracePeriodSeconds unset
+constexpr std::int64_t kDefaultPodGrace = 30;  // if terminationGracePeriodSeconds is not set
 constexpr char const* kDefaultSocket = "/run/lastcall/lastcall.sock";
 constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
-/// The loop later leaves the directory it was started in, so paths are made absolute first.
+/// The loop leaves the directory that it was started in, so paths are made absolute first.
 char const* absolute_path(char const* path, char (&storage)[PATH_MAX]) {
   if (path[0] == '/') {
     return path;
@@ -55,7 +55,7 @@ class Parser {
     }
     options_.command = next_;
     if (restarted_ != nullptr) {
-      *--options_.command = restarted_;  // where an option stood
+      *--options_.command = restarted_;  // it takes the place of an option
     }
     return check();
   }
@@ -222,7 +222,8 @@ class Parser {
       return fail(options_.required ? "--required" : "--serve", "needs --socket");
     }
     if (options_.serve != nullptr) {
-      options_.serve_argv[0] = const_cast<char*>(options_.serve);  // execve's historic signature
+      // The interface of execve takes pointers that are not const, for historical reasons.
+      options_.serve_argv[0] = const_cast<char*>(options_.serve);
     }
     options_.signals.finish(!options_.tty);
     return true;

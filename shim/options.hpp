@@ -36,17 +36,17 @@ struct Options {
   char const* termination_log = "/dev/termination-log";
   OnExit on_exit = OnExit::fatal;
   SignalPolicy signals;
-  // Options from `lastcall run`, not for users:
+  // Options that `lastcall run` sets; they are not for users:
   SignalBits held = 0;                      // stop signals that `run` blocked
-  char const* private_directory = nullptr;  // made by `run`, removed by the shim
+  char const* private_directory = nullptr;  // `run` made it, and the shim removes it
   bool tty = false;
   bool required = false;
-  bool restarts = false;  // --restart, and the command is its `serve`
+  bool restarts = false;  // whether `--restart` was given and the command is lastcall's own `serve`
 
   bool supervised() const { return socket != nullptr; }
 };
 
-/// Returns false with the reason in `error`, in one line.
+/// Returns false with the reason, one line, in `error`.
 bool parse_options(int argc, char** argv, Options& options, Text& error);
 
 /// Reads LASTCALL_POD_GRACE_SECONDS, KUBERNETES_SERVICE_HOST, LASTCALL_TERMINATION_LOG.

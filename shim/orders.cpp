@@ -26,7 +26,7 @@ bool is_harmless(int signal) {
          signal == SIGURG || signal == SIGCHLD;
 }
 
-/// Signals that are not sent for another purpose.
+/// Signals that are always sent to end a process.
 bool is_always_a_stop(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGKILL;
 }
@@ -138,7 +138,7 @@ void obey_welcome(Parts& s, Order const& order) {
   s.link_news.welcomed();
 }
 
-/// Only a phase with a deadline is a stop: a drain that can be undone has none.
+/// Only a phase with a deadline is a stop; a drain that can be undone has no deadline.
 void obey_phase(Parts& s, Order const& order) {
   bool const is_up = order.phase_is_up.value_or(false);
   if (!is_up && order.deadline) {
@@ -181,7 +181,7 @@ void obey_signal(Parts& s, Order const& order) {
 
 void receive_error(Parts& s, Order const& order) {
   if (order.busy) {
-    // Another boot's stop is not finished; we are as good as not connected.
+    // The stop of another boot is not finished, so the shim counts as not connected.
     s.link.attempts().refused_as_busy();
     return s.link.lose(s.now);
   }
@@ -210,7 +210,8 @@ void talk(Parts& s, bool is_readable) {
   obey_lines(s);
 }
 
-/// Reads what a supervisor of our own wrote before it ended: an order to exit is no crash.
+/// Reads what the shim's own supervisor wrote before it ended: an end after an order to exit is not
+/// a crash.
 void receive_last_words(Parts& s) {
   while (s.link.receive(s.now)) {
     obey_lines(s);

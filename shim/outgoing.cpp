@@ -14,7 +14,7 @@ bool is_for_now(int error) {
   return error == EAGAIN || error == EINTR;
 }
 
-/// The other side of the connection is gone.
+/// Whether the error means that the other side of the connection is gone.
 bool is_end(int error) {
   return error == EPIPE || error == ECONNRESET;
 }
@@ -77,7 +77,7 @@ ssize_t Outgoing::send_pending(int socket, std::string_view pending) {
     return count;
   }
   pass(-1);
-  // Bytes that the system does not pass on are no reason for a connection without end.
+  // If the system does not pass on the descriptor, the bytes are sent without it.
   return count > 0 ? count : ::send(socket, pending.data(), pending.size(), kFlags);
 }
 

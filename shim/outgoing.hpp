@@ -1,7 +1,7 @@
 // Lines on their way to the supervisor, and a descriptor that goes with the first of them.
 //
-// Rule: nothing waits; what the socket does not accept now is sent the next time. Source: unix(7),
-// 'SCM_RIGHTS'.
+// Rule: nothing waits; bytes that the socket does not accept now are sent the next time.
+// Source: unix(7), 'SCM_RIGHTS'.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Outgoing {
   enum class Sent : unsigned char {
     as_far_as_it_goes,
     other_side_is_gone,  // its last lines may still be read
-    broken,              // the connection must be closed, as the lines would stay missing
+    broken,              // the connection must be closed, because the lines would stay missing
   };
 
   Outgoing() = default;
@@ -30,7 +30,7 @@ class Outgoing {
   Text& lines() { return lines_; }
   bool is_empty() const { return lines_.view().empty(); }
   std::size_t waiting() const { return lines_.view().size(); }
-  /// Is sent with the first bytes and then closed; -1 for none.
+  /// The descriptor is sent with the first bytes and then closed; -1 for none.
   void pass(int descriptor);
 
   Sent send(int socket);
@@ -40,7 +40,7 @@ class Outgoing {
   ssize_t send_pending(int socket, std::string_view pending);
 
   int passed_ = -1;
-  std::size_t sent_ = 0;  // of lines_
+  std::size_t sent_ = 0;  // number of bytes of lines_ that were sent
   TextOf<16 * 1024> lines_;
 };
 

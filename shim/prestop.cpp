@@ -22,7 +22,7 @@ constexpr Duration kAwayFor{5'000};
 constexpr Duration kRetry{50};
 constexpr Duration kKeptBack{5'000};
 
-/// One connection, from its first line to the answer.
+/// One connection of a call, from its first line to the answer.
 class PrestopCall {
  public:
   enum class End : unsigned char { returned, refused, away, out_of_time };
@@ -105,7 +105,7 @@ class PrestopCall {
     return false;
   }
 
-  /// False: the time is up.
+  /// Returns false if the time is up.
   bool wait_for_input() const {
     for (;;) {
       Instant const now = monotonic_now();

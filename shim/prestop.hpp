@@ -1,14 +1,13 @@
-// `--prestop engine|supervisor`: a preStop hook of kind exec, in front of an engine whose command
-// cannot be overridden. No port is open for it, and only processes that may use the socket can
-// call.
+// `--prestop engine|supervisor`: a preStop hook of kind exec, for an engine whose command cannot be
+// overridden. It opens no port, and only processes that may use the socket can call.
 //
 // Rules:
-//  1. Ends with 0 when the stop signal of its container may come.
+//  1. It ends with 0 when the stop signal of its container may come.
 //  2. If the supervisor is away or restarts, the hook tries and calls again; the calls share one
 //     drain. After 5 s without a supervisor it ends with 1, so that the kubelet goes on and reports
-//     why.
-//  3. With LASTCALL_POD_GRACE_SECONDS it ends 5 s before that time is up, and with half of a grace
-//     below 10 s, whatever it has received: the engine still gets its own stop signal.
+//     the reason.
+//  3. With LASTCALL_POD_GRACE_SECONDS the hook ends 5 s before that time is up, or after half of a
+//     grace below 10 s, whatever it has received: the engine still gets its own stop signal.
 //
 // Source: specification, 'preStop'; the kubelet's handling of exec hooks.
 #pragma once

@@ -13,7 +13,7 @@ void remove_private_directory(char const* path) {
   {
     Directory listing(path);
     while (char const* name = listing.is_open() ? listing.next() : nullptr) {
-      unlinkat(listing.descriptor(), name, 0);  // refuses `.` and `..`
+      unlinkat(listing.descriptor(), name, 0);  // this call refuses `.` and `..`
     }
   }
   rmdir(path);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kReadOfCommandLine = 512;
 constexpr std::string_view kResourceTracker = "multiprocessing.resource_tracker";
 
-/// Reads /proc/PID/cmdline: empty where it lists a program and its arguments.
+/// Reads the content of /proc/PID/cmdline. Empty if that lists a program and its arguments.
 std::string_view title_in(std::string_view command_line) {
   while (command_line.ends_with('\0')) {
     command_line.remove_suffix(1);

@@ -26,11 +26,11 @@ struct Process {
   bool spared;
 };
 
-/// Address space only; a page is touched when a process needs it.
+/// This is only address space; a page is used when a process needs it.
 constexpr std::size_t kMostProcesses = std::size_t{1} << 20;
 constexpr std::size_t kMostDescribed = 8;
 
-/// Takes the next word of a blank-separated text.
+/// Removes the next word from a text of words and blanks, and returns it.
 std::string_view take_word(std::string_view& text) {
   std::size_t const blank = text.find(' ');
   std::string_view const word = text.substr(0, blank);
@@ -45,7 +45,7 @@ pid_t take_pid(std::string_view& text) {
 std::optional<Process> read_process(pid_t pid) {
   char buffer[512];
   std::string_view stat = read_process_file(pid, "stat", buffer, sizeof buffer);
-  // The name may contain anything, ") Z (" too: fields count from the last parenthesis.
+  // The name may contain anything, even ") Z (", so fields count from the last parenthesis.
   std::size_t const name_end = stat.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) {
     return std::nullopt;
@@ -64,8 +64,8 @@ bool is_spared(Process const& process, pid_t spared) {
   return spared > 0 && (process.pid == spared || process.session == spared);
 }
 
-/// Calls `visit(pid)` for each child of ours. Only we reap them, so that none is left out. False:
-/// the system has no such list.
+/// Calls `visit(pid)` for each child of the shim. Only the shim reaps them, so none is left out.
+/// Returns false if the system has no such list.
 template <class Visit>
 bool visit_children(Visit const& visit) {
   TextOf<64> path;
@@ -75,7 +75,7 @@ bool visit_children(Visit const& visit) {
     return false;
   }
   char buffer[4 * 1024];
-  std::size_t kept = 0;  // of a number that the last read has cut
+  std::size_t kept = 0;  // length of a number that the last read has cut
   for (ssize_t count = 0; (count = read(fd, buffer + kept, sizeof buffer - kept)) > 0;) {
     std::string_view text(buffer, kept + static_cast<std::size_t>(count));
     while (text.find(' ') != std::string_view::npos) {
@@ -90,7 +90,7 @@ bool visit_children(Visit const& visit) {
   return true;
 }
 
-/// What descends from a spared process is spared, too, so there is nothing else.
+/// The descendants of a spared process are spared, too, so in this case there is nothing else.
 bool has_spared_children_alone(pid_t spared) {
   bool are_all_spared = true;
   bool const is_listed = visit_children([&](pid_t pid) {
@@ -149,7 +149,7 @@ class Walk {
     return found != end() && found->pid == pid ? found : nullptr;
   }
 
-  /// One generation, or more where parents have lower numbers; true: there was something new.
+  /// Marks one generation, or more if parents have lower process ids. Returns true if one was new.
   bool mark_descendants() {
     bool changed = false;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -208,8 +208,8 @@ void obey(TreeOrder const& order, Process const& process) {
 
 Tally walk_tree(TreeOrder const& order) {
   Tally tally;
-  // The supervisor waits for this when an engine has died, and so do its clients: a walk reads
-  // every process that this one can see, on a host all of them.
+  // When an engine has died, the supervisor and its clients wait for this walk, which reads every
+  // process that this one can see; on a host these are all processes.
   if (has_spared_children_alone(order.spared)) {
     return tally;
   }

@@ -1,5 +1,6 @@
 // The first of the engine's processes that ended by itself in the last seconds, for a supervisor
-// that connects again: a process that died with it may be why it was lost. Pure values.
+// that connects again: the supervisor may have been lost because of a process that died with it.
+// Pure values.
 #pragma once
 
 #include <optional>

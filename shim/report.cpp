@@ -11,10 +11,10 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr std::size_t kLargestMessage = 4096;  // all that Kubernetes reads of it
+constexpr std::size_t kLargestMessage = 4096;  // Kubernetes reads no more than this
 constexpr std::string_view kReportBegins = "{\"cause\":";
 
-/// Appends what the engine wrote there itself, without reports; whole lines, the last of them.
+/// Appends the last whole lines that the engine itself wrote to the file, without any reports.
 void append_lines_of_others(int fd, Text& message) {
   off_t const size = lseek(fd, 0, SEEK_END);
   off_t const most = static_cast<off_t>(kLargestMessage);
@@ -29,7 +29,7 @@ void append_lines_of_others(int fd, Text& message) {
     buffer[length++] = '\n';
   }
   std::string_view const text(buffer, length);
-  std::size_t const whole = from > 0 ? text.find('\n') + 1 : 0;  // after a line that is cut
+  std::size_t const whole = from > 0 ? text.find('\n') + 1 : 0;  // starts after a line that is cut
   std::size_t first = length;                                    // the lines from here on fit
   std::size_t room = kLargestMessage - message.view().size();
   auto const is_report = [&](std::size_t at) { return text.substr(at).starts_with(kReportBegins); };
@@ -97,7 +97,8 @@ void make_own_report(Text& out, OwnReport const& report) {
 }
 
 void write_report(char const* path, std::string_view line) {
-  // Non-blocking: a foreign file at that path must not hold the container's end.
+  // The file is opened non-blocking, because a foreign file at that path must not delay the end of
+  // the container.
   int const fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     if (errno != ENOENT) {
@@ -130,7 +131,7 @@ void HandedReport::keep(std::string_view raw_json) {
 
 bool HandedReport::correct_code(int wrong, int right) {
   constexpr std::string_view kKey =
-      "\"exit_code\":";  // never in a string, whose quotes are escaped
+      "\"exit_code\":";  // this is never in a string, because quotes are escaped there
   TextOf<64> member;
   member << kKey << wrong;
   std::string_view const text = text_.view();

@@ -1,8 +1,8 @@
 // The termination message: why this container ended, for `kubectl describe pod`.
 //
 // Rules: 1. the file is never created: it exists where Kubernetes wants a message; 2. the report
-// that came with `exit` is written unchanged, as one line; 3. without it the shim writes what it
-// knows itself. Source: Kubernetes, terminationMessagePath (at most 4096 bytes).
+// that came with `exit` is written unchanged, as one line; 3. without such a report the shim writes
+// what it knows itself. Source: Kubernetes, terminationMessagePath (at most 4096 bytes).
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,15 @@ struct OwnReport {
 };
 
 void make_own_report(Text& out, OwnReport const& report);
-/// Writes it to the termination message.
+/// Writes `line` to the termination message.
 void write_report(char const* path, std::string_view line);
 
-/// Keeps the raw JSON of `exit.report` until the end; what is too long for the message is cut off.
+/// Keeps the raw JSON of `exit.report` until the end; it is cut where the message would be too
+/// long.
 class HandedReport {
  public:
   void keep(std::string_view raw_json);
-  /// Replaces `wrong` by `right` in its `exit_code`. Returns true if it has changed.
+  /// Replaces `wrong` by `right` in the `exit_code` of the report. Returns true if it has changed.
   bool correct_code(int wrong, int right);
   bool is_empty() const { return text_.view().empty(); }
   std::string_view view() const { return text_.view(); }

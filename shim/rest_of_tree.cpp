@@ -9,10 +9,10 @@
 namespace lastcall::shim {
 namespace {
 
-/// Longer than a walk: a process that lives that long is seen by one, and one that does not is
-/// reaped within it.
+/// This is longer than a walk: a process that lives for so long is seen by a walk, and one that
+/// does not is reaped within this time.
 constexpr Duration kQuiet{20};
-constexpr Duration kShortestPause{1};  // a walk that took less counts as that
+constexpr Duration kShortestPause{1};  // a shorter walk counts as this long
 constexpr int kPausesOfChase = 4;
 
 }  // namespace
@@ -26,7 +26,8 @@ void RestOfTree::reaped(pid_t child, bool is_orphan) {
 }
 
 void RestOfTree::chase(pid_t spared, bool kills_trackers) {
-  if (chase_wanted_ && looked_at_) {  // its rest is reported as the first walk saw it
+  // This waits for the first walk, whose result is reported as the rest of the tree.
+  if (chase_wanted_ && looked_at_) {
     chase_wanted_ = false;
     lists_children_ = kill_children(spared, !kills_trackers);
   }

@@ -1,18 +1,19 @@
-// The rest of the engine's tree once its main process has ended or must end: it is walked,
+// The rest of the engine's tree, once its main process has ended or must end: it is walked,
 // signalled and killed.
 //
 // Rules:
-//  1. Like the main process, each gets one stop signal, when it becomes a child of the shim: a
+//  1. Each process gets one stop signal, like the main one, when it becomes a child of the shim: a
 //     server that a shell started ends its own workers, and a worker gets a signal when its parent
 //     is gone.
 //  2. A resource tracker gets no signal, and is killed after all others have gone.
-//  3. Every reap causes another walk, but walks never take more than half of the time, and no more
-//     than a fifth of the time of the KILLs if children can be listed.
+//  3. Every reap causes another walk, but walks never take more than half of the time, and while
+//     KILLs are sent no more than a fifth of it if children can be listed.
 //  4. Processes that fork and end faster than a walk are caught as children of the shim, at each
-//     reap. A walk that finds nothing proves nothing while they are reaped: none is left once the
-//     shim has no child, or only the spared ones and nothing was reaped for a moment.
-//  5. Without /proc only the group of the main process is known, and it is killed without a stop
-//     signal.
+//     reap. While such processes are reaped, a walk that finds nothing proves nothing: the rest is
+//     empty once the shim has no child, or has only the spared ones and has reaped nothing for a
+//     moment.
+//  5. Without /proc only the process group of the main process is known, and it is killed without a
+//     stop signal.
 #pragma once
 
 #include <optional>
@@ -41,7 +42,7 @@ class RestOfTree {
   /// Sends KILL to children if one has been reaped since the last time, because they may keep
   /// forking.
   void chase(pid_t spared, bool kills_trackers);
-  /// The last walk was before the end of the main process.
+  /// The last walk was before the end of the main process, so another one is needed.
   void look_anew() { looked_at_.reset(); }
   /// From here on every process that appears is killed.
   void condemn() { condemned_ = true; }
@@ -50,13 +51,13 @@ class RestOfTree {
   /// Whether nothing but the spared ones is left, as far as can be known. `spared` is 0 if there
   /// are none.
   bool is_empty(pid_t spared) const;
-  /// The time since which there is nothing but resource trackers.
+  /// The time since which nothing but resource trackers is left.
   std::optional<Instant> only_trackers_since() const { return only_trackers_since_; }
-  /// When to walk again if nothing was reaped for `gap`; absent if the rest is empty.
+  /// The time of the next walk if nothing was reaped for `gap`; absent if the rest is empty.
   std::optional<Instant> next_look(Duration gap, pid_t spared) const;
 
   int living() const { return childless_ ? 0 : tally_.living; }
-  /// The names as a JSON array, or empty if there are too many.
+  /// The names as a JSON array; empty if there are too many.
   std::string_view names() const { return names_.view(); }
   bool was_looked_at() const { return childless_ || looked_at_.has_value(); }
   bool is_blind() const { return tally_.blind; }

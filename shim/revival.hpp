@@ -1,9 +1,10 @@
-// When a command that crashed is started again: `--restart`.
+// Decides when a command that crashed is started again: `--restart`.
 //
-// Rules: 1. a crash is an end by a signal, or by a code other than 0 (it is done) and 2 (it cannot
-// run as ordered); 2. the first one is followed by another start at once, the next ones after 0.1
-// s, doubling to 5 s, until a life lasted 10 s; 3. a command that was ordered to end is never
-// started again. Pure values on an explicit `now`. Source: specification, 'Run mode'.
+// Rules: 1. a crash is an end by a signal, or by a code other than 0 (the command is done) and 2
+// (it cannot run as ordered); 2. after the first crash the command is started again at once, after
+// the next ones in 0.1 s, doubling to 5 s, until a life has lasted 10 s; 3. a command that was
+// ordered to end is never started again. Pure values on an explicit `now`. Source: specification,
+// 'Run mode'.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,11 @@ class Revival {
     began_at_ = now;
     due_.reset();
   }
-  /// It ended this way; returns true if it has to be started again when that is due.
+  /// The command ended this way; returns true if it has to be started again when that is due.
   bool wants(Ending ending, Instant now);
   bool is_due(Instant now) const { return due_ && now >= *due_; }
   std::optional<Instant> next_wake() const { return due_; }
-  /// It was ordered to end. Returns true if there was no process, only a start to come.
+  /// The command was ordered to end. Returns true if there was no process, but a start was due.
   bool give_up() {
     is_given_up_ = true;
     bool const was_due = due_.has_value();

@@ -1,13 +1,12 @@
 // The supervisor as a child of the shim: run mode.
 //
-// Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. when it ends before
-// the shim it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it lived for
-// 10 s;
-// 3. a stop during the pause starts it at once, so that the drain goes
-// on, and from then on no pause is longer than the first; 4. when the shim ends, the supervisor
-// gets a moment to end by itself, and then it is killed with all its descendants; 5. a first life
-// that ends by itself with 1 or 2 before anything else happened has reported that it cannot run as
-// ordered; then nothing is started.
+// Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. if it ends before the
+// shim, it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it has lived
+// for 10 s; 3. a stop during the pause starts it at once, so that the drain goes on, and from then
+// on no pause is longer than the first; 4. when the shim ends, the supervisor gets a moment to end
+// by itself, and then it is killed with all its descendants; 5. if its first life ends by itself
+// with 1 or 2 before anything else has happened, it has reported that it cannot run as ordered, and
+// nothing is started.
 #pragma once
 
 #include <optional>
@@ -27,18 +26,18 @@ class Service {
 
   bool exists() const { return argv_ != nullptr; }
   bool is_running() const { return pid_ > 0; }
-  /// Its number, for walks of the process tree; 0 if it does not run.
+  /// Its process id, for walks of the process tree; 0 if it does not run.
   pid_t pid() const { return pid_; }
 
   /// Returns 0, or the errno of exec.
   int start(Launch const& launch, Instant now);
-  /// Returns true if it was started.
+  /// Returns true if the supervisor was started.
   bool restart_if_due(Launch const& launch, Instant now);
-  /// Returns true if this was the supervisor, whose number is no longer the shim's.
+  /// Returns true if this was the supervisor, which has no process id from now on.
   bool reaped(pid_t pid);
-  /// Rule 5, as far as this child alone shows.
+  /// Whether this end is a refusal by rule 5, as far as this child alone shows.
   bool is_refusal(Ending ending) const;
-  /// Called after reaped(), when its pending lines were read.
+  /// Call it after reaped(), once the supervisor's pending lines were read.
   void ended(Ending ending, Instant now);
   void hurry(Instant now);
   void never_restart() {

@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kSignalBatch = 8;
 
-/// Epoll takes whole milliseconds; never early, never a busy loop.
+/// Instants are whole milliseconds, like epoll's timeout, so the loop wakes neither early nor in a
+/// busy loop.
 int timeout_until(std::optional<Instant> at, Instant now) {
   constexpr std::int64_t kLongest = 24 * 3'600'000;
   if (!at) {
@@ -64,12 +65,12 @@ int Shim::run() {
   while (!has_left(s)) {
     wait();
     take_signals();
-    talk(s, link_is_readable_);  // before reaping: a supervisor's last line may be `exit`
+    talk(s, link_is_readable_);  // before reaping, because a supervisor's last line may be `exit`
     reap(s);
     heed_exit_order(s);
     tend_children(s);
     apply_due_rules(s);
-    s.link.send(s.now);  // a signal is reported before a walk
+    s.link.send(s.now);  // so that a signal is reported before a walk
     s.watch.tend(s.now, s.service.pid());
     report_news(s);
     tend_tree(s);
@@ -78,7 +79,7 @@ int Shim::run() {
   return finish(s);
 }
 
-/// A code: nothing was started, and nothing will be.
+/// Returns a code if nothing was started, and nothing will be.
 std::optional<int> Shim::begin() {
   Parts& s = parts_;
   epoll_event event{};
@@ -93,7 +94,7 @@ std::optional<int> Shim::begin() {
     return exec_failure_code(error);
   }
   s.launch.leave_directory();
-  reap(s);  // a child that ended before SIGCHLD was blocked has notified no process
+  reap(s);  // for a child that ended before SIGCHLD was blocked, there was no signal
   if (s.service.exists()) {
     if (int const error = s.service.start(s.launch, s.now); error != 0) {
       LogLine() << "cannot start the supervisor " << s.options.serve << ": " << error_text(error);
@@ -133,7 +134,8 @@ void Shim::take_signals() {
                   static_cast<pid_t>(batch[i].ssi_pid), batch[i].ssi_code);
     }
     if (count < kSignalBatch) {
-      return;  // nothing waits: a read that shows it would cost every forwarded signal
+      // No signal waits; another read to prove that would cost time for each forwarded signal.
+      return;
     }
   }
 }

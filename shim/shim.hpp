@@ -2,7 +2,7 @@
 // in the state table, and acts on it.
 //
 // Invariants:
-//  1. Only reap results show that a process ended, never a SIGCHLD (they coalesce).
+//  1. Only the results of reaping show that a process ended, never a SIGCHLD: these coalesce.
 //  2. Nothing blocks: not the supervisor, not a full log, not a process that cannot be killed.
 //  3. Once a stop has a deadline D, the process exits by D (plus a moment for KILLed children).
 //  4. At rest the loop sleeps without a timeout, except while it looks for a lost supervisor, or

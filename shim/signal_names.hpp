@@ -14,10 +14,10 @@ namespace lastcall::shim {
 /// One past the highest signal number that the kernel knows.
 inline constexpr int kSignalLimit = 65;
 
-/// Absent for an unknown name or a number outside 1..64.
+/// Returns the signal; absent for an unknown name or a number outside 1..64.
 std::optional<int> signal_from_text(std::string_view text);
 
-/// Bit n is signal n; 64 has bit 0, which belongs to no other signal.
+/// Bit n is signal n; signal 64 has bit 0, which belongs to no other signal.
 using SignalBits = std::uint64_t;
 constexpr SignalBits bit_of(int signal) {
   return SignalBits{1} << (signal % 64);

@@ -60,15 +60,16 @@ int SignalPolicy::for_order(int signal) const {
 }
 
 bool SignalPolicy::is_own_fault(int signal, int code) {
-  // A fault of the shim's own code ends it, blocked or not. A fault that is queued instead and
-  // comes out of the signalfd is SIGBUS for a page gone bad (BUS_MCEERR_AO), for one.
+  // A fault of the shim's own code ends it, whether the signal is blocked or not. So a fault that
+  // is queued and read from the signalfd is another one, such as SIGBUS for a bad memory page
+  // (BUS_MCEERR_AO).
   return code > 0 && std::ranges::find(kFaults, signal) != std::end(kFaults);
 }
 
 bool SignalPolicy::is_stop(int signal) const {
   int const target = rewrite_[signal];
   if ((named_ & bit_of(signal)) != 0 && target == 0) {
-    return false;  // the user dropped it
+    return false;  // the user's rewrite has dropped it
   }
   return (stop_set_ & bit_of(signal)) != 0 || (target != 0 && (stop_set_ & bit_of(target)) != 0);
 }

@@ -38,7 +38,7 @@ void take_signal(Parts& s, int signal, pid_t sender, int code) {
     return take_stop_signal(s, signal, sender);
   }
   if (s.options.restarts && s.options.signals.is_stop(signal) && s.revival.give_up()) {
-    return happen(s, Event::engine_ended);  // it has ended already, and is not started again
+    return happen(s, Event::engine_ended);  // it has ended already, and will not be started again
   }
   s.engine.send(s.options.signals.for_engine(signal));
 }

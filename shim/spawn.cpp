@@ -17,8 +17,8 @@
 namespace lastcall::shim {
 namespace {
 
-/// glibc uses these itself, ignores them in what it spawns, and hides them from sigaddset(3); the
-/// child is to get what it would get without us.
+/// glibc uses these signals itself, ignores them in the children that it spawns, and hides them
+/// from sigaddset(3). The child must get what it would get without the shim.
 constexpr int kLibcSignals[] = {32, 33};
 
 void add_libc_signal(sigset_t& set, int signal) {
@@ -26,7 +26,7 @@ void add_libc_signal(sigset_t& set, int signal) {
   set.__val[(signal - 1) / kWordBits] |= 1UL << ((signal - 1) % kWordBits);
 }
 
-/// posix_spawn's attributes and file actions, freed on every path.
+/// The attributes and file actions of posix_spawn, which are freed on every path.
 class SpawnSettings {
  public:
   SpawnSettings() {
@@ -90,7 +90,7 @@ int check_file(char const* path) {
 
 constexpr std::string_view kSocketName = "LASTCALL_SOCKET=";
 
-/// Variables that only the supervisor is to know; its own list is in
+/// Variables that only the supervisor may know; its own list is in
 /// supervisor/runtime/host/secret_environment.hpp.
 constexpr std::array<std::string_view, 5> kSecrets{
     "LASTCALL_ETCD_PASSWORD=", "LASTCALL_NATS_PASSWORD=", "LASTCALL_LIFECYCLE_TOKEN=",
@@ -135,7 +135,7 @@ int check_program(char const* program) {
       return 0;
     }
     if (found == EACCES || found == EISDIR) {
-      verdict = EACCES;  // like execvp: go on, but remember that there was one
+      verdict = EACCES;  // like execvp: goes on, but remembers that there was a file
     }
     rest.remove_prefix(more ? colon + 1 : 0);
   }
@@ -150,7 +150,7 @@ char* const* engine_environment(char* const* environment, char const* socket) {
   }
   auto** const result = static_cast<char**>(calloc(count + 2, sizeof(char*)));
   if (result == nullptr) {
-    return environment;  // an engine without SDK is better than none
+    return environment;  // an engine without the SDK is better than no engine
   }
   char** next = result;
   if (socket != nullptr) {

@@ -23,12 +23,13 @@ struct ChildPlan {
 
 struct Spawned {
   pid_t pid = -1;
-  int error = 0;  // why there is no pid
+  int error = 0;  // the reason why there is no pid
 };
 
 Spawned spawn(ChildPlan const& plan, Launch const& launch);
 
-/// The result that exec would have for the program, before anything is started: 0 or an errno.
+/// The result that exec would have for the program, found before anything is started: 0 or an
+/// errno.
 int check_program(char const* program);
 
 /// The environment without the supervisor's secrets, and with LASTCALL_SOCKET set to `socket`

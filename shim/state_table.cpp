@@ -9,26 +9,28 @@ using enum Action;
 //   start_order start_due  stop_signal stop_phase stop_undone term_order
 //   term_due    kill_order kill_due    engine_ended exit_order leave_due
 constexpr Action kTable[kStateCount][kEventCount] = {
-    // waiting: nothing runs, so a stop signal ends us; a stop that began elsewhere has its own
-    // code.
+    // waiting: nothing runs, so a stop signal ends the shim; a stop that began elsewhere has its
+    // own code.
     {start, start, leave, stand_down, no_stop, no_stop,  //
      never, no_stop, never, never, leave, never},
-    // running: an order to signal needs no stop signal of ours before it (`drain --exit`, fatal).
+    // running: an order to signal does not need a stop signal at the shim first (`drain --exit`,
+    // fatal).
     {already, never, hold, hold, no_stop, stop,  //
      never, kill, never, settle, leave, never},
     // holding: a second stop signal is reported, and changes nothing.
     {already, never, already, already, resume, stop,  //
      stop, kill, never, settle, leave, never},
-    // stopping: one stop signal is all that the engine ever gets; a second one aborts cleanups.
+    // stopping: the engine gets only one stop signal, because a second one aborts cleanups.
     {already, never, already, already, too_late, already,  //
      never, kill, kill, settle, leave, never},
-    // killing: the deadline itself ends us, even if a process cannot be killed.
+    // killing: the deadline ends the shim, even if a process cannot be killed.
     {already, never, already, already, too_late, too_late,  //
      never, already, never, settle, leave, leave},
     // ended: KILL still reaches the rest of the tree.
     {already, never, already, already, too_late, too_late,  //
      never, kill, never, never, leave, leave},
-    // leaving: the code is fixed, nothing changes it; a late reap of the main process is a fact.
+    // leaving: the code is fixed, and nothing changes it; a late reap of the main process is
+    // recorded.
     {already, never, already, already, too_late, too_late,  //
      never, already, never, settle, already, never},
 };

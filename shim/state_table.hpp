@@ -10,9 +10,9 @@
 //   leaving   the exit code is fixed; what is left of the tree is being killed
 //
 // Rules: 1. states only rise, except for a drain that was undone (holding -> running); 2. the
-// engine is started at most once; 3. an event that can come late (orders cross facts on the wire)
-// is ignored, and its cell is `too_late` or `already`; 4. `never` is a bug, which is logged and
-// survived. Pure values. Source: specification, 'Shim'; specification, 'Causes of a stop'.
+// engine is started at most once; 3. an event that can come late (orders and facts cross on the
+// wire) is ignored, and its cell is `too_late` or `already`; 4. `never` is a bug, which is logged
+// and survived. Pure values. Source: specification, 'Shim'; specification, 'Causes of a stop'.
 #pragma once
 
 namespace lastcall::shim {
@@ -27,10 +27,10 @@ enum class Event : unsigned char {
   stop_phase,    // `phase` with a deadline: a stop that began elsewhere
   stop_undone,   // `phase` is serving again
   term_order,    // `engine.signal` with a stop signal
-  term_due,      // by the deadline rules
+  term_due,      // a stop signal is due by the deadline rules
   kill_order,    // `engine.signal` with KILL
-  kill_due,      // by the deadline rules
-  engine_ended,  // reaped
+  kill_due,      // KILL is due by the deadline rules
+  engine_ended,  // the main process was reaped
   exit_order,    // `exit`
   leave_due,     // no `exit` in time, or the deadline itself
 };
@@ -45,7 +45,7 @@ enum class Action : unsigned char {
   settle,      // -> ended: remember the status, notify the supervisor
   stand_down,  // waiting -> ended: nothing will be started, the supervisor decides
   leave,       // -> leaving: fix the exit code
-  already,     // ignored: it was done before, the order is idempotent
+  already,     // ignored: it was done before, because the order is idempotent
   too_late,    // ignored: the order crossed the fact that made it pointless
   no_stop,     // ignored: nothing of that kind is under way
   never,       // impossible: logged, ignored

@@ -1,8 +1,8 @@
 // Records which stop signal came first, and which signal stops the command.
 //
-// Rules: 1. the first stop signal counts, later ones are passed on and change nothing; 2. the last
-// order counts; 3. the rest of the tree gets the signal of the main process, unless that was KILL.
-// Pure values. Source: specification, 'Shim'.
+// Rules: 1. the first stop signal counts; later ones are passed on and change nothing; 2. the last
+// order counts; 3. the rest of the tree gets the same signal as the main process, unless that was
+// KILL. Pure values. Source: specification, 'Shim'.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class StopOrder {
   /// The processes that the order applies to.
   enum class Reach : unsigned char { main, whole_tree };
 
-  /// A stop signal arrived. Returns true for the first one.
+  /// A stop signal has arrived. Returns true for the first one.
   bool came(int signal, Instant now) {
     if (came_ != 0) {
       return false;
@@ -27,7 +27,7 @@ class StopOrder {
     came_at_ = now;
     return true;
   }
-  /// 0 if none came.
+  /// The stop signal that the shim received first; 0 if none came.
   int signal_at_us() const { return came_; }
   std::optional<Instant> came_at() const {
     return came_ != 0 ? std::optional(came_at_) : std::nullopt;
@@ -37,7 +37,7 @@ class StopOrder {
     signal_ = signal;
     reach_ = for_whole_tree ? Reach::whole_tree : Reach::main;
   }
-  /// No order came in time.
+  /// No order came in time, so the shim chose the signal.
   void ours(int signal) { signal_ = signal; }
   int signal() const { return signal_; }
   Reach reach() const { return reach_; }

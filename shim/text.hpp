@@ -1,5 +1,5 @@
-// A text of bounded size in a buffer that its caller owns: the shim's replacement for strings
-// and printf, neither of which it can afford (heap, locale tables).
+// A text of bounded size in a buffer that its caller owns. It replaces strings and printf, neither
+// of which the shim can afford (heap, locale tables).
 //
 // Rules: 1. nothing is ever written beyond the capacity; 2. a piece that does not fit sets
 // overflowed(), and the text ends with the last complete piece. No thread rule: the shim has one
@@ -61,7 +61,7 @@ class Text {
   bool overflowed_ = false;
 };
 
-/// A Text that brings its own buffer.
+/// A Text that has its own buffer.
 template <std::size_t Capacity>
 class TextOf : public Text {
  public:

@@ -10,11 +10,11 @@
 namespace lastcall::shim {
 namespace {
 
-constexpr Duration kKillGap{100};  // where nothing was reaped since the last walk
+constexpr Duration kKillGap{100};  // if nothing was reaped since the last walk
 constexpr Duration kRestGap{250};
 
-/// Whether whatever lives is to be killed: by state, and by the grace that the rest of an engine
-/// has after its main process ended on our order.
+/// Whether everything that lives is to be killed: because of the state, or because the grace is
+/// over that the rest of an engine has after its main process ended on an order.
 bool kills_now(Parts const& s) {
   switch (s.state) {
     case State::waiting:
@@ -41,7 +41,8 @@ RestOfTree::Treatment treatment(Parts const& s) {
   return asks ? RestOfTree::Treatment::ask : RestOfTree::Treatment::look;
 }
 
-/// How the main process ended and how many it left, and then each change until none is left.
+/// Reports how the main process ended and how many it left, and then each change until none is
+/// left.
 void report_tree(Parts& s) {
   if (!s.engine.fate().ended || !s.rest.was_looked_at()) {
     return;
@@ -81,26 +82,26 @@ void report_ordered_death(Parts& s, ProcessNews const& news) {
 
 }  // namespace
 
-/// The supervisor's choice for the main process, which may have been KILL.
+/// The supervisor's choice for the main process, unless that was KILL.
 int rest_signal(Parts const& s) {
   return s.stop.rest_signal(s.options.signals.for_order(SIGTERM));
 }
 
 void kill_tree(Parts& s, pid_t spared, bool trackers_too) {
-  s.engine.send(SIGKILL);  // needs no /proc
+  s.engine.send(SIGKILL);  // this does not need /proc
   s.rest.treat(RestOfTree::Treatment::kill, SIGKILL, spared, trackers_too);
   if (s.rest.is_blind() && s.engine.pid() > 0) {
-    kill(-s.engine.pid(), SIGKILL);  // its group is all that can be known without /proc
+    kill(-s.engine.pid(), SIGKILL);  // without /proc, only the process group of the engine is known
   }
 }
 
-/// When the tree should be looked at again; nothing where it does not matter, or is empty.
+/// The time of the next walk of the tree; absent if no time is set or the tree is empty.
 std::optional<Instant> next_pass(Parts const& s) {
   if (s.state < State::killing || s.rest.is_childless()) {
     return std::nullopt;
   }
   if (s.departure.has_tree_done()) {
-    Instant const look_at = s.now + kKillGap;  // who reads the log may be away, and back
+    Instant const look_at = s.now + kKillGap;  // the reader of the log may be away, and come back
     Instant const kill_at = s.departure.service_kill_at(s.clock);
     return s.now < kill_at ? std::min(kill_at, look_at) : look_at;
   }
@@ -139,9 +140,9 @@ void tend_tree(Parts& s) {
   }
 }
 
-/// After the stop signal processes end by our doing: the supervisor is notified, and of those that
-/// live on, so that it does not wait for a server without its core. From the KILL on this is of no
-/// interest.
+/// After the stop signal, processes end because the shim ordered it. The supervisor is still
+/// notified of them, and of those that live on, so that it does not wait for a server without its
+/// core. After the KILL this does not matter any more.
 void report_news(Parts& s) {
   bool const is_asked_to_end = s.state == State::stopping;
   if (s.state != State::running && s.state != State::holding && !is_asked_to_end) {

@@ -16,9 +16,9 @@ namespace lastcall::shim {
 /// The stop signal for the rest of the tree.
 int rest_signal(Parts const& s);
 void kill_tree(Parts& s, pid_t spared, bool trackers_too);
-/// When to walk the tree again; absent if that does not matter or the tree is empty.
+/// The time of the next walk of the tree; absent if no time is set or the tree is empty.
 std::optional<Instant> next_pass(Parts const& s);
-/// Walks, signals or kills if that is due, and reports the rest to the supervisor.
+/// Walks, signals or kills if that is due, and reports the rest of the tree to the supervisor.
 void tend_tree(Parts& s);
 /// Reports to the supervisor which of the engine's processes have ended or stopped by themselves.
 void report_news(Parts& s);

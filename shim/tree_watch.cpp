@@ -18,17 +18,18 @@ namespace {
 constexpr Duration kLookGap{2'000};
 constexpr Duration kWalkGap{10'000};
 constexpr int kEarlyWalks = 3;
-constexpr int kShareOfWalks = 2'000;  // at most so little of the time is spent in them
+constexpr int kShareOfWalks = 2'000;  // walks take at most one part in this many of the time
 constexpr std::uint64_t kGrownSeconds = 5;
 constexpr std::size_t kLongestCommand = 15;
 
-/// The content of /proc/PID/stat, as far as it is of interest.
+/// The fields of /proc/PID/stat that matter here.
 struct Stat {
   char command[kLongestCommand] = {};
   std::size_t command_size = 0;
   char state = 0;
   std::uint64_t started = 0;
-  std::optional<int> exit_status;  // as from wait(2); of a zombie that may be read
+  // As wait(2) reports it; only of a zombie whose status may be read.
+  std::optional<int> exit_status;
 };
 
 std::optional<Stat> read_stat(pid_t pid) {
@@ -61,12 +62,12 @@ std::optional<Stat> read_stat(pid_t pid) {
   return stat;
 }
 
-/// The kernel's name, which a process that takes a title changes with it.
+/// The kernel's name, which a process changes when it takes a title.
 std::string_view name_in(Stat const& stat) {
   return {stat.command, stat.command_size};
 }
 
-/// The kernel keeps the status of a process that was reaped for who holds its pidfd (Linux 6.15).
+/// The kernel keeps the status of a reaped process for a process that has its pidfd (Linux 6.15).
 std::optional<int> status_by_pidfd(int pidfd) {
   struct {
     std::uint64_t mask;
@@ -166,14 +167,15 @@ void TreeWatch::take_ended(Instant now) {
 }
 
 void TreeWatch::look(Instant now) {
-  for (std::size_t i = count_; i-- > 0;) {  // the last one takes the place of one that is forgotten
+  // The loop runs backwards, because the last one takes the place of one that is forgotten.
+  for (std::size_t i = count_; i-- > 0;) {
     KnownProcess& known = known_[i];
     std::optional<Stat> const stat = read_stat(known.pid);
     if (!stat || stat->started != known.started || is_dead(stat->state)) {
       note_end(known, ending_of(known.pid, known.pidfd), now);
     } else {
       note_stop(known, stat->state == 'T', now);
-      // Names are given once a process has begun its work, often between two walks.
+      // A process often gets its name after it has begun its work, between two walks.
       if (!known.name.is_title && known.name.view() != name_in(*stat)) {
         known.name.refresh(known.pid);
       }

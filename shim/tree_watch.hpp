@@ -2,14 +2,14 @@
 // stopped.
 //
 // Rules:
-//  1. A process is known once a walk of /proc has seen it; walks come 2, 4 and 6 s after the start
-//     and then every 10 s, more rarely where one takes long, and when a stop begins. Its pidfd
-//     reports its end at once; without one, the next walk does, every 2 s. At most 128 processes
-//     are known.
+//  1. A process is known once a walk of /proc has seen it. Walks come 2, 4 and 6 s after the start
+//     and then every 10 s, less often if one takes long, and when a stop begins. A pidfd reports
+//     the end of a process at once; without a pidfd the next walk does, and walks come every 2 s.
+//     At most 128 processes are known.
 //  2. A process that lived for less than 5 s was a helper (a compiler, nvidia-smi), and so was one
-//     that ended with code 0 and had no title of its own, unless the engine was asked to end:
-//     neither is a death.
-//  3. The same walk sees state T and a new name; for the shim's children waitpid reports state T,
+//     that ended with code 0 and had no title of its own, unless the engine was asked to end. The
+//     end of a helper is not a death.
+//  3. The same walk sees state T and a new name; for the shim's children, waitpid reports state T,
 //     too.
 //  4. Deaths and stops wait here until they are fetched, at most 8 of each; further ones within one
 //     turn are lost.
@@ -32,11 +32,11 @@ namespace lastcall::shim {
 struct ProcessNews {
   pid_t pid = 0;
   ProcessName name;
-  int signal = 0;  // of a death, if it could be read
+  int signal = 0;  // the signal of a death, if it could be read
   Instant at{};
 };
 
-/// Returns at most a few, in their order.
+/// Holds the first few pieces of news, in their order.
 class NewsQueue {
  public:
   void add(ProcessNews const& news);
@@ -75,11 +75,11 @@ class TreeWatch {
   /// The engine has its stop signal, so its processes are expected to end, and each end is
   /// reported.
   void engine_is_asked_to_end() { is_end_expected_ = true; }
-  /// Handles what has ended or is due; `spared` as for every walk.
+  /// Handles processes that have ended, and walks if that is due; `spared` is as for every walk.
   void tend(Instant now, pid_t spared);
-  /// A child of ours ended, so that its status is known.
+  /// A child of the shim ended, so that its status is known.
   void reaped(pid_t child, Ending ending, Instant now);
-  /// A child of ours is stopped.
+  /// A child of the shim is stopped.
   void stopped(pid_t child, Instant now);
 
   /// The number and the names of the processes besides the main one, as far as they are known.

@@ -2,10 +2,10 @@
 //
 // Rules: 1. after every 5 s without a line from it, the shim requests one, if there is a
 // connection; a supervisor that froze before it listened sends nothing; 2. after four more such
-// times without a line, 20 s after the first question, it counts as frozen; no kubelet's liveness
-// limit would be longer; 3. a round that the shim itself slept through (because its container was
-// frozen or the machine was suspended) proves nothing, and the count starts again. Pure values on
-// an explicit `now`. Source: specification, 'Run mode'.
+// times without a line, 20 s after the first question, it counts as frozen; the limit of a
+// kubelet's liveness probe would not be longer; 3. a round during which the shim itself did not run
+// (because its container was frozen or the machine was suspended) proves nothing, and the count
+// starts again. Pure values on an explicit `now`. Source: specification, 'Run mode'.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class Vigil {
  public:
   enum class Need : unsigned char { nothing, ask, give_up };
 
-  /// It was started, or connected.
+  /// The supervisor was started, or has connected.
   void begin(Instant now) {
     silent_rounds_ = 0;
     next_ = now + kRound;

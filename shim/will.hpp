@@ -1,8 +1,8 @@
 // The will: what the supervisor has left in case the shim must finish a stop alone.
 //
 // Rules: 1. the last one counts; 2. its deadline belongs to deadline_rules.hpp; 3. a code in it is
-// the exit code, whatever happens to the engine; without one the table decides;
-// 4. its report is passed on unchanged, except that the shim adds the code and the engine's end.
+// the exit code, whatever happens to the engine; without a code the table decides; 4. its report is
+// passed on unchanged, except that the shim adds the code and the engine's end.
 // Source: specification, 'Failing safe', docs/ipc.md.
 #pragma once
 
@@ -29,7 +29,7 @@ class Will {
   }
 
   std::optional<int> code() const { return code_; }
-  /// An object, or empty.
+  /// The report: an object, or empty.
   std::string_view report() const { return report_.view(); }
 
  private:

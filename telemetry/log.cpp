@@ -49,7 +49,7 @@ std::string_view word_of(spdlog::level::level_enum level) {
   return kWords[static_cast<std::size_t>(level)];
 }
 
-/// Puts time and level before a payload that was rendered already.
+/// Puts the time and the level before a payload that is already rendered.
 class Formatter final : public spdlog::formatter {
  public:
   explicit Formatter(LogFormat format) : format_(format) {}
@@ -131,7 +131,7 @@ bool is_plain_word(std::string_view text) {
          is_visible(text);
 }
 
-/// A traceback is for reading: its lines follow the record, indented.
+/// Appends a text that people read, such as a traceback, as indented lines after the record.
 void append_paragraph(std::string& out, Field const& field) {
   out += "\n  ";
   out += field.key();
@@ -190,13 +190,13 @@ std::string render(LogFormat format, std::string_view message, Log::Fields field
   return payload;
 }
 
-/// The bytes that may wait for a reader that is away, and for how long they may hold our own end
-/// where no stop limits that.
+/// The most bytes that wait for a slow reader, and how long they may delay our exit if no stop
+/// limits that.
 constexpr std::size_t kMostWaiting = 64 * 1024;
 constexpr Duration kLastWait{700};
 
-/// Keeps records that do not fit for its reader, the newest of them, and reports how many were
-/// dropped: the last line of a stop is the report.
+/// Keeps the newest of the records that its reader has no room for, because the last line of a stop
+/// is the report; it logs how many were dropped.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   DescriptorSink(int fd, LogFormat format) : fd_(fd), output_(fd), format_(format) {}
@@ -248,7 +248,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     return {line.data(), line.size()};
   }
 
-  /// True: nothing waits any more.
+  /// True if nothing waits any more.
   bool drain() {
     if (dropped_ > 0) {
       std::string const payload = render(

@@ -1,12 +1,12 @@
-// The supervisor's log: one record a line on stderr, as JSON or as text.
+// The supervisor's log: one record per line on stderr, as JSON or as text.
 //
 // Rules:
-//  1. Synchronous: a record has left the process when write() returns, so that no death of ours
-//     loses the last records. (An asynchronous log lost up to 84 % of its records at _exit.) But it
-//     never waits: a record without room is kept for its reader, of many the newest, and the next
-//     that fits is preceded by one with the number of dropped ones. Only the end of the log waits
-//     for its reader: 0.7 s, or what a stop has left.
-//  2. Whatever a message or a field holds, a JSON record stays one line of valid JSON.
+//  1. It is synchronous: a record has left the process when write() returns, so the last records
+//     survive even if we die. (An asynchronous log lost up to 84 % of its records at _exit.) But it
+//     never waits: records that the reader has no room for are kept, the newest of them, and a
+//     record with the number of dropped ones precedes the next one that fits. Only the end of the
+//     log waits for its reader: for 0.7 s, or for the time that a stop has left.
+//  2. Whatever a message or a field holds, a JSON record is one line of valid JSON.
 //  3. A message is constant text for people and searches; variable parts are in fields.
 //
 // Thread rule: any thread. Source: RFC 8259; spdlog's synchronous sinks.
@@ -30,7 +30,7 @@ namespace lastcall::runtime {
 using config::LogFormat;
 using config::LogLevel;
 
-/// One key of a record; views are used during the call only.
+/// One key of a record; its views are used only during the call.
 class Field {
  public:
   enum class Kind : std::uint8_t { absent, text, number, flag, json };
@@ -44,7 +44,7 @@ class Field {
   template <typename T>
   Field(std::string_view key, std::optional<T> const& value)
       : Field(value ? Field(key, *value) : Field(key)) {}
-  /// `text` is a JSON value already.
+  /// `text` is already a JSON value.
   static Field json(std::string_view key, std::string_view text) {
     Field field(key, text);
     field.kind_ = Kind::json;
@@ -69,22 +69,23 @@ class Log {
  public:
   using Fields = std::initializer_list<Field>;
 
-  /// On a descriptor that outlives the log. LogFormat::automatic is text on a terminal, else JSON.
+  /// Writes to a descriptor that outlives the log. LogFormat::automatic is text on a terminal,
+  /// otherwise JSON.
   Log(LogLevel level, LogFormat format, int fd);
-  /// Elsewhere; `out` outlives the log.
+  /// Writes to a stream that outlives the log.
   Log(LogLevel level, LogFormat format, std::ostream& out);
   ~Log();
   Log(Log const&) = delete;
   Log& operator=(Log const&) = delete;
 
   bool is_on(LogLevel level) const;
-  /// Where text for people goes; one that is not there: it is no terminal, or gets JSON.
+  /// The terminal that shows the log; its `is_there` is false if there is none or it gets JSON.
   Terminal terminal() const;
   void set_level(LogLevel level);
   void write(LogLevel level, std::string_view message, Fields fields = {});
-  /// True: nothing waits for its reader any more.
+  /// Writes waiting records; true if none waits any more.
   bool flush();
-  /// Pending records are worth waiting for at the end, until then; a later call replaces it.
+  /// At its end the log waits for its reader until `limit`; a later call replaces the limit.
   void wait_at_end_until(Instant limit);
 
   void debug(std::string_view message, Fields fields = {}) {

@@ -14,7 +14,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// The rest of a long line may wait this long for its reader, in all.
+/// The rest of a long line waits for its reader at most this often and this long each time.
 constexpr int kMostWaits = 5;
 constexpr int kWaitMs = 2;
 
@@ -69,7 +69,7 @@ std::size_t LogOutput::push(std::string_view bytes) const {
       case Kind::other: {
         pollfd ready{fd_, POLLOUT, 0};
         bool const has_room = ::poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0;
-        // A descriptor that polls writable takes PIPE_BUF bytes without blocking.
+        // A descriptor that poll(2) reports as writable takes PIPE_BUF bytes without blocking.
         count = has_room ? ::write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF))
                          : 0;
         break;

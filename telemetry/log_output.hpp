@@ -1,13 +1,13 @@
-// Lines to standard error that never wait for who reads them.
+// Writes lines to standard error without ever waiting for the reader.
 //
 // Rules:
-//  1. A full pipe costs lines, not the supervisor: a line that does not fit is refused, for the log
-//     to keep.
-//  2. The descriptor is shared with the shim and the engine, so it cannot be made non-blocking for
-//     them. A pipe is opened again, which gives a flag of our own; a socket has it per call;
-//     anything else is asked with poll(2) first.
-//  3. A line is whole or missing. If it is longer than a pipe takes at once, a part may be there;
-//     the next line then begins on a line of its own.
+//  1. A full pipe must not block the supervisor: a line that does not fit is refused, and the log
+//     keeps it.
+//  2. The descriptor is shared with the shim and the engine, so it must not be made non-blocking
+//     for them. A pipe is opened again, which gives us a flag of our own; for a socket the flag is
+//     set per call; for anything else poll(2) is called first.
+//  3. A line is written completely or not at all. Only of a line that is longer than a pipe takes
+//     at once a part may be written; then the next line begins on a new line.
 //
 // Thread rule: the owner's lock. Source: pipe(7), open(2), proc(5).
 #pragma once
@@ -20,16 +20,16 @@ namespace lastcall::runtime {
 
 class LogOutput {
  public:
-  /// `fd` stays the caller's and outlives this.
+  /// `fd` belongs to the caller and outlives this object.
   explicit LogOutput(int fd);
 
-  /// True: all of it is out.
+  /// True if the whole line was written.
   bool write(std::string_view line);
 
  private:
   enum class Kind : unsigned char { own_pipe, socket, other };
 
-  /// The number of bytes that were taken; nothing: it would have to wait, or no reader is left.
+  /// The number of bytes that were written; 0 if it would have to wait or no reader is left.
   std::size_t push(std::string_view bytes) const;
   bool wait_for_room() const;
 

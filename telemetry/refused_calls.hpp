@@ -1,5 +1,5 @@
-// Calls of operators and the kubelet that were refused, in the log: strangers may call as often as
-// they like, but they do not write it. The owner of one of these also counts every call.
+// Logs calls of operators and the kubelet that were refused, but only at a limited rate, because
+// anybody may call as often as they like. The owner of such an object also counts every call.
 //
 // Thread rule: one thread; time is an argument. Source: docs/operations.md, 'Scaling down'.
 #pragma once
@@ -15,9 +15,9 @@ namespace lastcall::runtime {
 
 struct RefusedCall {
   std::string caller;       // its address
-  int status = 0;           // that it was answered with
-  std::string_view path{};  // one of ours, that lives as long as the program; empty: not given
-  std::string detail{};     // for the log alone; empty: nothing
+  int status = 0;           // the answer's
+  std::string_view path{};  // one of ours, which lives as long as the program; empty: not given
+  std::string detail{};     // only for the log; may be empty
 };
 
 class RefusedCalls {

@@ -8,7 +8,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Breaks a row between words; the rest stands below its text.
+/// Breaks a row between words; the rest continues below the row's text.
 std::string broken(std::string const& row, std::size_t columns) {
   std::string out = row.substr(0, kLabel);
   std::size_t used = width_of(out);

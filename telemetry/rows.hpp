@@ -1,4 +1,4 @@
-// Text for people in rows, each a label and what belongs to it. Pure functions.
+// Formats text for people in rows that have a label and a text. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace lastcall::runtime {
 
-/// Columns of a row before its text.
+/// The columns of a row before its text.
 inline constexpr std::size_t kLabel = 12;
 
 void put_row(std::ostream& out, char const* label, std::string const& text);
-/// Rows that are wider than a terminal are broken between words, and the rest stands below their
-/// text. 0 columns, and fewer than two labels take, break none.
+/// Breaks rows that are wider than a terminal between words; the rest continues below their text.
+/// Nothing is broken if `columns` is 0 or less than the width of two labels.
 std::string fitted(std::string const& text, std::size_t columns);
-/// The columns that a terminal shows: colours take none, a character of UTF-8 takes one.
+/// The columns that the text takes on a terminal: colours take none, a UTF-8 character takes one.
 std::size_t width_of(std::string_view text);
 /// "1.4 s", "2 min 05 s".
 std::string duration_text(std::int64_t ms);

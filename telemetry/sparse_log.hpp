@@ -1,5 +1,5 @@
-// Says when a line that strangers can cause is due: at most one in a period, with how many were
-// left out since the last one.
+// Limits log lines that anybody can cause to one per period, and counts those that were left out
+// since the last one.
 //
 // Pure: time is an argument. No thread rule.
 #pragma once
@@ -16,7 +16,7 @@ class SparseLog {
  public:
   explicit SparseLog(lifecycle::Duration period) : period_(period) {}
 
-  /// Nothing: this one is left out; else how many were.
+  /// Nothing if this line has to be left out; otherwise the number of lines left out before it.
   std::optional<std::uint64_t> due(lifecycle::Instant now) {
     if (last_ && now - *last_ < period_) {
       ++left_out_;

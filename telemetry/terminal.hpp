@@ -1,4 +1,4 @@
-// The device on which a descriptor shows its text, and what may be written there.
+// The terminal behind a descriptor, and what may be written to it.
 //
 // Thread rule: any thread. Source: termios(4), TIOCGWINSZ; NO_COLOR (no-color.org).
 #pragma once
@@ -12,11 +12,11 @@ namespace lastcall::runtime {
 struct Terminal {
   bool is_there = false;
   bool is_screen = false;   // its cursor can be moved
-  bool has_color = false;   // and it takes colours, which NO_COLOR forbids
+  bool has_color = false;   // it shows colours, and NO_COLOR does not forbid them
   std::size_t columns = 0;  // 0: unknown, or it is no terminal
 };
 
-/// TERM=dumb is a terminal that does nothing but print. COLUMNS is believed before the terminal.
+/// With TERM=dumb the terminal can only print. COLUMNS takes precedence over the terminal's width.
 Terminal terminal_of(int fd, config::Environment const& environment);
 
 }  // namespace lastcall::runtime

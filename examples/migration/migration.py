@@ -216,7 +216,7 @@ def demonstrate(lastcall, router, directory):
         timeline.say("demo", "kill -9 of the second engine")
         os.kill(second.engine_pid(), signal.SIGKILL)
         ended.append(second.process.wait(30))
-        timeline.say("demo", f"its lastcall tells a failure: exit code {ended[1]}")
+        timeline.say("demo", f"its lastcall reports a failure: exit code {ended[1]}")
         for client in clients:
             client.join(60)
         timeline.say("demo", "all answers have ended")

@@ -64,7 +64,7 @@ struct AskedCheck::State {
 
   Ask ask;
   boost::asio::steady_timer timer;
-  CheckDone done;  // empty: nothing is being asked
+  CheckDone done;  // empty: no question is open
   std::uint64_t round = 0;
   std::chrono::steady_clock::time_point started;
 };

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. start() returns at once and never blocks the loop; `done` is called exactly once, later, from
-//     the loop, unless cancel() comes first: then never.
+//     the loop. If cancel() comes first, `done` is never called.
 //  2. The timeout covers everything: name lookup, connect, request, the whole response.
 //  3. A check runs once at a time; start() while it runs is a programming error.
 //  4. Nothing here judges the engine: outcomes go to the core, which knows thresholds and progress.
@@ -29,9 +29,9 @@ using Duration = std::chrono::milliseconds;
 enum class CheckResult : std::uint8_t {
   passed,
   failed_definite,  // proof that the engine does not work: refused, or a dead status
-  failed_unclear,   // an answer that proves neither (HTTP 404, garbage, a reset): as good as none
+  failed_unclear,   // an answer that proves neither (HTTP 404, garbage, a reset)
   timed_out,        // proves slowness only
-  not_asked,        // we lack what asking takes: a descriptor, a port, a process; proves nothing
+  not_asked,        // we lack a resource to ask with (descriptor, port, process); proves nothing
 };
 
 std::string_view name(CheckResult result);
@@ -56,8 +56,8 @@ class Check {
   virtual void cancel() = 0;
 };
 
-/// GET over HTTP/1.1 with a connection of its own. 2xx and 3xx pass, `dead_statuses` and a refused
-/// connection are definite failures, any other answer is an unclear one.
+/// A GET over HTTP/1.1 with a connection of its own. 2xx and 3xx pass, `dead_statuses` and a
+/// refused connection are definite failures, any other answer is an unclear failure.
 struct HttpCheckSettings {
   std::string url;  // http://host[:port][/path]; host is a name, an IPv4 or an [IPv6] address
   std::vector<std::uint32_t> dead_statuses{500, 503};
@@ -70,15 +70,16 @@ struct TcpCheckSettings {
   std::uint16_t port = 0;
 };
 
-/// Either the check or the reason why the settings cannot make one.
+/// Either the check, or the reason why the settings are not valid for one.
 using CheckOrError = std::variant<std::unique_ptr<Check>, std::string>;
 
 CheckOrError make_http_check(boost::asio::any_io_executor executor, HttpCheckSettings settings);
 std::unique_ptr<Check> make_tcp_check(boost::asio::any_io_executor executor,
                                       TcpCheckSettings settings);
 
-/// A check whose answer comes from elsewhere: the SDK over the IPC, or a child process that the
-/// runtime owns. `ask` puts the question and returns an empty string, or why it cannot be put.
+/// A check whose answer comes from elsewhere: from the SDK over the IPC, or from a child process
+/// that the runtime owns. `ask` sends the question; it returns an empty string, or why it could
+/// not.
 class AskedCheck final : public Check {
  public:
   using Ask = std::function<std::string()>;
@@ -88,8 +89,8 @@ class AskedCheck final : public Check {
   void start(Duration timeout, CheckDone done) override;
   void cancel() override;
 
-  /// The answer; the latency is filled in. Ignored when nothing is being asked. Not from inside
-  /// `ask`.
+  /// Takes the answer; the latency is filled in. It is ignored while no question is open. It must
+  /// not be called from inside `ask`.
   void answered(CheckOutcome outcome);
 
  private:

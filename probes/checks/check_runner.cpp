@@ -12,8 +12,8 @@
 namespace lastcall::probes {
 namespace {
 
-/// While an engine starts, the next round comes after this part of the time that it has taken so
-/// far.
+/// While an engine starts, the next round comes after one n-th of the time that it has taken so
+/// far, where n is this number.
 constexpr int kStartingShare = 4;
 
 }  // namespace
@@ -29,13 +29,13 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
   State(boost::asio::any_io_executor const& executor, Duration every, OnOutcome callback)
       : timer(executor), interval(every), on_outcome(std::move(callback)) {}
 
-  /// `at` is when the round is due; the next one is counted from there, not from now.
+  /// `at` is when the round is due; the time of the next one is computed from it, not from now.
   void arm(std::chrono::steady_clock::time_point at) {
     timer.expires_at(at);
     timer.async_wait([self = shared_from_this(), at, era = era](boost::system::error_code error) {
       if (!error && self->era == era) {
         self->round();
-        if (self->era == era) {  // a callback may have stopped us, or begun a round
+        if (self->era == era) {  // a callback may have stopped us, or started a round
           self->arm(self->following(at));
         }
       }
@@ -98,7 +98,7 @@ struct CheckRunner::State : std::enable_shared_from_this<CheckRunner::State> {
   std::optional<std::chrono::steady_clock::time_point> starting_since;
   std::vector<Entry> entries;
   bool started = false;
-  std::uint64_t era = 0;  // rises with each start and stop, and where a round comes now
+  std::uint64_t era = 0;  // rises with each start and stop, and with a round that is run early
 };
 
 CheckRunner::CheckRunner(boost::asio::any_io_executor executor, Duration interval,

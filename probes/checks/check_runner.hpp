@@ -1,11 +1,11 @@
-// Runs the engine's checks on their interval.
+// Runs the engine's checks at a fixed interval.
 //
 // Invariants:
 //  1. The first round starts at once, later ones at multiples of the interval; rounds that were
-//     missed (a suspended machine) are not made up for. While the engine starts, they come sooner:
-//     after a quarter of the time that it has been starting, kFirstPause at the least.
-//  2. All checks start in the same round, from one timer: one wake-up an interval.
-//  3. A check that still runs when its round comes is left alone: checks never overlap themselves.
+//     missed (on a suspended machine) are not made up for. While the engine starts, rounds come
+//     sooner: after a quarter of the time that it has been starting, but at least kFirstPause.
+//  2. One timer starts all checks of a round, so there is one wake-up per interval.
+//  3. A check that still runs when its next round comes is left alone: it never overlaps itself.
 //  4. After stop() no outcome is reported.
 //
 // Thread rule: everything on the loop thread.
@@ -22,7 +22,7 @@ namespace lastcall::probes {
 
 class CheckRunner {
  public:
-  /// `index` is the one that add() gave; `name` is the check's.
+  /// `index` is the one that add() returned; `name` is the check's.
   using OnOutcome =
       std::function<void(std::size_t index, std::string const& name, CheckOutcome const& outcome)>;
 
@@ -32,19 +32,20 @@ class CheckRunner {
   /// The pause between the first rounds of an engine that starts.
   static constexpr Duration kFirstPause{50};
 
-  /// Before start().
+  /// Only before start().
   std::size_t add(std::string name, std::unique_ptr<Check> check, Duration timeout);
 
-  /// Called at the start of each round, also without any check: the place for the loop's heartbeat.
+  /// Sets a callback for the start of each round, even without any check: it makes the loop's
+  /// heartbeat.
   void on_round(std::function<void()> callback);
-  /// Asked after each round: whether the engine has not been ready yet.
+  /// `is_starting` is called after each round and returns whether the engine is still starting.
   void while_starting(std::function<bool()> is_starting);
 
   void start();
   void stop();
-  /// Beside the rounds; false: it runs already, or none runs.
+  /// Runs one check outside the rounds; false if it already runs or the runner is stopped.
   bool run_now(std::size_t index);
-  /// If started: the next round comes now, and the others an interval after it.
+  /// If started: the next round comes now, and later ones at intervals from it.
   void run_now();
 
  private:

@@ -19,7 +19,7 @@ std::string to_text(asio::ip::tcp::endpoint const& endpoint) {
          std::to_string(endpoint.port());
 }
 
-/// Descriptors, memory or local ports are used up, here or in the whole system.
+/// Whether descriptors, memory or local ports are exhausted, here or in the whole system.
 bool is_shortage(error_code error) {
   namespace errc = boost::system::errc;
   return error == asio::error::no_descriptors || error == errc::too_many_files_open_in_system ||
@@ -93,7 +93,7 @@ bool ConnectAttempt::add_known_addresses() {
 
 void ConnectAttempt::look_up() {
   if (*lookup_hangs_) {
-    // Later, as promised to the caller of start().
+    // Reported later, as start() promises.
     asio::post(timer_.get_executor(), [self = shared_from_this()] {
       if (!self->is_over()) {
         self->report({.result = CheckResult::timed_out,

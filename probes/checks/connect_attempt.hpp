@@ -1,14 +1,14 @@
 // One run of a check over TCP: lookup, connect, and the deadline that covers all of it.
 //
 // Invariants:
-//  1. An attempt reports once; whatever its operations complete with afterwards is ignored. So a
-//     check may start its next attempt, or be destroyed, inside the report.
+//  1. An attempt reports once; later completions of its operations are ignored. So a check may
+//     start its next attempt, or be destroyed, inside the report.
 //  2. Numeric addresses and `localhost` are never looked up. Other names go to Asio's resolver,
-//     which makes a thread for it; while a lookup hangs there, no second one is queued.
-//  3. An attempt that fails for want of something of our own, such as a descriptor, has not asked
-//     anybody: that is no failure of the engine.
-//  4. A connection to itself is a refused one. (The kernel may pick the very port of a dead engine
-//     as the source port, and TCP then connects the socket to itself.)
+//     which makes a thread for them; while a lookup hangs there, no second one is queued.
+//  3. If an attempt fails because we lack a resource, such as a descriptor, the engine was not
+//     asked: that is not a failure of the engine.
+//  4. A connection to itself counts as refused. (The kernel may pick a dead engine's port as the
+//     source port, and TCP then connects the socket to itself.)
 //
 // Thread rule: the loop thread. Source: connect(2), socket(2), tcp(7), RFC 9293 3.5 (simultaneous
 // open), getaddrinfo(3).
@@ -43,11 +43,11 @@ class ConnectAttempt : public std::enable_shared_from_this<ConnectAttempt> {
   virtual ~ConnectAttempt() = default;
 
   void begin(Duration timeout);
-  /// Ends without a report.
+  /// Ends the attempt without a report.
   void abandon();
 
  protected:
-  /// The socket is connected: report, or go on.
+  /// Called when the socket is connected: reports, or continues with the next step.
   virtual void on_connected() = 0;
   void report(CheckOutcome outcome);
   bool is_over() const { return !done_; }
@@ -65,7 +65,7 @@ class ConnectAttempt : public std::enable_shared_from_this<ConnectAttempt> {
 
   Target const& target_;
   std::shared_ptr<bool> lookup_hangs_;
-  CheckDone done_;  // empty: over
+  CheckDone done_;  // empty once the attempt is over
   std::chrono::steady_clock::time_point started_;
   boost::asio::steady_timer timer_;
   boost::asio::ip::tcp::resolver resolver_;
@@ -73,11 +73,11 @@ class ConnectAttempt : public std::enable_shared_from_this<ConnectAttempt> {
   std::size_t next_ = 0;
   std::string refused_by_;
   std::string last_error_;
-  bool is_short_ = false;  // the last error was want of our own
+  bool is_short_ = false;  // the last error was that we lack a resource
 };
 
-/// A check that makes an attempt of some kind each time. The attempts may refer to what `make`
-/// holds: they are over when it goes away.
+/// A check that makes a new attempt for each run. The attempts may refer to what `make` holds: they
+/// are over before it is destroyed.
 class AttemptCheck final : public Check {
  public:
   using Make = std::function<std::shared_ptr<ConnectAttempt>(CheckDone done)>;

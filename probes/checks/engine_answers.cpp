@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using json::member;
 
-/// The loop reads them.
+/// Small limits, because the answers are parsed on the loop.
 constexpr json::Limits kModest{.depth = 16, .members = 128};
 constexpr std::size_t kQuoted = 512;
 
@@ -21,7 +21,7 @@ Json parsed(std::string_view text) {
   return json::parsed<Json>(text, kModest);
 }
 
-/// The first of a list of objects; null where there is none.
+/// The first element of a list; null if there is none.
 Json const& first_of(Json const& list) {
   static Json const kNothing;
   return list.is_array() && !list.empty() ? list.front() : kNothing;

@@ -2,11 +2,11 @@
 //
 // Invariants:
 //  1. It has a thread of its own, made at the first fetch: neither the core's loop nor the listener
-//     ever waits for an engine, and a supervisor that is not scraped so has no such thread.
-//  2. `done` is called exactly once, on that thread, within the timeout; or never, when the object
-//     goes before.
-//  3. At most kMostAtOnce fetches at a time, each of at most TextAttempt::kMostText bytes; one more
-//     is answered at once, as one that failed.
+//     ever waits for an engine, and without such scrapes there is no such thread.
+//  2. `done` is called exactly once, on that thread, within the timeout; or never, if the object is
+//     destroyed first.
+//  3. At most kMostAtOnce fetches run at a time, each of at most TextAttempt::kMostText bytes;
+//     further ones fail at once.
 //
 // Thread rule: fetch() from one thread at a time. Source: RFC 9110, 15.6.
 #pragma once
@@ -28,8 +28,8 @@ class EngineText {
   static constexpr std::size_t kMostAtOnce = 4;
 
   struct Answer {
-    bool is_late = false;  // there was none in time
-    std::string problem;   // empty: the text is whole
+    bool is_late = false;  // there was no answer in time
+    std::string problem;   // empty: the text is complete
     std::string content_type;
     std::string text;
   };
@@ -49,7 +49,7 @@ class EngineText {
   void begin(std::shared_ptr<Fetch> const& fetch);
 
   HttpUrl url_;
-  std::string problem_;  // of the URL
+  std::string problem_;  // what is wrong with the URL
   std::atomic<std::size_t> under_way_ = 0;
   std::unique_ptr<Loop> loop_;
   SmallThread thread_;

@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// A series that Prometheus' client of a single process has, and that of several has not.
+/// A series that Prometheus' client library exports for a single process, but not for several.
 constexpr char const* kOneProcess = "process_start_time_seconds";
 constexpr std::size_t kMostLoad = 4 * 1024;
 
@@ -35,7 +35,7 @@ struct GaugeReader::State {
   HttpUrl url;
   HttpUrl load_url;
   std::string load_text;
-  std::optional<PrometheusText> text;  // of the reading under way
+  std::optional<PrometheusText> text;  // the reading under way
 
   GaugeReading reading() const {
     GaugeReading reading;

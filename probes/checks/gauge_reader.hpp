@@ -1,14 +1,14 @@
-// Asks an engine for its own gauges: how many requests are in it, and how many tokens came out.
+// Reads an engine's own gauges: how many requests are in it, and how many tokens it has generated.
 //
 // Invariants:
-//  1. One reading at a time; `done` is called exactly once, later, from the loop, unless cancel()
-//     comes first: then never.
-//  2. A reading has figures or the reason why not; a part of the figures is no reading. An answer
-//     other than 200 proves nothing.
-//  3. The text is read in pieces and at most TextAttempt::kMostText of it: memory does not grow
-//     with what an engine sends.
-//  4. The load counter is one process's own: it is asked only where the gauges are one process's,
-//     too, which shows in the start time of a process that they have.
+//  1. One reading at a time; `done` is called exactly once, later, from the loop. If cancel() comes
+//     first, `done` is never called.
+//  2. A reading has either all figures or the reason why there are none. An answer other than 200
+//     proves nothing.
+//  3. The text is read in pieces, at most TextAttempt::kMostText of it: memory does not grow with
+//     what an engine sends.
+//  4. The load counter covers one process only: it is read only if the gauges are those of a single
+//     process, too, which their process start time shows.
 //
 // Thread rule: everything on the loop's thread. Source: the model server protocol's gauges.
 #pragma once
@@ -33,18 +33,18 @@ struct GaugeSettings {
   std::string tokens;            // empty: it has no such counter
   std::string kv_usage = {};     // empty: it has no such gauge
   std::string load_url = {};     // empty: it has no load counter
-  std::string rank_label = {};   // of `running` and `tokens`: which rank; empty: it has one
-  bool running_is_load = false;  // `running` counts from acceptance: it is its load counter, too
+  std::string rank_label = {};   // the rank's label in `running`, `tokens`; empty: one rank
+  bool running_is_load = false;  // `running` counts from acceptance, so it is the load counter, too
 };
 
 struct GaugeReading {
   std::optional<std::uint64_t> in_flight;  // running + waiting
   std::optional<std::uint64_t> tokens;
-  std::optional<std::uint64_t> load;   // its load counter, where that counts all of it
-  std::optional<double> kv_usage;      // of the rank that has most room, 0 to 1
+  std::optional<std::uint64_t> load;   // the load counter, if it counts all requests
+  std::optional<double> kv_usage;      // for the rank with the most free space, 0 to 1
   std::optional<std::uint64_t> cache;  // the same in millionths, summed over the ranks
   std::vector<std::string> ranks;      // the values of rank_label
-  std::string problem;                 // why there is no in_flight; empty when there is
+  std::string problem;                 // why in_flight is unset; empty if it is set
 };
 
 class GaugeReader {
@@ -54,7 +54,7 @@ class GaugeReader {
   GaugeReader(boost::asio::any_io_executor executor, GaugeSettings settings);
   ~GaugeReader();
 
-  /// Why the settings cannot make one; empty: they can.
+  /// Why the settings cannot be used; empty if they can.
   std::string const& problem() const { return problem_; }
   void read(Duration timeout, Done done);
   void cancel();

@@ -74,7 +74,7 @@ void HttpAttempt::on_connected() {
       return;
     }
     self->read();
-    self->sent();  // last: the receiver may end us
+    self->sent();  // last, because the receiver may end this attempt
   });
 }
 
@@ -92,7 +92,7 @@ void HttpAttempt::read() {
   });
 }
 
-/// `why`: empty where it ended in order.
+/// `why` is empty if the connection ended in order.
 void HttpAttempt::ended(std::string_view why) {
   bool const is_in_body = response_.state() == relay::ResponseState::body;
   if (!why.empty()) {
@@ -106,7 +106,7 @@ void HttpAttempt::ended(std::string_view why) {
   }
 }
 
-/// Whether more is to be read.
+/// Returns whether more should be read.
 bool HttpAttempt::take(std::span<char> bytes) {
   while (!bytes.empty() && response_.state() == relay::ResponseState::head) {
     if (!take_head(bytes)) {
@@ -134,7 +134,7 @@ bool HttpAttempt::take(std::span<char> bytes) {
   return true;
 }
 
-/// False: it is over.
+/// Returns false if the attempt is over.
 bool HttpAttempt::take_head(std::span<char>& bytes) {
   relay::ReadHead read;
   head_size_ += bytes.size();

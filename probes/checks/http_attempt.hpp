@@ -1,10 +1,10 @@
 // An attempt that sends one request and reads its answer with the relay's parser.
 //
 // Rules:
-//  1. An answer that the ingress would refuse is none here either: a check that passes means that
+//  1. An answer that the ingress would refuse is refused here, too: a check that passes means that
 //     requests can be relayed.
-//  2. An answer is over with its end, or where `piece` ends it. Its end may be that of the
-//     connection only where its framing allows it.
+//  2. An answer is over when it is complete or when `piece` stops it. The end of the connection may
+//     end an answer only if the answer's framing allows it.
 //
 // Thread rule: the loop thread. Source: RFC 9112; relay/response_reader.hpp.
 #pragma once
@@ -27,11 +27,10 @@ namespace lastcall::probes {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// Bytes of an answer's head; more is a failure.
+/// The most bytes of an answer's head; more is a failure.
 inline constexpr std::size_t kMaxHeader = std::size_t{16} * 1024;
 
-/// A GET without a body, or a POST of `json`. `headers` replace those of the same name that every
-/// request has.
+/// A GET without a body, or a POST of `json`. `headers` replace the usual headers of the same name.
 std::string get_request(HttpUrl const& url, Headers const& headers);
 std::string post_request(HttpUrl const& url, Headers const& headers, std::string_view json);
 
@@ -43,14 +42,14 @@ class HttpAttempt : public ConnectAttempt {
  protected:
   enum class Then { go_on, stop };
 
-  /// The request is on its way.
+  /// The request was written.
   virtual void sent() {}
-  /// The final head has come. After Then::stop a report is due.
+  /// The final head has arrived. An override that returns Then::stop has to report.
   virtual Then head(unsigned status, std::string_view content_type) = 0;
-  /// Some of the body.
+  /// A piece of the body has arrived.
   virtual Then piece(std::string_view bytes) = 0;
   virtual void complete() = 0;
-  /// The head announces a body of more than `most` bytes: it need not be read to be refused.
+  /// Whether the head announces a body of more than `most` bytes, which is refused without reading.
   bool announces_more_than(std::uint64_t most) const { return response_.framing().length > most; }
   void fail(std::string why);
 

@@ -32,7 +32,7 @@ class HttpCheckAttempt final : public HttpAttempt {
     return Then::go_on;
   }
 
-  /// A body that is too long for us is no fault of the engine's: the status has been read.
+  /// A body that is too long for us is not the engine's fault: the status has already been read.
   Then piece(std::string_view bytes) override {
     body_.append(bytes.substr(0, kMaxBody - std::min(kMaxBody, body_.size())));
     if (body_.size() < kMaxBody) {

@@ -1,6 +1,7 @@
 // A plain HTTP URL taken apart.
 //
-// Invariants: host without brackets, port never 0, path begins with `/` and holds the query.
+// Invariants: the host has no brackets, the port is never 0, the path begins with `/` and includes
+// the query.
 //
 // Pure, no thread rule. Source: RFC 3986, RFC 9112 3.2.
 #pragma once
@@ -17,7 +18,7 @@ struct HttpUrl {
   std::string path = "/";
 };
 
-/// The reason why it is not one, or empty.
+/// Returns why `text` is not such a URL; empty if it is.
 std::string parse_http_url(std::string const& text, HttpUrl& out);
 
 }  // namespace lastcall::probes

@@ -19,7 +19,7 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
 }
 
-/// Takes `{label="value",...}` off; false: it does not end. A `}` may stand in a value.
+/// Removes `{label="value",...}`; false if it does not end. A value may contain a `}`.
 bool skip_labels(std::string_view& text) {
   bool is_quoted = false;
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -36,7 +36,7 @@ bool skip_labels(std::string_view& text) {
   return false;
 }
 
-/// The value of a label in `{label="value",...}`, as it is written; nothing where it has none.
+/// The value of a label in `{label="value",...}`, as it is written; nothing if it is not there.
 std::optional<std::string_view> label_value(std::string_view text, std::string_view label) {
   while (!text.empty()) {
     text.remove_prefix(std::min(text.find_first_not_of("{, \t"), text.size()));
@@ -61,7 +61,7 @@ std::optional<std::string_view> label_value(std::string_view text, std::string_v
   return std::nullopt;
 }
 
-/// The value of a series from after its name; nothing where that is none.
+/// Reads the value of a series from the text after its name; nothing if there is no valid one.
 std::optional<double> read_value(std::string_view rest) {
   skip_blanks(rest);
   if (rest.starts_with('{') && !skip_labels(rest)) {
@@ -77,7 +77,7 @@ std::optional<double> read_value(std::string_view rest) {
   if (!value) {
     return std::nullopt;
   }
-  // A timestamp and an exemplar may follow it, and nothing else.
+  // Only a timestamp and an exemplar may follow.
   skip_blanks(rest);
   rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.eE+-"), rest.size()));
   skip_blanks(rest);
@@ -144,7 +144,7 @@ void PrometheusText::take_line(std::string_view line) {
   auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
                                    [name](Metric const& m) { return m.name == name; });
   if (name.empty() || metric == metrics_.end()) {
-    return;  // a comment, an empty line, or not wanted
+    return;  // a comment, an empty line, or a metric that is not wanted
   }
   std::optional<double> const count =
       is_too_long_ ? std::nullopt : read_count(line.substr(name.size()));

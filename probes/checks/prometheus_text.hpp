@@ -1,12 +1,12 @@
-// Sums of chosen metrics out of a Prometheus text that comes in pieces.
+// Sums of chosen metrics from a Prometheus text that arrives in pieces.
 //
 // Rules:
-//  1. A metric's value is the sum of all its series: an engine has one a model and a rank. Metrics
-//     that were not asked for are skipped unread.
-//  2. A series of a wanted metric that cannot be read, or that is no count (NaN, infinite,
-//     negative), spoils its metric: a part of a sum is no sum.
-//  3. Memory is bounded by the longest line; a longer one is skipped, and spoils what it names. The
-//     values of one label are kept, at most kMostValues.
+//  1. A metric's value is the sum of all its series: an engine has one for each model and rank.
+//     Metrics that were not asked for are skipped unread.
+//  2. If a series of a wanted metric cannot be read or is not a count (NaN, infinite, negative),
+//     the whole metric has no value: a partial sum would be wrong.
+//  3. Memory is bounded by a maximum line length. A longer line is skipped, and the metric that it
+//     names has no value. At most kMostValues values of one label are kept.
 //
 // Pure, no thread rule. Source: the Prometheus text exposition format 0.0.4; OpenMetrics 1.0 where
 // engines write it (timestamps, exemplars, `# EOF`).
@@ -21,7 +21,7 @@
 
 namespace lastcall::probes {
 
-/// The name of the series that a line holds; nothing where it is none that a scraper could read.
+/// The name of the series on a line; nothing if a scraper could not read the line as a series.
 std::optional<std::string_view> series_name(std::string_view line);
 
 class PrometheusText {
@@ -29,18 +29,18 @@ class PrometheusText {
   static constexpr std::size_t kLongestLine = 16 * 1024;
   static constexpr std::size_t kMostValues = 1024;
 
-  /// Names of metrics as they stand before `{`, and the label whose values are kept.
+  /// Takes the names of metrics as they appear before `{`, and the label whose values are kept.
   explicit PrometheusText(std::vector<std::string> const& wanted, std::string label = {});
 
   void take(std::string_view piece);
-  /// The text has ended: a last line without its line feed counts.
+  /// Ends the text; a last line without a line feed counts.
   void finish();
 
-  /// Nothing: no series, or one that was no count.
+  /// Nothing if there is no series, or one of them is not a count.
   std::optional<double> sum(std::string_view name) const;
-  /// The least of its series; nothing as above.
+  /// The smallest value among its series; nothing in the same cases as sum().
   std::optional<double> least(std::string_view name) const;
-  /// The values that the label has in its series, each once, in their order.
+  /// The values that the label has in its series, each once, in the order of the text.
   std::vector<std::string> values(std::string_view name) const;
 
  private:
@@ -59,7 +59,7 @@ class PrometheusText {
 
   std::vector<Metric> metrics_;
   std::string label_;
-  std::string line_;  // the start of one whose end has not come
+  std::string line_;  // the start of a line whose end has not arrived
   bool is_too_long_ = false;
 };
 

@@ -5,7 +5,7 @@
 namespace lastcall::probes {
 namespace {
 
-/// A hung engine's listener answers with the kernel's patience, not with its own.
+/// The kernel accepts connections for a hung engine, so one attempt needs a limit of its own.
 constexpr Duration kLookPatience{1'000};
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Watches for another engine in the place of the one that has to go, where no shim reports it.
+// Watches for a new engine that replaces the one that has to go, for pods where no shim reports it.
 //
 // Rules:
-//  1. A connection every 100 ms, one at a time; after each that was accepted, the engine's
-//     `process_start_time_seconds` where its metrics are known. Without a wait nothing wakes up.
-//  2. Another one is there when the start time changed, or when one connection was refused. An
-//     engine that was not asked to end (condemned) may be one that closed its port and hangs:
-//     there, being refused counts only after it was asked to end or had accepted one, and being
-//     accepted after having been refused counts too.
-//  3. `on_replaced` is called once a watch, from the loop; never after stop().
+//  1. It makes a connection every 100 ms, one at a time; after each that was accepted it reads the
+//     engine's `process_start_time_seconds` if its metrics are known. It does nothing while no
+//     watch runs.
+//  2. The engine counts as replaced when the start time changed, or when a connection was refused.
+//     But an engine that was not asked to end (condemned) may have closed its port and hang: then a
+//     refusal counts only after it was asked to end or had accepted a connection, and a connection
+//     that is accepted after a refusal counts, too.
+//  3. `on_replaced` is called once per watch, from the loop; never after stop().
 //
 // Thread rule: everything on the loop's thread. Source: specification, 'preStop'; the default
 // process metrics of Prometheus client libraries.
@@ -27,14 +28,14 @@
 
 namespace lastcall::probes {
 
-/// The observations of the engine since it has to go. Pure.
+/// The observations of an engine from the moment at which it has to go. Pure.
 class ReplacementEvidence {
  public:
   explicit ReplacementEvidence(bool condemned) : end_is_due_(!condemned) {}
 
   /// Its container is being stopped.
   void ordered_to_end() { end_is_due_ = true; }
-  /// Each returns how it is seen that another one is there, empty while it is not.
+  /// Each returns the evidence that the engine was replaced; empty while there is none.
   std::string refused();
   std::string accepted();
   std::string start_time(std::uint64_t seconds);
@@ -47,7 +48,7 @@ class ReplacementEvidence {
 };
 
 struct ReplacementSettings {
-  std::string host;  // of the engine's own port
+  std::string host;  // where the engine itself listens
   std::uint16_t port = 0;
   std::string metrics_url;  // empty: none is known
 };

@@ -1,9 +1,9 @@
-// An attempt that reads a text by GET and hands it on in pieces.
+// An attempt that fetches a text by GET and passes it on in pieces.
 //
 // Rules:
-//  1. Passes when the answer was a 200 that was read to its end; anything else has the reason why
-//     not. The text that was handed on until then is a part.
-//  2. `take` is called at least once for a 200, also for an empty one.
+//  1. It passes if the answer was a 200 that was read to its end; otherwise the outcome has the
+//     reason, and the text that was passed on is incomplete.
+//  2. `take` is called at least once for a 200, even for an empty one.
 //
 // Thread rule: the loop thread. Source: RFC 9112.
 #pragma once
@@ -22,7 +22,7 @@ namespace lastcall::probes {
 class TextAttempt final : public HttpAttempt {
  public:
   using Take = std::function<void(std::string_view content_type, std::string_view piece)>;
-  /// Bytes of a text; more is a failure.
+  /// The most bytes of a text; more is a failure.
   static constexpr std::uint64_t kMostText = 16 * 1024 * 1024;
 
   TextAttempt(boost::asio::any_io_executor const& executor, HttpUrl const& url,

@@ -31,7 +31,7 @@ bool is_chat(std::string const& url) {
   return url.find("/chat/") != std::string::npos;
 }
 
-/// POST of a JSON text, and the whole answer as text.
+/// Posts a JSON text and collects the whole answer.
 class PostAttempt final : public HttpAttempt {
  public:
   PostAttempt(asio::any_io_executor const& executor, HttpUrl const& url, Headers const& headers,
@@ -150,8 +150,8 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     is_empty_ = false;
   }
 
-  /// Asks each path whether the engine rests. One that leaves the first unanswered is not asked
-  /// the others: the request itself shows that silence.
+  /// Asks each path whether the engine is at rest. If the first one gets no answer, the others are
+  /// not asked: the request itself then shows that the engine is silent.
   void look(Attempt& by, std::size_t index, std::function<void(bool)> then) {
     if (index == at_rest_.size()) {
       then(false);
@@ -224,7 +224,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  /// While the answer is awaited.
+  /// Looks again and again while the answer is awaited.
   void watch() {
     again_.expires_after(settings_.look_again);
     again_.async_wait([self = shared_from_this()](boost::system::error_code error) {
@@ -267,8 +267,8 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
   asio::steady_timer again_{executor_};
   std::string model_;
   std::optional<Header> further_;
-  bool can_answer_ = false;  // the engine has answered whether it rests
-  bool is_empty_ = false;    // the answer
+  bool can_answer_ = false;  // the engine has answered whether it is at rest
+  bool is_empty_ = false;    // the answer has no body
   Sent sent_;
   Done done_;
 };

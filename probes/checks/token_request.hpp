@@ -1,20 +1,21 @@
 // Asks an engine for one token, as any client would, and reports whether it generated one.
 //
 // Rules:
-//  1. One request at a time; `done` is called exactly once, later, from the loop, unless cancel()
-//     comes first: then never, and the connection is closed, so that an engine gives the request
-//     up.
-//  2. Only a 200 with a choice that ended by itself and has a token is `generated`; anything else
-//     is `refused` with its reason, but a 200 without a body, which is `empty`. The caller decides
-//     how long it waits: the answer has no time limit, the steps before it have.
-//  3. An engine that reports that it sleeps or is paused is not asked, and while the answer takes
-//     long it is looked at again: one that reports it then has the request withdrawn, because it
-//     would be answered when the engine is woken. A server that cannot report it is asked as usual.
-//     `sent` is called when the request is on its way, and so not for one that was never put.
-//  4. The model is the configured one, or the first that the engine lists, which is asked for each
-//     time: an engine may be replaced.
+//  1. One request at a time; `done` is called exactly once, later, from the loop. If cancel() comes
+//     first, `done` is never called, and the connection is closed so that the engine drops the
+//     request.
+//  2. Only a 200 with a choice that ended by itself and has a token is `generated`. A 200 without a
+//     body is `empty`; anything else is `refused` with its reason. The caller decides how long to
+//     wait: the answer has no time limit, but the steps before it have one.
+//  3. An engine that reports that it sleeps or is paused gets no request. While the answer takes
+//     long, its state is read again: if it rests by then, the request is withdrawn, because it
+//     would be answered only after the engine is woken. A server that does not report its state
+//     gets the request as usual. `sent` is called once the request was written, so not for one that
+//     was not made.
+//  4. The model is the configured one, or the first that the engine lists. The list is read each
+//     time, because an engine may be replaced.
 //
-//  5. again() takes for known what the last ask() found out.
+//  5. again() reuses what the last ask() found out.
 //
 // Thread rule: everything on the loop's thread. Source: the OpenAI API's completions; vLLM's
 // /is_sleeping and /is_paused, which a server without them answers with 404.
@@ -42,11 +43,11 @@ struct AtRest {
 
 struct TokenRequestSettings {
   std::string url;              // .../v1/completions or .../v1/chat/completions
-  std::string models_url;       // a list of models; used where no model is named
-  std::vector<AtRest> at_rest;  // empty: it never sleeps, or cannot report it
+  std::string models_url;       // a list of models; used if no model is named
+  std::vector<AtRest> at_rest;  // empty: it never sleeps, or does not report it
   std::string model;
   std::vector<std::pair<std::string, std::string>> headers;
-  Duration look_again{3'000};  // after so long without an answer
+  Duration look_again{3'000};  // the interval while there is no answer
 };
 
 class TokenRequest {
@@ -60,11 +61,11 @@ class TokenRequest {
 
   using Header = std::pair<std::string, std::string>;
 
-  /// Why the settings cannot make one; empty: they can.
+  /// Why the settings cannot be used; empty if they can.
   std::string const& problem() const { return problem_; }
-  /// `further`: a header of this request alone.
+  /// `further` is an additional header for this request only.
   void ask(Sent sent, Done done, std::optional<Header> further = std::nullopt);
-  /// Another one right after an answer, to another rank, for example.
+  /// Sends another request right after an answer, for example to another rank.
   void again(Sent sent, Done done, Header further);
   void cancel();
 
@@ -74,7 +75,7 @@ class TokenRequest {
   std::string problem_;
 };
 
-/// The whole request of one token; the path determines which of the two forms it has.
+/// The body of a request for one token; the URL's path determines which of the two forms it has.
 std::string token_request_body(std::string const& url, std::string const& model);
 
 }  // namespace lastcall::probes

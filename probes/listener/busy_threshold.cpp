@@ -63,7 +63,7 @@ std::string expected(char const* key, char const* what) {
   return std::string(key) + ": expected " + what;
 }
 
-/// Nothing: it was read.
+/// Nothing if the value was read or is absent.
 std::optional<Reply> read_decode(Json const& body, Change<std::uint32_t>& change) {
   auto const found = body.find(kDecode);
   if (found == body.end()) {
@@ -109,7 +109,7 @@ std::optional<Reply> read_prefill(Json const& body, Change<std::uint64_t>& chang
 
 namespace {
 
-/// Nothing: the request may set thresholds.
+/// Nothing if the request may set thresholds.
 std::optional<Reply> refuse_stranger(Request const& request,
                                      std::optional<std::string> const& token) {
   std::string_view const given = request.header(kTokenHeader);

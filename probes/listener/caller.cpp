@@ -24,7 +24,7 @@ bool is_ipv4(Bytes const& address) {
   return std::equal(kMapped.begin(), kMapped.begin() + kMappedPrefix, address.begin());
 }
 
-/// IPv4 addresses in IPv6 form; `generic` is as long as its family requires.
+/// Returns the address, IPv4 ones in IPv6 form; `generic` is as long as its family requires.
 std::optional<Bytes> bytes_of(sockaddr const* generic) {
   Bytes bytes{};
   if (generic->sa_family == AF_INET6) {
@@ -68,8 +68,8 @@ std::optional<Bytes> ask(Ask which, int descriptor) {
   return which(descriptor, generic, &size) == 0 ? bytes_of(generic) : std::nullopt;
 }
 
-/// An interface of ours has it. Where the kernel does not report them, no caller counts as a
-/// stranger.
+/// Whether one of this host's interfaces has the address. If the kernel does not report the
+/// interfaces, every caller counts as local.
 bool is_of_this_host(Bytes const& address) {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) {

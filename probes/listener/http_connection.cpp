@@ -1,4 +1,4 @@
-// The way of one connection through its states; http_server.hpp describes them.
+// How one connection moves through its states; http_server.hpp describes them.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -52,7 +52,7 @@ bool HttpListener::Server::read_head(Id id, Connection& connection) {
   return connection.state == State::deferred || write_some(id, connection);
 }
 
-/// Whether to keep the connection; nothing: the body is there.
+/// Whether to keep the connection; nothing if the body is complete.
 std::optional<bool> HttpListener::Server::read_body(Id id, Connection& connection) {
   std::size_t const length = body_length({connection.input.data(), connection.head_size});
   if (length > settings_.max_body) {
@@ -95,7 +95,7 @@ void HttpListener::Server::ask_handler(Id id, Connection& connection) {
   }
 }
 
-/// False when the connection is done with.
+/// False when the connection is finished.
 bool HttpListener::Server::write_some(Id id, Connection& connection) {
   if (connection.state != State::writing) {
     connection.state = State::writing;
@@ -128,7 +128,7 @@ bool HttpListener::Server::write_some(Id id, Connection& connection) {
 
 bool HttpListener::Server::forget_input(Connection& connection) {
   std::array<char, 4096> chunk;
-  // A bounded piece at a time, so that a client that never stops sending delays no other.
+  // Reads a bounded piece at a time, so that a client that never stops sending delays no other.
   auto const count = ::recv(connection.descriptor.get(), chunk.data(), chunk.size(), 0);
   return count > 0 || (count < 0 && (would_block(errno) || errno == EINTR));
 }

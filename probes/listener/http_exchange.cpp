@@ -12,7 +12,7 @@ namespace lastcall::probes {
 
 namespace {
 
-/// A value that would end its line is not sent.
+/// Whether the value fits on one line; other values are not sent.
 bool is_one_line(std::string_view value) {
   return relay::http_text::all(value, relay::http_text::kValue);
 }

@@ -1,4 +1,4 @@
-// Where a request head ends, as far as the bytes of a connection show before they are parsed.
+// Finds the end of a request head in the bytes of a connection, before they are parsed.
 //
 // Pure functions, no thread rule. Source: RFC 9112, 2.1 and 2.2.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace lastcall::probes {
 
-/// Longest request head: request line and headers.
+/// The longest request head: request line and headers.
 inline constexpr std::size_t kMaxHead = 8 * 1024;
 
 /// The answer to a longer one.
@@ -21,8 +21,8 @@ inline constexpr std::string_view kHeadTooLarge =
     "Connection: close\r\nContent-Length: 23\r\nContent-Type: text/plain\r\n\r\n"
     "request head too large\n";
 
-/// Where the head ends; 0 while it has not. Bare line feeds end it too, so that a client that is
-/// wrong about them gets its 400 at once.
+/// Where the head ends; 0 while its end has not arrived. Bare line feeds end it, too, so that a
+/// client that sends them gets its 400 at once.
 constexpr std::size_t find_head_end(std::string_view input) {
   auto const strict = input.find("\r\n\r\n");
   auto const loose = input.find("\n\n");
@@ -57,7 +57,8 @@ constexpr bool is_header(std::string_view line, std::string_view lower_name) {
   return true;
 }
 
-/// The length of the body that the head announces; SIZE_MAX for one whose length it does not give.
+/// The length of the body that the head announces; SIZE_MAX if it announces a body without a
+/// length.
 inline std::size_t body_length(std::string_view head) {
   constexpr std::string_view kLength = "content-length";
   std::size_t length = 0;
@@ -82,7 +83,7 @@ inline std::size_t body_length(std::string_view head) {
   return length;
 }
 
-/// Whether the client may still be sending: then a close would reset what was answered.
+/// Whether the client may still be sending: then a close would destroy the answer by a reset.
 constexpr bool may_have_body(std::string_view input, std::size_t head_size) {
   return input.size() > head_size || !(input.starts_with("GET ") || input.starts_with("HEAD "));
 }

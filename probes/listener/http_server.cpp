@@ -18,13 +18,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The tokens that epoll gives back; connections are counted from kFirstConnection.
+// The tokens that epoll returns; connections are numbered from kFirstConnection.
 constexpr std::uint64_t kListeningSocket = 0;
 constexpr std::uint64_t kMailbox = 1;
 constexpr std::uint64_t kFirstConnection = 2;
 
 constexpr auto kAcceptPause = 100ms;
-/// One answer of that size may be there: it is the longest text of an engine that is relayed.
+/// The most bytes of answers that clients have not taken; one answer of that size is possible,
+/// since it is the longest text of an engine that is relayed.
 constexpr std::size_t kMostUnread = std::size_t{16} * 1024 * 1024;
 
 }  // namespace
@@ -94,7 +95,7 @@ void HttpListener::Server::accept_all() {
   }
 }
 
-/// False when no client is waiting any more, or when there is nothing to accept with.
+/// False if no more clients are waiting, or if there is no descriptor to accept with.
 bool HttpListener::Server::accept_one() {
   Descriptor fd{
       ::accept4(socket_.descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
@@ -109,7 +110,7 @@ bool HttpListener::Server::accept_one() {
       pause_accepting();
       return false;
     }
-    return true;  // that client is gone, or there is room now: the next one
+    return true;  // that client is gone, or there is room now: accept the next one
   }
   if (connections_.size() >= settings_.max_connections && !make_room()) {
     return true;  // all are being answered; this one is closed
@@ -123,8 +124,8 @@ bool HttpListener::Server::accept_one() {
   return true;
 }
 
-/// Closes the oldest client that has not even asked yet, else the oldest that does not take its
-/// answer.
+/// Closes the oldest connection that still sends its head or lingers, else the oldest whose client
+/// does not take its answer.
 bool HttpListener::Server::make_room() {
   auto oldest = std::find_if(connections_.begin(), connections_.end(), [](auto const& entry) {
     return entry.second.state == State::reading || entry.second.state == State::lingering;
@@ -140,7 +141,7 @@ bool HttpListener::Server::make_room() {
   return true;
 }
 
-/// A listening socket that stays readable would make the loop spin.
+/// Stops watching the listening socket for a while: as it stays readable, the loop would spin.
 void HttpListener::Server::pause_accepting() {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_.descriptor.get(), nullptr);
   accept_again_at_ = Clock::now() + kAcceptPause;
@@ -187,7 +188,7 @@ void HttpListener::Server::deliver_letters() {
   }
 }
 
-/// Takes no more connections and ends those that wait for their client or for a handler.
+/// Accepts no more connections and ends those that wait for their client or for a handler.
 void HttpListener::Server::begin_closing() {
   socket_.descriptor.reset();
   deliver_letters();  // what was answered before close() is still sent
@@ -196,8 +197,8 @@ void HttpListener::Server::begin_closing() {
   });
 }
 
-/// Ends what has had its time, and those answers that nobody takes and that are too many: the
-/// newest of these stay, as many as fit.
+/// Ends connections whose time is over. Answers that clients do not take are dropped beyond
+/// kMostUnread, the oldest first.
 void HttpListener::Server::drop_overdue(Clock::time_point now) {
   std::size_t held = 0;
   for (auto entry = connections_.end(); entry != connections_.begin();) {
@@ -227,7 +228,7 @@ void HttpListener::Server::watch(Id id, Connection const& connection, std::uint3
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.descriptor.get(), &event);
 }
 
-/// Milliseconds until something expires; -1 sleeps until something happens.
+/// Milliseconds until the next deadline; -1 if there is none.
 int HttpListener::Server::next_timeout(Clock::time_point now) const {
   auto next = Clock::time_point::max();
   for (auto const& [id, connection] : connections_) {

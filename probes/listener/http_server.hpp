@@ -1,14 +1,15 @@
-// The thread behind an HttpListener: accepts, reads heads, writes answers, ends exchanges that take
-// too long.
+// The thread of an HttpListener: it accepts connections, reads heads, writes answers, and ends
+// exchanges that take too long.
 //
 // Invariants are the listener's (listener.hpp). A connection is in one state:
 //   reading    the head, and a body where one is taken; bounded by head_timeout in total
 //   deferred   the handler will answer later; only the handler bounds it
 //   writing    the answer; bounded by write_timeout, and all of them together by kMostUnread
-//   lingering  sent, but the client's unread body would turn our close into a reset that destroys
-//              the answer (RFC 9112, 9.6): read and forget it, bounded by kLinger
+//   lingering  the answer is sent, but unread bytes of the body would turn our close into a reset
+//              that destroys the answer (RFC 9112, 9.6): they are read and dropped until kLinger
+//              ends
 //
-// Thread rule: open() and close() from the owner's thread, everything else is the own thread's.
+// Thread rule: open() and close() from the owner's thread, everything else on the server's thread.
 #pragma once
 
 #include <atomic>
@@ -45,7 +46,7 @@ class HttpListener::Server {
     Descriptor descriptor;
     State state = State::reading;
     std::optional<Clock::time_point> deadline;
-    std::string input;  // the head, and what came with it
+    std::string input;  // the head, and the bytes that arrived with it
     std::size_t head_size = 0;
     std::size_t body_size = 0;
     std::string output;
@@ -83,7 +84,7 @@ class HttpListener::Server {
   std::atomic<bool> closing_ = false;
   std::atomic<std::int64_t> linger_ms_ = 0;
   std::optional<Clock::time_point> closing_deadline_;
-  std::optional<Clock::time_point> accept_again_at_;  // set while out of descriptors
+  std::optional<Clock::time_point> accept_again_at_;  // set while we lack descriptors
   Connections connections_;
   Id next_id_;
 };

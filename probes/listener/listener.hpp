@@ -1,22 +1,23 @@
 // A small HTTP/1.1 listener for probes, metrics and lifecycle hooks.
 //
-// cpp-httplib parses the requests and formats the answers; sockets, deadlines and limits are ours,
-// because the library's own server spends a thread on every connection, restarts its read timeout
-// with every byte, and buffers headers and chunked bodies without a bound.
+// The relay's parser reads the requests (http_exchange.hpp); sockets, deadlines and limits are
+// ours, too. A general server library would spend a thread on every connection, restart its read
+// timeout with every byte, or buffer headers and chunked bodies without a bound.
 //
 // Invariants:
-//  1. One thread, whatever the clients do, and no wake-up while no client connects.
-//  2. A request head has `head_timeout` in total and `kMaxHead` bytes; a client that drips bytes
-//     costs one descriptor for that long and delays no other.
-//  3. At most `max_connections` are open; the oldest that still sends its head makes room, else the
-//     oldest that does not take its answer. What is not taken is bounded over all of them, too.
-//  4. One request a connection (the kubelet does not keep probe connections either); a request
-//     body is read only where `max_body` lets it be, whole and within `head_timeout`.
+//  1. There is one thread, whatever the clients do, and no wake-up while no client connects.
+//  2. A request head has at most `head_timeout` in total and `kMaxHead` bytes; a client that sends
+//     byte by byte costs one descriptor for that long and delays no other.
+//  3. At most `max_connections` are open; for a new one, the oldest that still sends its head is
+//     closed, else the oldest whose client does not take its answer. The bytes of all answers that
+//     clients have not taken are bounded, too.
+//  4. There is one request per connection (the kubelet does not keep probe connections either). A
+//     request body is read only up to `max_body`, whole and within `head_timeout`.
 //  5. A handler never blocks the thread: it answers at once, or keeps the Responder and answers
 //     later from any thread. A caller that dies changes nothing for the handler.
 //
 // Thread rule: start and stop from the owner's thread; the handler runs on the listener's thread.
-// Source: RFC 9112; the probe behaviour of the kubelet (one connection a probe, 1 s by default).
+// Source: RFC 9112; the kubelet's probes (one connection per probe, 1 s by default).
 #pragma once
 
 #include <chrono>
@@ -40,7 +41,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;  // empty where bodies are not read
-  Caller caller;     // what ListenerSettings::callers asks for
+  Caller caller;     // has the facts that ListenerSettings::callers asks for
 
   bool has_query(std::string_view name) const;
   /// The first header of that name, whatever its case; empty if there is none.
@@ -67,7 +68,7 @@ class Responder {
   std::shared_ptr<Ticket> ticket_;
 };
 
-/// In which a caller shows its token, where one is asked for.
+/// The header in which a caller shows its token if one is required.
 inline constexpr std::string_view kTokenHeader = "X-Lastcall-Token";
 
 struct ListenerSettings {
@@ -90,13 +91,14 @@ class HttpListener {
   HttpListener(HttpListener const&) = delete;
   HttpListener& operator=(HttpListener const&) = delete;
 
-  /// Binds and begins to answer. The error states what is wrong and where; nothing is left behind.
+  /// Binds and begins to answer. On failure it returns what is wrong and where, and leaves nothing
+  /// behind.
   std::optional<std::string> start();
-  /// Closes the socket, finishes answers that are under way (at most `linger`), ends the thread.
-  /// Does not wait for idle or slow clients. May be called twice.
+  /// Closes the socket, finishes answers that are being sent (for at most `linger`), and ends the
+  /// thread. It does not wait for idle or slow clients, and may be called twice.
   void stop(std::chrono::milliseconds linger = std::chrono::milliseconds{200});
 
-  /// Where it listens, "[::]:7090"; valid after start().
+  /// The address that it listens on, such as "[::]:7090"; valid after start().
   std::string address() const;
   std::uint16_t port() const;
 

@@ -54,7 +54,7 @@ std::uint16_t bound_port(int fd) {
   if (getsockname(fd, address.get(), &address.size) != 0) {
     return 0;
   }
-  in_port_t port = 0;  // same offset in both families' addresses
+  in_port_t port = 0;  // at the same offset in the addresses of both families
   static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
   std::memcpy(&port, std::bit_cast<char*>(&address.storage) + offsetof(sockaddr_in, sin_port),
               sizeof port);

@@ -38,7 +38,7 @@ class Exchange {
  public:
   Exchange(Clock::time_point limit, ProbeAnswer& answer) : limit_(limit), answer_(answer) {}
 
-  /// False, with the problem: no process answered there.
+  /// False if no process answered there; the answer then has the problem.
   bool connect(std::string const& host, std::uint16_t port) {
     Resolved const found = resolve(host, port);
     if (!found.error.empty()) {
@@ -81,7 +81,7 @@ class Exchange {
     return false;
   }
 
-  /// After a call that failed: waits where that helps.
+  /// Whether to try again after a failed call; it waits for the socket if that helps.
   bool may_go_on(short events) {
     if (errno == EINTR) {
       return true;
@@ -133,7 +133,7 @@ class Exchange {
   Descriptor socket_;
 };
 
-/// The status, and as much of the body as has come.
+/// Reads the status, and as much of the body as has arrived.
 void read_answer(std::string& text, ProbeAnswer& answer) {
   relay::ResponseReader reader;
   std::span<char> left = text;

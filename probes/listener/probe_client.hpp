@@ -1,9 +1,8 @@
-// Asks one probe over HTTP and waits for the answer: what `lastcall probe` does, in images that
-// have no curl.
+// Asks one probe over HTTP and waits for the answer, for `lastcall probe` in images without curl.
 //
 // Rules:
-//  1. One time limit for everything but the look-up of a host that is a name.
-//  2. A listener on "::" or 0.0.0.0 is asked on the loopback of either family.
+//  1. One time limit covers everything except the lookup of a host name.
+//  2. A listener on "::" or 0.0.0.0 is reached through the loopback address of either family.
 //  3. Anything but an HTTP answer is a problem with a text, never a success.
 //
 // Blocks; no thread rule. Source: RFC 9112.

@@ -17,7 +17,7 @@ namespace {
 struct Line {
   std::string name;
   bool ok = false;
-  std::string detail;  // why not; also given for a passing one where it helps
+  std::string detail;  // why it fails; a passing line may have one, too
 };
 
 /// The facts of one answer, read once.
@@ -70,8 +70,8 @@ std::vector<Line> startupz(Facts const& facts) {
   return {loop_line(facts), socket_line(facts.state, false)};
 }
 
-// Single checks and registries are shown with the verdicts below but do not decide: thresholds and
-// the phase do, and those are in the published state.
+// Single checks and registries are shown with the verdicts below but do not decide them: thresholds
+// and the phase do, and the published state already includes these.
 std::vector<Line> engine_livez(Facts const& facts) {
   auto const& state = facts.state;
   return {{"engine", state.engine_alive,
@@ -102,7 +102,7 @@ std::vector<Line> readyz(Facts const& facts) {
 struct Route {
   std::string_view path;
   std::vector<Line> (*decide)(Facts const&);
-  bool about_engine;  // a verbose answer shows its checks too
+  bool about_engine;  // a verbose answer shows the engine's checks, too
 };
 
 constexpr std::array kRoutes{

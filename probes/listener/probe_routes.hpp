@@ -2,20 +2,20 @@
 //
 //   /livez /startupz                the supervisor alone
 //   /engine/livez /engine/startupz  the engine
-//   /readyz                         whether requests should come; the body has the reason why not
+//   /readyz                         whether to send requests here; if not, the body has the reason
 //   /health /live                   the same for Dynamo's tools, as JSON
 //   /metrics                        Prometheus text format 0.0.4
 //
 // Rules:
-//  1. A failing probe's body always names what fails; `?verbose` lists every check of a passing one
-//     too, in the form of the Kubernetes API server.
-//  2. `/livez` fails only on proof: the loop has not beaten for `stall_after`, or the IPC socket
-//     was lost. An idle supervisor beats on its health timer, so `stall_after` must be well above
-//     health.interval: stall_limit() gives it.
+//  1. The body of a failing probe always names what fails; with `?verbose` the body of a passing
+//     one lists every check, too, in the form of the Kubernetes API server.
+//  2. `/livez` fails only on proof: the loop has had no heartbeat for `stall_after`, or the IPC
+//     socket was lost. An idle supervisor's heartbeat is its health timer, so `stall_after` must be
+//     well above health.interval: stall_limit() computes it.
 //  3. `/live` never fails because of the engine. (Dynamo's workers fail it together with /health,
 //     which kills a loading engine; its frontend does not. This follows the frontend.)
 //
-// Pure function of its arguments but for the heartbeat's clock; safe on any thread.
+// A pure function of its arguments except for the heartbeat's clock; safe on any thread.
 // Source: Kubernetes' API server health endpoints; Dynamo's health check reference.
 #pragma once
 
@@ -27,8 +27,8 @@
 
 namespace lastcall::probes {
 
-/// Without a beat for so long the loop counts as stuck: 10 s, or three health intervals if those
-/// are longer.
+/// The time without a heartbeat after which the loop counts as stuck: 10 s, or three health
+/// intervals if those are longer.
 constexpr Duration stall_limit(Duration health_interval) {
   constexpr Duration kAtLeast{10'000};
   return health_interval * 3 > kAtLeast ? health_interval * 3 : kAtLeast;
@@ -36,12 +36,12 @@ constexpr Duration stall_limit(Duration health_interval) {
 
 class ProbeRoutes {
  public:
-  /// `metrics` gives the text of a scrape; both are used on the listener's thread and outlive it.
+  /// `metrics` returns the text of a scrape; both are used on the listener's thread and outlive it.
   ProbeRoutes(PublishedState const& state, std::function<std::string()> metrics,
               Duration stall_after = stall_limit(Duration{2'000}));
 
-  /// The page at `/` and its document at `/status` are served beside these: the answer to a wrong
-  /// path names them, too. Before the first answer().
+  /// Adds the status page at `/` and its document at `/status` to the paths that the answer to a
+  /// wrong path names; another object serves them. To be called before the first answer().
   void offer_status_page() { has_status_page_ = true; }
 
   Reply answer(Request const& request) const;

@@ -8,7 +8,7 @@ PublishedState::PublishedState() : started_ms_(monotonic_ms()), last_beat_ms_(st
 
 void PublishedState::publish(ProbeState state) {
   std::lock_guard const lock(mutex_);
-  std::swap(state_, state);  // the old one is freed outside of the reader's way
+  std::swap(state_, state);  // the old one is freed after the lock is released
 }
 
 ProbeState PublishedState::read() const {

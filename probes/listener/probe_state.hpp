@@ -1,12 +1,11 @@
-// The state of the supervisor that the probe listener may know: a plain value that the loop
-// publishes.
+// The state of the supervisor that the probe listener shows: a plain value that the loop publishes.
 //
 // Rules:
-//  1. The listener decides nothing. Whether requests should come, whether the engine lives: the
-//     loop publishes it here, with the reason in words; the listener only formats it.
-//  2. A reader gets a whole state or the whole one before it, never a mixture.
-//  3. The heartbeat is apart from the state, so that an idle loop proves its life without copying
-//     anything: one atomic store on a timer that runs anyway.
+//  1. The listener decides nothing. The loop publishes whether requests should come and whether the
+//     engine lives, with the reason in words; the listener only formats it.
+//  2. A reader gets one complete published state, never a mixture of two.
+//  3. The heartbeat is separate from the state, so that an idle loop proves that it is alive
+//     without copying anything: one atomic store on a timer that runs anyway.
 //
 // Thread rule: the loop thread publishes and beats, any thread reads.
 // Source: specification, 'Probes', which follows Kubernetes' livez and readyz.
@@ -40,7 +39,7 @@ struct CheckRow {
 struct RegistryRow {
   std::string name;
   std::string state;
-  bool settled = false;  // the state is the wanted one
+  bool settled = false;  // the state is the desired one
   std::string detail;    // last error, if any
 };
 
@@ -58,7 +57,7 @@ struct ProbeState {
   bool ready = false;  // requests should come
   std::string ready_reason = "the supervisor is starting";
 
-  std::string shim_missing;  // why an engine without a shim is a danger; empty: it has one
+  std::string shim_missing;  // why the missing shim is a danger; empty: the engine has one
 
   bool busy = false;  // new requests are refused for load; it never turns readiness off
 
@@ -79,7 +78,7 @@ struct ProbeState {
   std::optional<std::int64_t> stop_deadline_ms;  // CLOCK_MONOTONIC; set once a stop has one
 };
 
-/// The holder between the two threads.
+/// Passes the state from the loop to the listener's thread.
 class PublishedState {
  public:
   /// The constructor counts as the first beat: a process that has just begun is not stalled.
@@ -88,7 +87,7 @@ class PublishedState {
   void publish(ProbeState state);
   ProbeState read() const;
 
-  /// "The loop moves." Call it from the health timer; one relaxed store.
+  /// Records that the loop is moving. Called from the health timer; one relaxed store.
   void beat() { last_beat_ms_.store(monotonic_ms(), std::memory_order_relaxed); }
   Duration since_beat() const;
   Duration uptime() const;

@@ -1,8 +1,9 @@
 // How an answer gets from any thread to the listener's thread.
 //
 // Invariants:
-//  1. A ticket is answered at most once; one that is dropped unanswered answers with a 500.
-//  2. The mailbox outlives the listener as long as a ticket does, so a late answer is harmless.
+//  1. A ticket is answered at most once; a ticket that is dropped unanswered answers with a 500.
+//  2. The mailbox lives as long as any ticket, even after the listener is gone, so a late answer is
+//     harmless.
 //
 // Thread rule: any thread. Source: eventfd(2).
 #pragma once
@@ -46,7 +47,8 @@ struct Responder::Ticket {
   ~Ticket() { answer(Reply{.status = 500, .body = "no answer was given\n"}); }
 
   void answer(Reply reply);
-  /// The handler has returned: its answer, or nothing, and then answers go by the mailbox.
+  /// Called after the handler has returned: takes its answer, or nothing; in that case a later
+  /// answer goes through the mailbox.
   std::optional<Reply> take_immediate();
 
  private:

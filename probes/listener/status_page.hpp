@@ -1,11 +1,11 @@
-// The status page: `/`, one file of HTML that needs no other, and `/status`, the document that it
+// The status page: `/` is one self-contained HTML file, and `/status` is the document that it
 // shows.
 //
 // Rules:
 //  1. Nothing can be changed through it, and a page of another origin cannot read it.
-//  2. The document is made by the owner of its data, when a client asks, and at most once in
-//     kFresh: however many clients ask, and however often, the owner has no higher cost than that.
-//  3. An owner that stands still keeps at most kMostWaiting callers waiting; the rest gets a 503.
+//  2. The owner of the data makes the document when a client asks for it, and at most once per
+//     kFresh: no number of clients or requests costs the owner more than that.
+//  3. While the owner does not react, at most kMostWaiting callers wait; the others get a 503.
 //
 // Thread rule: answer() on the listener's thread, publish() on any.
 // Source: docs/status-page.md.
@@ -32,18 +32,18 @@ class StatusPage {
   static constexpr std::chrono::milliseconds kFresh{250};
   static constexpr std::size_t kMostWaiting = 64;
 
-  /// `ask` has the owner call publish(), now or later, from any thread.
+  /// `ask` makes the owner call publish(), now or later, from any thread.
   explicit StatusPage(std::function<void()> ask) : ask_(std::move(ask)) {}
 
-  /// True: the path is one of the page's, and the answer is sent or will be.
+  /// True if the path belongs to the page; then the answer was sent or will be.
   bool answer(Request const& request, Responder const& responder);
-  /// The document that was asked for.
+  /// Takes the document that was asked for.
   void publish(std::string document);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// The document, where it is fresh; nothing where the caller has to wait for it.
+  /// The document if it is fresh; nothing if the caller has to wait for it.
   std::optional<Reply> from_memory(Responder const& responder, bool& must_ask);
 
   std::function<void()> const ask_;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kTotal = "_total";
 constexpr std::array<std::string_view, 4> kParts{"_bucket", "_sum", "_count", "_created"};
 
-/// Takes the first line off, without its end.
+/// Removes the first line and returns it without its line end.
 std::string_view take_line(std::string_view& text) {
   std::size_t const end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -29,11 +29,11 @@ std::string_view family_of(std::string_view name) {
   return name.ends_with(kTotal) ? name.substr(0, name.size() - kTotal.size()) : name;
 }
 
-/// `# TYPE name type`, taken apart; an empty name: it is another line.
+/// The parts of `# TYPE name type`; the name is empty for any other line.
 struct Metadata {
   std::string_view keyword;
   std::string_view name;
-  std::string_view rest;  // from after the name
+  std::string_view rest;  // everything after the name
 };
 
 Metadata metadata_of(std::string_view line) {

@@ -1,11 +1,11 @@
-// Two Prometheus texts as one: ours, and the engine's after it.
+// Merges two Prometheus texts: ours, followed by the engine's.
 //
 // Rules:
-//  1. The engine's lines are passed on as they are, in their order. Left out are families that ours
-//     has already: a scraper refuses a text that has one twice.
-//  2. In OpenMetrics ours is rewritten to it, and one `# EOF` ends the whole.
-//  3. A text of the engine that a scraper could not read, or one in OpenMetrics that does not end,
-//     would cost it ours too: then there is no merged one.
+//  1. The engine's lines are passed on unchanged and in order, except for families that our text
+//     already has: a scraper refuses a text that has a family twice.
+//  2. For OpenMetrics our text is converted, and one `# EOF` ends the merged text.
+//  3. If a scraper could not read the engine's text, or it is OpenMetrics without its end, a merged
+//     text would make the scraper lose our metrics, too: then there is none.
 //
 // Pure, no thread rule. Source: the Prometheus text format 0.0.4; OpenMetrics 1.0.
 #pragma once
@@ -16,10 +16,11 @@
 
 namespace lastcall::probes {
 
-/// By a Content-Type or an Accept.
+/// Whether a Content-Type or Accept header names OpenMetrics.
 bool names_openmetrics(std::string_view header);
 
-/// `ours`: in the text format 0.0.4. `openmetrics`: what the engine's is in, and the result.
+/// `ours` is in the text format 0.0.4. `openmetrics`: the engine's text and the result are in
+/// OpenMetrics.
 std::optional<std::string> merge_expositions(std::string_view ours, std::string_view engine,
                                              bool openmetrics);
 

@@ -1,7 +1,6 @@
-// The families of metric_table.hpp as prometheus-cpp objects: a member each, registered in order.
+// The families of metric_table.hpp as prometheus-cpp objects: one member each, registered in order.
 //
-// Invariant: what the members are called here is the only place outside of the table where a
-// family's name appears.
+// Invariant: outside the table, the members here are the only place where a family's name appears.
 //
 // Thread rule: see metrics.hpp. This header is for metrics.cpp alone.
 #pragma once
@@ -28,7 +27,7 @@
 
 namespace lastcall::probes {
 
-/// In place of a stop's deadline.
+/// Stands for the deadline while no stop has one.
 inline constexpr std::int64_t kNoDeadline = -1;
 
 /// A gauge that is set at every step of the loop and changes at few of them.
@@ -66,7 +65,7 @@ struct Metrics::Families {
     }
     return labels;
   }
-  /// Dynamo's name of an endpoint within the component: an engine has one for all of its API.
+  /// Dynamo's name of an endpoint within the component: an engine has one name for its whole API.
   std::string_view own_name(std::string_view endpoint) const {
     bool const is_api =
         std::find(kApiEndpoints.begin(), kApiEndpoints.end(), endpoint) != kApiEndpoints.end();
@@ -101,7 +100,7 @@ struct Metrics::Families {
   std::atomic<PublishedState const*> heartbeat = nullptr;
   std::int64_t const started_ms = monotonic_ms();
 
-  // Comes and goes with a stop, so it is not a Series; serialize() alone touches it.
+  // It exists only during a stop, so it is not a Series; only serialize() uses it.
   prometheus::Family<Gauge>& deadline_left =
       build<Gauge>(prometheus::BuildGauge(), find_family("lastcall_stop_deadline_left_seconds"));
   Gauge* deadline_left_gauge = nullptr;

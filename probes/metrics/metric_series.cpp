@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxLabelBytes = 256;
 
-/// One series that a scraper cannot read would cost it the whole scrape.
+/// Whether a scraper can read the value: one unreadable series would make the whole scrape fail.
 bool is_readable(std::string_view value) {
   return value.size() <= kMaxLabelBytes && utf8::is_valid(value);
 }

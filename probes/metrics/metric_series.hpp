@@ -1,10 +1,11 @@
-// The series of one family, found again without allocating.
+// The series of one family, which are found again without allocating.
 //
 // Invariants:
-//  1. A series is made at its first use and kept: its number of labels is closed or capped.
-//  2. Values of open labels pass LabelGuard: at most kMaxLabelValues a label name and as many that
-//     are known to be real, valid UTF-8, not empty, not endless. A value that does not pass is
-//     counted as "other", or "unknown" if empty.
+//  1. A series is made at its first use and kept: the number of its label values is closed or
+//     capped.
+//  2. Values of open labels go through LabelGuard. For each label name it admits at most
+//     kMaxLabelValues values, and as many again that are known to be real; all must be valid UTF-8,
+//     not empty and not too long. Any other value is counted as "other", an empty one as "unknown".
 //
 // Thread rule: one counting thread; the series themselves may be collected from another.
 // This header is for metrics.cpp alone: it shows prometheus-cpp's types.
@@ -29,15 +30,15 @@ namespace lastcall::probes {
 class LabelGuard {
  public:
   explicit LabelGuard(std::size_t most) : most_(most) {}
-  /// `value` itself, or the word that stands for it.
+  /// Returns `value` itself, or the word that replaces it.
   std::string_view admit(std::string_view label, std::string_view value);
-  /// A value that is known to be real has a place that no flood of others can take.
+  /// Reserves a place for a value that is known to be real, so that no flood of others can take it.
   void keep(std::string_view label, std::string_view value);
 
  private:
   struct Places {
     std::set<std::string, std::less<>> values;
-    std::size_t kept = 0;  // of them, by keep()
+    std::size_t kept = 0;  // how many of them keep() added
   };
 
   Places& places(std::string_view label);
@@ -64,14 +65,15 @@ class Series {
     }
   }
 
-  /// The series of these values, in the order of the table; `arguments` are for its making.
+  /// The series with these label values, in the order of the table; `arguments` are passed on when
+  /// it is made.
   template <typename... Arguments>
   Metric& at(std::initializer_list<std::string_view> values, Arguments const&... arguments) {
     key_.clear();
     for (auto const value : values) {
       append(value);
     }
-    // A series with just these values: they have passed the guard, which lets none go again.
+    // If a series with exactly these values exists, the guard has admitted them, and that is final.
     if (auto const found = known_.find(key_); found != known_.end()) {
       return *found->second;
     }

@@ -1,8 +1,8 @@
 // Every metric family: the one source of names, types, labels and help.
 //
 // Rules:
-//  1. A name that the code uses and the table lacks does not compile (find_family); one that
-//     docs/metrics.md lacks, or has too much, fails a test.
+//  1. Code that uses a name that the table lacks does not compile (find_family); a name that
+//     docs/metrics.md lacks, or has in addition, fails a test.
 //  2. Counters end in _total, gauges never do; units are a suffix, in seconds.
 //  3. Help is one line: the serializer does not escape line feeds.
 //  4. A label is closed (the code knows all its values), constant (the same for the whole process),
@@ -37,7 +37,8 @@ inline constexpr std::array kApiEndpoints = std::to_array<std::string_view>(
      "anthropic_messages", "rerank", "score", "pooling", "classify", "tensor", "tokenize",
      "invocations", "realtime", "other"});
 
-/// The same for the whole process. The frontend's `model` is the request's, a component's its own.
+/// Whether the label has the same value in the whole process. `model` is constant in a component's
+/// families; in the frontend's it is the request's.
 constexpr bool is_constant(MetricFamily const& family, std::string_view label) {
   for (std::string_view const constant : kConstantLabels) {
     if (constant == label) {

@@ -2,10 +2,10 @@
 //
 // Invariants:
 //  1. Every family is in metric_table.hpp and in docs/metrics.md; a test compares all three.
-//  2. No label is unbounded: closed sets come as enumerators, names that users or engines choose
-//     are capped at kMaxLabelValues a label, and what comes later is counted as "other". Models
-//     that are served have as many places of their own: strangers name others as they like.
-//  3. Counting does not allocate once a label set was seen.
+//  2. No label is unbounded: closed sets are enumerators; names that users or engines choose are
+//     capped at kMaxLabelValues per label, and later ones are counted as "other". Models that are
+//     served have as many places of their own, because clients can make up any other name.
+//  3. Counting does not allocate for a set of labels that was seen before.
 //  4. A labelled family is absent until its first use, as Prometheus advises.
 //
 // Thread rule: the counting methods on the loop thread; serialize() on any one thread at a time.
@@ -33,13 +33,13 @@ inline constexpr std::size_t kMaxLabelValues = 64;
 struct MetricIdentity {
   std::string dynamo_namespace = "dynamo";
   std::string component = "backend";
-  std::string endpoint = "generate";  // the engine's: what the API calls it is not its name here
+  std::string endpoint = "generate";  // the engine's name, not the API's name for an endpoint
   std::string model;                  // empty: not given
   std::string worker_id;              // the instance id, in hexadecimal as in Dynamo's keys
   std::string version;
 };
 
-/// How long something took, whatever the unit that it was measured in.
+/// How long something took; converts from any unit of measurement.
 using Seconds = std::chrono::duration<double>;
 
 enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
@@ -56,29 +56,30 @@ class Metrics {
   Metrics(Metrics const&) = delete;
   Metrics& operator=(Metrics const&) = delete;
 
-  // Requests. `endpoint` is the engine's or the API's name of it.
+  // Requests. `endpoint` is the name that the engine or the API gives to it.
   void request_began(std::string_view endpoint);
   /// After a request_began of the same endpoint.
   void request_ended(std::string_view endpoint, lifecycle::Outcome outcome);
   struct Refused {
     bool begun = false;      // after a request_began, from the queue
     bool full = false;       // because limit and queue were full
-    bool from_tier = false;  // what the frontend counts is counted there
+    bool from_tier = false;  // the tier above counts it in the frontend's families
   };
-  /// Refused: counts its outcome too. Dynamo's counters are for lack of capacity, so a refusal
-  /// because of a drain is not among them.
+  /// Counts a refusal and its outcome. Dynamo's counters are about lack of capacity, so they do not
+  /// include a refusal because of a drain.
   void request_rejected(std::string_view model, std::string_view endpoint,
                         lifecycle::RejectedReason reason, Refused how);
 
-  /// How a request ended and how long it took, beside request_ended or request_rejected. A request
-  /// that a tier above relays is no request of a user of ours: the component's alone.
+  /// Counts how a request ended and how long it took, in addition to request_ended or
+  /// request_rejected. A request that a tier above relays does not come from a user of ours: only
+  /// the component's families count it.
   void request_settled(lifecycle::RequestSettled const& settled);
 
-  /// It exists: by the configuration, or because the engine has answered for it.
+  /// The model exists: the configuration names it, or the engine has answered for it.
   void model_served(std::string_view model);
 
-  // Cancellation: each request once, whatever arrives twice; the ledger sees to that.
-  /// `streaming` absent: it is unknown how the answer travels.
+  // Cancellation: each request counts once, even if messages arrive twice; the ledger ensures that.
+  /// `streaming` is absent if it is unknown whether the answer is streamed.
   void client_cancelled(std::string_view model, std::string_view endpoint,
                         std::optional<bool> streaming);
   void cancel_signalled(std::string_view endpoint, lifecycle::CancelReason reason);
@@ -99,11 +100,11 @@ class Metrics {
   void restarted(Restarted what);
   void slow_step(std::string_view event);
   void oom_kills(std::uint64_t count);
-  /// A preStop call, of the engine's container or of our own.
+  /// A preStop call, for the engine's container or for our own.
   void hook_called(bool engine);
-  /// `path`: one of the probe port; empty: it was a call of the preStop listener.
+  /// `path` is a path of the probe port; it is empty for a call to the preStop listener.
   void call_refused(std::string_view path);
-  /// A pod outlived what a hook's call had reported.
+  /// A hook was called, but the pod lived on.
   void false_hook();
   void set_hooks_waiting(std::size_t count);
   void hook_released(Seconds held);
@@ -118,8 +119,8 @@ class Metrics {
   void set_admission_limits(std::optional<std::uint32_t> running, std::uint32_t waiting);
   void admission_waited(Seconds took);
   void set_busy(bool busy);
-  /// The report of a data-parallel rank; a figure that it does not report, or no longer reports, is
-  /// absent.
+  /// The load that a data-parallel rank reports; a figure that it does not report, or no longer
+  /// reports, is absent.
   void set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> active_decode_blocks,
                      std::optional<std::uint64_t> kv_total_blocks,
                      std::optional<std::uint64_t> active_prefill_tokens);
@@ -130,28 +131,28 @@ class Metrics {
   void protocol_error(std::string_view code);  // the IPC's error.code
   void registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
                       Seconds took);
-  /// An attempt failed, or an entry was lost, and it is tried again.
+  /// An attempt failed or an entry was lost, and the operation is tried again.
   void registry_retried(std::string_view registry, RegistryOperation operation);
   void set_registered(std::string_view registry, bool registered);
 
   // The ingress.
   void set_ingress_connections(std::size_t clients, std::size_t upstream);
-  /// `type`: of the error object, one of a closed set.
+  /// `type` is the type of the error object, one of a closed set.
   void ingress_refused(std::string_view type);
-  /// `reason`: what is scarce, one of a closed set.
+  /// `reason` names what is scarce, one of a closed set.
   void ingress_evicted(std::string_view reason);
   void ingress_shed(std::string_view reason);
   void set_ingress_buffers(std::size_t bytes);
   void ingress_control_called(bool is_granted);
-  /// `reason`: why a client could not be greeted, one of a closed set.
+  /// `reason` names why the handshake with a client failed, one of a closed set.
   void ingress_tls_failed(std::string_view reason);
   void first_byte(std::string_view model, std::string_view endpoint, Seconds took);
   void event_gap(std::string_view endpoint, Seconds took);
 
-  /// For a scrape that carries the engine's own metrics too, on the thread that serializes.
+  /// For a scrape that includes the engine's own metrics; called on the thread that serializes.
   void set_engine_metrics_up(bool up);
 
-  /// The loop's age at scrape time comes from here; unset, the family is absent.
+  /// `state` gives the age of the loop's heartbeat at a scrape; without it the family is absent.
   void watch_heartbeat(PublishedState const& state);
 
   /// The text of a scrape.

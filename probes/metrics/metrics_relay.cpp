@@ -28,7 +28,8 @@ Reply failure(int status, std::string const& why) {
   return Reply{.status = status, .body = why + "\n"};
 }
 
-/// Either form; what is merged is never compressed, and escaped as the old formats are.
+/// The formats that we accept from the engine for a merged text: either one, without compression
+/// and with the escaping of the old formats.
 char const* accept_for_merge(Request const& request) {
   return names_openmetrics(request.header("Accept"))
              ? "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
@@ -84,7 +85,7 @@ MetricsRelay::Origin MetricsRelay::origin_of(Request const& request) const {
   return mark.empty() ? Origin::scraper : mark == mark_ ? Origin::ourselves : Origin::another;
 }
 
-/// A little less than the scraper waits, where it announces that.
+/// A little less than the time that the scraper waits, if it announces that.
 Duration MetricsRelay::bound(Request const& request) const {
   constexpr Duration kShortest{50};
   std::string_view const text = request.header("X-Prometheus-Scrape-Timeout-Seconds");

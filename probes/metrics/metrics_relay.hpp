@@ -1,14 +1,14 @@
 // The engine's own metrics through our listener.
 //
-//   /metrics/engine   the engine's exposition, unchanged; 502 or 504 where there is none
-//   /metrics          ours, and where `merge` is set the engine's after it
+//   /metrics/engine   the engine's exposition, unchanged; 502 or 504 if there is none
+//   /metrics          ours, followed by the engine's if `merge` is set
 //
 // Rules:
-//  1. Our own metrics are answered within `timeout`, whatever the engine does; they show whether
-//     the engine's are with them (lastcall_engine_metrics_up).
-//  2. The engine is asked for what the scraper accepts, but never compressed.
-//  3. A URL that leads back to ourselves is reported as such, and asked once only: a fetch is
-//     marked, and a marked one makes no further one.
+//  1. Our own metrics are sent within `timeout`, whatever the engine does; they show whether the
+//     engine's are included (lastcall_engine_metrics_up).
+//  2. The engine is asked for the format that the scraper accepts, but without compression.
+//  3. A URL that leads back to ourselves is reported as such and fetched only once: a fetch is
+//     marked, and a marked request makes no further fetch.
 //
 // Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a
 // lock, from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
@@ -36,7 +36,7 @@ class MetricsRelay {
                std::function<void(bool)> report_up);
   ~MetricsRelay();
 
-  /// False: it is none of its paths, and nothing was answered.
+  /// False if the path is not one of these; then nothing was answered.
   bool answer(Request const& request, Responder const& responder);
 
  private:
@@ -51,7 +51,7 @@ class MetricsRelay {
   MetricsRelaySettings const settings_;
   std::function<std::string()> own_text_;
   std::function<void(bool)> report_up_;
-  std::string const mark_;  // of our fetches
+  std::string const mark_;  // marks our fetches
   std::mutex mutex_;
   std::unique_ptr<EngineText> engine_;  // last: its thread ends first
 };

@@ -8,7 +8,7 @@
 //     unknown key with 400.
 //  3. A continuation's limits are lowered by the tokens that it keeps.
 //
-// Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
+// Pure, no thread rule. Source: docs/continuation.md, 'What each worker can do'.
 #pragma once
 
 #include <cstdint>

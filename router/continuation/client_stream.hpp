@@ -7,7 +7,7 @@
 //     else is left out; all other bytes of an event stay as they are.
 //  3. Every event is whole.
 //
-// Pure, no thread rule. Source: docs/continuation.md, 'One answer'.
+// Pure, no thread rule. Source: docs/continuation.md, its introduction.
 #pragma once
 
 #include <cstdint>

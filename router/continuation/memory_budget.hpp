@@ -7,7 +7,7 @@
 //  2. Holders are grouped by the power of two of their size, and excess() takes one of the largest
 //     group, so its cost does not depend on their number.
 //
-// Pure, one thread. Source: docs/continuation.md, 'Memory'.
+// Pure, one thread. Source: docs/continuation.md, 'Limits'.
 #pragma once
 
 #include <array>

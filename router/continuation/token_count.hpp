@@ -6,7 +6,7 @@
 //  2. A record is kept as long as its answer runs, so its numbers take few bytes: no answer has
 //     2^32 tokens, whatever its engine reports.
 //
-// Values only, no thread rule. Source: docs/continuation.md, 'Limits of tokens'.
+// Values only, no thread rule. Source: docs/continuation.md, 'What continues'.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Writes the texts of an answer through their gates into the client's events.
 //
 // Rule: held text of one kind is sent before text of the other kind, before a tool call, and before
-// the end. Pure, no thread rule. Source: docs/continuation.md, 'Stop strings'.
+// the end.
+// Pure, no thread rule. Source: docs/continuation.md, 'What continues'.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 //  4. At completions, text after the prompt is simply a longer prompt for every engine, so there is
 //     no question about that.
 //
-// Pure, no thread rule. Source: docs/continuation.md, 'Who can what'.
+// Pure, no thread rule. Source: docs/continuation.md, 'What each worker can do'.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostRequests = 1'000'000;
 constexpr std::uint64_t kMostTokens = 1'000'000'000'000;
 constexpr std::string_view kNone = "null";
 
-/// Reads the flags; what is wrong with the first bad one is the complaint.
+/// Reads the flags, and complains about the first bad one.
 class Flags {
  public:
   explicit Flags(std::ostream& err) : err_(err) {}
@@ -62,7 +62,7 @@ class Flags {
   bool are_any() const { return are_any_; }
 
  private:
-  /// Whether there is a value to read.
+  /// Sets the kind of the change; returns whether there is a value to read.
   template <typename T>
   bool begin(Text const& text, ipc::Change<T>& change) {
     using Kind = typename ipc::Change<T>::Kind;

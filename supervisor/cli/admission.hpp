@@ -1,7 +1,7 @@
-// `lastcall admission`: the limits of admission and the thresholds of load, shown and changed.
+// `lastcall admission`: shows and changes the limits of admission and the load thresholds.
 //
-// Without a flag it only shows them. What is not named stays, `null` takes it away. All flags are
-// checked before anything is sent; limits and thresholds are two messages, in that order.
+// Without a flag it only shows them. A value without a flag stays, and `null` clears it. All flags
+// are checked before anything is sent; limits and thresholds are two messages, in that order.
 #pragma once
 
 #include <iosfwd>

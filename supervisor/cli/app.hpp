@@ -1,4 +1,4 @@
-// `lastcall`: its command line, with the subcommands of commands.hpp.
+// The command line of `lastcall`, with the subcommands of commands.hpp.
 //
 // Thread rule: called once, from main.
 #pragma once

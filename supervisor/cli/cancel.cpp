@@ -23,7 +23,7 @@ std::size_t line_size(ipc::Cancel order, std::string id) {
   return ipc::encode(ipc::ToSupervisor(order), kLongSeq, line) ? line.size() : ipc::kMaxLine;
 }
 
-/// The order for as many of the ids, beginning at `first`, as one line holds; moves `first` on.
+/// A message with as many of the ids, beginning at `first`, as one line holds; advances `first`.
 ipc::Cancel next_order(ipc::Cancel const& plain, std::vector<std::string> const& ids,
                        std::size_t& first) {
   constexpr std::size_t kPunctuation = sizeof(R"("",)") - 1;
@@ -41,7 +41,7 @@ ipc::Cancel next_order(ipc::Cancel const& plain, std::vector<std::string> const&
   return order;
 }
 
-/// Joins them: `changed` is of all of them, the rest is the last one's.
+/// Merges two answers: `changed` covers both, everything else is from the later one.
 void join(Json& answer, std::string const& next) {
   Json parsed = Json::parse(next, nullptr, false);
   if (!parsed.is_object()) {

@@ -16,11 +16,11 @@ struct CancelOptions {
   bool kill = false;
 };
 
-/// Why no request can have this id or root; empty: one can.
+/// Why no request can have this id or root; empty if one can.
 std::string id_problem(std::string const& id);
 
-/// However many ids there are, they are sent in as many lines as it takes, and answered as one.
-/// Exit code 1 also when there was nothing to cancel.
+/// Sends any number of ids, in as many lines as necessary, and prints one answer. The exit code is
+/// also 1 if there was nothing to cancel.
 int run_cancel(CancelOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);
 

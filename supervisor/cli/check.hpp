@@ -1,4 +1,4 @@
-// `lastcall check`: validates a configuration, prints every problem at once.
+// `lastcall check`: validates a configuration and prints every problem at once.
 //
 // Exit code 0: usable; 2: errors, or warnings with --strict.
 #pragma once

@@ -1,4 +1,4 @@
-// One subcommand as a table of them has it.
+// One subcommand as an entry of a table.
 //
 // Thread rule: main's thread.
 #pragma once
@@ -20,21 +20,21 @@ namespace lastcall::cli {
 struct Streams {
   std::ostream& out;
   std::ostream& err;
-  std::vector<std::string> after_dashes;  // of a command that takes them as they are
+  std::vector<std::string> after_dashes;  // for a command that passes them on
   Launch launch;
   std::function<CommandTree()> tree;  // everything that can be typed
 };
 
-/// Runs once the command line is understood; its options were filled in by then.
+/// Runs the subcommand after the command line was parsed and its options were filled in.
 using Run = std::function<int(Streams const&)>;
 
 struct Command {
   char const* name;
   char const* summary;
   Run (*setup)(CLI::App&) = nullptr;
-  /// What follows `--` belongs to another program: nothing of ours reads it.
+  /// The words after `--` belong to another program and are not parsed here.
   bool passes_on_after_dashes = false;
-  /// The program beside this one that has the command, with this name and these words; else null.
+  /// The program next to this one that has the command, with the same name and words; else null.
   char const* program = nullptr;
 };
 

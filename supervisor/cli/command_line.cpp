@@ -16,7 +16,7 @@
 namespace lastcall::cli {
 namespace {
 
-/// CLI11 would only report that a subcommand is missing.
+/// The message about an unknown command; CLI11 would only report that a subcommand is missing.
 std::string unknown_command(std::span<Command const> commands, std::string_view word) {
   std::vector<std::string_view> names;
   for (Command const& command : commands) {
@@ -27,8 +27,8 @@ std::string unknown_command(std::span<Command const> commands, std::string_view 
          (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
 }
 
-/// CLI11 reads a word `[a,b]` as two where a list may stand. After this it is one word, until each
-/// option takes it away again.
+/// CLI11 splits a word `[a,b]` into two where an option takes a list. This mark keeps it one word;
+/// each option removes the mark again.
 constexpr char kOneWord = '\x01';
 
 std::string one_word(std::string const& word) {
@@ -40,13 +40,13 @@ std::string as_typed(std::string const& word) {
   return word.starts_with(kOneWord) ? word.substr(1) : word;
 }
 
-/// The command line as it was typed, in two parts.
+/// The command line as the user typed it, in two parts.
 struct Words {
   std::vector<std::string> ours;
   std::vector<std::string> after_dashes;
 };
 
-/// The one that is typed first; null where no command has it.
+/// The command that the first word names; null if there is none.
 Command const* command_of(Program const& program, int argc, char const* const* argv) {
   auto const known =
       std::find_if(program.commands.begin(), program.commands.end(), [&](Command const& command) {
@@ -68,14 +68,14 @@ Words words_of(Command const* known, int argc, char const* const* argv) {
 }
 
 void parse(CLI::App& app, std::vector<std::string> const& words) {
-  std::vector<std::string> reversed;  // as CLI11 wants them, without the program's name
+  std::vector<std::string> reversed;  // CLI11 expects this order, without the program's name
   for (std::size_t i = words.size(); i > 1; --i) {
     reversed.push_back(one_word(words[i - 1]));
   }
   app.parse(std::move(reversed));
 }
 
-/// Suggests an option that exists for one that does not, where one is near.
+/// Suggests an existing option that is similar to an unknown one, if there is one.
 std::string near_option(CLI::App const& app, std::string const& word) {
   std::vector<CLI::App const*> const chosen = app.get_subcommands(
       [&app](CLI::App const* command) { return app.got_subcommand(command->get_name()); });
@@ -90,7 +90,7 @@ std::string near_option(CLI::App const& app, std::string const& word) {
   return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";
 }
 
-/// In the user's words, and in their order, which CLI11 reverses.
+/// CLI11's message with the words as the user typed them, and in their order, which CLI11 reverses.
 std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   std::string text = error.what();
   if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
@@ -105,7 +105,7 @@ std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   return text;
 }
 
-/// Reports what is wrong with a command line that makes no sense.
+/// Explains what is wrong with a command line that could not be parsed.
 std::string explain(Program const& program, CLI::App const& app, CLI::ParseError const& error,
                     std::string_view command, std::string_view first) {
   if (command.empty() && first.starts_with('-')) {
@@ -159,7 +159,7 @@ std::vector<TypedOption> options_of(CLI::App const& app) {
   return options;
 }
 
-/// What other programs have stays with them: they are asked.
+/// Adds the commands of other programs, which list their commands themselves.
 void add_elsewhere(Program const& program, std::string const& own_path, CommandTree& tree) {
   std::vector<std::string> asked;
   for (Command const& command : program.commands) {

@@ -1,11 +1,11 @@
-// The parts that the programs with subcommands have in common: parsing, messages, help, the tree to
-// complete.
+// The common parts of the programs with subcommands: parsing, messages, help, and the tree for
+// completion.
 //
 // Rules:
-//  1. CLI11 lives in command_line.cpp and in the tables of commands. A subcommand is a plain
-//     function of its own options struct and two streams, in a file pair of its own.
-//  2. Exit code 2 and one clear message for bad usage and bad configuration; --help is 0.
-//  3. What was asked for goes to `out`, everything about it to `err`.
+//  1. Only command_line.cpp and the tables of commands use CLI11. A subcommand is a plain function
+//     of its own options struct and two streams, in a file pair of its own.
+//  2. Bad usage and bad configuration give exit code 2 and one clear message; --help gives 0.
+//  3. The requested output goes to `out`, every message about it to `err`.
 //  4. A command of another program is not parsed here: this process becomes that program.
 //
 // Thread rule: called once, from main.
@@ -21,11 +21,12 @@ namespace lastcall::cli {
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitUsage = 2;
-/// An unexpected failure of our own: no answer, and for `run` no word of its supervisor.
+/// An unexpected failure of our own: there is no answer. A `serve` that `run` has started is
+/// started again after it.
 inline constexpr int kExitUnexpected = 70;  // EX_SOFTWARE of sysexits.h
 
 struct Program {
-  std::string name;  // as users type it
+  std::string name;  // the name that users type
   char const* description;
   char const* version;
   std::span<Command const> commands;

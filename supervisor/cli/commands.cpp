@@ -1,4 +1,4 @@
-// The subcommands as CLI11 knows them: names, options and what runs.
+// The definitions of the subcommands for CLI11: names, options and the functions that run.
 #include "supervisor/cli/commands.hpp"
 
 #include <map>
@@ -200,7 +200,7 @@ Run setup_wait_ready(CLI::App& app) {
 Run setup_serve(CLI::App& app) {
   auto const command = std::make_shared<ServeCommand>();
   add_config(app, command->load);
-  // For `run`, which made the directory; users do not set it.
+  // Only `run` sets these two; it made the directory.
   app.add_option("--private-directory", command->private_directory)->group("");
   app.add_option("--parent", command->parent)->group("");
   return [command](Streams const& streams) {

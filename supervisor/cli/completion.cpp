@@ -30,7 +30,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
-/// Inside single quotes, where POSIX shells know no escape.
+/// Quotes a text in single quotes, inside which POSIX shells have no escapes.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (char const c : text) {
@@ -45,7 +45,7 @@ bool is_positional(TypedOption const& option) {
 
 // --- bash ----------------------------------------------------------------------------------------
 
-/// The words that can be typed where no value is expected.
+/// The words that the user can type where no value is expected.
 std::string words_of(std::vector<TypedOption> const& options) {
   std::vector<std::string> words;
   for (TypedOption const& option : options) {

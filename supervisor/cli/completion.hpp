@@ -1,11 +1,11 @@
-// `lastcall completion SHELL`: what a shell needs to complete the command line.
+// `lastcall completion SHELL`: prints the script that completes the command line in a shell.
 //
 // Rules:
 //  1. Everything comes from the tree that parses the command line: a new subcommand, flag or choice
 //     is completed without a change here.
-//  2. The scripts need nothing but their shell; the bash one also works without bash-completion.
+//  2. The scripts need only their shell; the bash one also works without bash-completion.
 //
-// Pure but for the stream; no thread rule. Exit code 0.
+// Pure except for the stream; no thread rule. Exit code 0.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +14,7 @@
 
 namespace lastcall::cli {
 
-/// An option, or without names a positional argument.
+/// An option, or a positional argument if it has no names.
 struct TypedOption {
   std::vector<std::string> names;  // with their dashes
   std::string summary;
@@ -34,7 +34,7 @@ struct CommandTree {
   std::vector<TypedCommand> commands;
 };
 
-/// Commands as lines of text with tabs between the fields: for a program that completes for others.
+/// Prints commands as lines with tabs between the fields, for a program that completes them, too.
 void print_tree(CommandTree const& tree, std::ostream& out);
 /// Reads what print_tree() wrote; any other line is skipped.
 std::vector<TypedCommand> read_tree(std::string const& text);

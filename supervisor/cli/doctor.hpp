@@ -1,6 +1,6 @@
-// `lastcall doctor`: becomes lastcall-doctor, the program beside the launcher.
+// `lastcall doctor`: becomes lastcall-doctor, the program next to the launcher.
 //
-// Exit code 0: nothing found; 1: something found, or the program is not there; 2: bad usage or
+// Exit code 0: no findings; 1: findings, or the program does not exist; 2: bad usage or
 // configuration.
 #pragma once
 
@@ -17,7 +17,7 @@ struct DoctorOptions {
   Output output = Output::text;
 };
 
-/// `own_path`: of `lastcall` as users start it.
+/// `own_path` is the path of `lastcall` as users start it.
 int run_doctor(DoctorOptions const& options, std::string const& own_path, std::ostream& err);
 
 }  // namespace lastcall::cli

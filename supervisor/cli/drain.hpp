@@ -1,7 +1,7 @@
 // `lastcall drain` and `lastcall resume`: take this instance out of service, and put it back.
 //
-// A drain is reversible; with --exit it is a stop and final. --wait follows it to its end:
-// `drained`, or, with --exit, the end of the stop. One that was undone is a failure.
+// A drain is reversible; with --exit it is a stop and final. --wait follows it to its end: until
+// `drained`, or until the end of the stop with --exit. A drain that was undone is a failure.
 #pragma once
 
 #include <chrono>

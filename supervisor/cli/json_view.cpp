@@ -8,7 +8,7 @@ JsonValue parse_json(std::string_view text) {
   return JsonValue::parse(text, nullptr, false);
 }
 
-/// Only its first line: the log has the rest of a traceback.
+/// Only the first line of the text: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback) {
   auto const found = object.find(key);
   if (found == object.end() || !found->is_string()) {

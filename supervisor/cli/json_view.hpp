@@ -1,7 +1,7 @@
-// The parts that the views of JSON documents share: a document's members as text for people. Pure
-// functions.
+// The common parts of the views of JSON documents: they show a document's members as text for
+// people. Pure functions.
 //
-// A member that a document lacks, or has as another kind, is shown as its fallback.
+// If a document lacks a member or the member has another type, its fallback is shown.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace lastcall::cli {
 
 using JsonValue = nlohmann::ordered_json;
 
-/// No object: it is not JSON.
+/// The result is not an object if the text is not JSON.
 JsonValue parse_json(std::string_view text);
-/// Only its first line: the log has the rest of a traceback.
+/// Only the first line of the text: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback = {});
 std::int64_t member_number(JsonValue const& object, char const* key, std::int64_t fallback = 0);
 bool member_flag(JsonValue const& object, char const* key);

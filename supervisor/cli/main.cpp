@@ -1,4 +1,4 @@
-// lastcall: one binary, one subcommand for each thing it can do. The launcher becomes it.
+// lastcall: one binary with one subcommand for each of its tasks. The launcher becomes it.
 #include <cerrno>
 #include <exception>
 #include <iostream>
@@ -14,7 +14,8 @@
 
 namespace {
 
-/// Else a socket of ours would get such a number, and what we print would go into it.
+/// Opens missing standard descriptors. Otherwise one of our sockets would get such a number, and
+/// our output would go into it.
 void reserve_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
@@ -23,7 +24,7 @@ void reserve_standard_descriptors() {
   }
 }
 
-/// An answer that could not be written is none.
+/// Returns a failure if the output could not be written.
 int with_output_written(int code) {
   errno = 0;
   std::cout.flush();

@@ -15,7 +15,7 @@ std::optional<std::string> admin_socket(OperatorOptions const& options,
   if (options.admin_socket) {
     return options.admin_socket;
   }
-  // Warnings are the supervisor's to print: a status should not repeat them.
+  // The supervisor prints the warnings; a status should not repeat them.
   config::Loaded loaded = config::load(options.load, environment);
   if (!loaded.errors.empty()) {
     loaded.warnings.clear();

@@ -1,7 +1,8 @@
-// The parts that the operator's subcommands share: finding the admin socket, asking, complaining.
+// The common parts of the operator's subcommands: finding the admin socket, sending a request,
+// complaining.
 //
-// Exit codes of all of them: 0 done; 1 no supervisor there, it refused, or the time was over;
-// 2 bad usage or configuration.
+// All of them have these exit codes: 0 done; 1 no supervisor answered, it refused, or the time was
+// over; 2 bad usage or configuration.
 #pragma once
 
 #include <iosfwd>
@@ -19,16 +20,16 @@ inline constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
 
 struct OperatorOptions {
   config::LoadOptions load;
-  /// Instead of the configuration's ipc.admin_socket.
+  /// Overrides the configuration's ipc.admin_socket.
   std::optional<std::string> admin_socket;
   Output output = Output::text;
 };
 
-/// The socket to ask; absent after a complaint about the configuration.
+/// The socket to connect to; absent after a complaint about the configuration.
 std::optional<std::string> admin_socket(OperatorOptions const& options,
                                         config::Environment const& environment, std::ostream& err);
 
-/// Without a client the complaint is out, and this is the code to end with.
+/// Without a client the complaint was printed, and `exit_code` is the code to end with.
 struct Connection {
   std::optional<ipc::OperatorClient> client;
   int exit_code = kExitFailure;

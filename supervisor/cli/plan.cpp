@@ -11,7 +11,7 @@
 namespace lastcall::cli {
 namespace {
 
-/// The environment with the pod's grace as the flag gives it, so that one path judges both.
+/// The environment with the pod's grace from the flag, so that the same code checks both.
 config::Environment with_pod_grace(config::Environment const& environment, std::string seconds) {
   return [environment, seconds = std::move(seconds)](char const* name) {
     return std::string_view(name) == "LASTCALL_POD_GRACE_SECONDS" ? std::optional(seconds)

@@ -1,4 +1,4 @@
-// `lastcall plan`: the shutdown timeline that a configuration gives.
+// `lastcall plan`: prints the shutdown timeline that results from a configuration.
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +12,7 @@ namespace lastcall::cli {
 
 struct PlanOptions {
   config::LoadOptions load;
-  std::optional<std::string> pod_grace;  // "120s"; instead of the environment's value
+  std::optional<std::string> pod_grace;  // "120s"; overrides the environment's value
   Output output = Output::text;
 };
 

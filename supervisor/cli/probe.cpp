@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kOk = 200;
 
-/// Where to ask; absent after a complaint.
+/// The address of the probe listener; absent after a complaint.
 std::optional<config::Address> address_of(ProbeOptions const& options,
                                           config::Environment const& environment,
                                           std::ostream& err) {
@@ -33,7 +33,7 @@ std::optional<config::Address> address_of(ProbeOptions const& options,
   }
   config::Loaded loaded = config::load(options.load, environment);
   if (!loaded.errors.empty()) {
-    loaded.warnings.clear();  // the supervisor's to print
+    loaded.warnings.clear();  // the supervisor prints them
     print_problems(loaded, err);
     return std::nullopt;
   }
@@ -44,7 +44,7 @@ std::optional<config::Address> address_of(ProbeOptions const& options,
   return loaded.config.probes.listen;
 }
 
-/// The parts that report a failure, in one line; without any the first line.
+/// The lines that report a failure, joined to one line; if there are none, the first line.
 std::string reason_in(std::string_view body) {
   std::string const first(body.substr(0, body.find('\n')));
   std::string reason;

@@ -1,8 +1,8 @@
 // `lastcall probe`: asks one of the supervisor's probes, for exec probes in images without curl.
 //
-// Silent on success; one line on stderr otherwise, which the kubelet shows in the pod's events.
-// Exit codes: 0 the probe succeeds; 1 it fails, or there was no answer in time; 2 bad usage or
-// configuration.
+// It prints nothing on success and otherwise one line on stderr, which the kubelet shows in the
+// pod's events. Exit codes: 0 the probe succeeds; 1 it fails, or there was no answer in time; 2 bad
+// usage or configuration.
 #pragma once
 
 #include <iosfwd>
@@ -17,7 +17,7 @@ namespace lastcall::cli {
 struct ProbeOptions {
   config::LoadOptions load;
   std::string probe = "livez";         // a path without its leading slash
-  std::optional<std::string> address;  // else the configuration's probes.listen
+  std::optional<std::string> address;  // absent: the configuration's probes.listen
   std::string timeout = "1s";
   Output output = Output::text;
 };

@@ -1,8 +1,8 @@
-// `lastcall reload`: has the supervisor read its configuration again.
+// `lastcall reload`: makes the supervisor read its configuration again.
 //
-// Exit codes: 0 everything that differs was taken over; 1 no supervisor there, it refused (a stop
-// is under way), or some keys need a restart, each named; 2 the configuration has errors, all
-// printed, and the old one stays.
+// Exit codes: 0 all differences were applied; 1 no supervisor answered, it refused (a stop is in
+// progress), or some keys, which are named, need a restart; 2 the configuration has errors, which
+// are all printed, and the old one stays.
 #pragma once
 
 #include <iosfwd>

@@ -1,8 +1,8 @@
-// `lastcall replay FILE`: runs the decisions of a log of level debug again.
+// `lastcall replay FILE`: makes the decisions in a log of level debug again.
 //
-// A field report becomes a test: same events, same actions, or the first line that differs.
-// Exit codes: 0 every action is the same; 1 a line differs, is missing or was changed; 2 bad usage,
-// a file that cannot be read, or a file without any step in it.
+// So a field report becomes a test: the same events give the same actions, or it prints the first
+// line that differs. Exit codes: 0 every action is the same; 1 a line differs, is missing or was
+// changed; 2 bad usage, a file that cannot be read, or a file without any step in it.
 #pragma once
 
 #include <iosfwd>

@@ -32,7 +32,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     }
     for (JsonValue const& request : member_of(parsed, "requests")) {
       switch (options.output) {
-        case Output::json:  // one line a request, so that pages do not show
+        case Output::json:  // one line per request, so that the pages are not visible
           out << request.dump() << '\n';
           break;
         case Output::text:

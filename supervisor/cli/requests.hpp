@@ -1,4 +1,4 @@
-// `lastcall requests`: every request in flight, page by page.
+// `lastcall requests`: prints every request in flight, which it reads page by page.
 #pragma once
 
 #include <iosfwd>

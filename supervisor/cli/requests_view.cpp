@@ -14,7 +14,7 @@ enum class Column : std::uint8_t { id, client, endpoint, model, state, tokens, b
 constexpr std::size_t kColumns = 8;
 constexpr std::array<char const*, kColumns> kHeadings{"ID",    "CLIENT", "ENDPOINT", "MODEL",
                                                       "STATE", "TOKENS", "BYTES",    "AGE"};
-/// Left out in this order where there is no room.
+/// The columns that are left out, in this order, if there is not enough room.
 constexpr std::array<Column, 5> kDispensable{Column::model, Column::endpoint, Column::tokens,
                                              Column::client, Column::bytes};
 constexpr std::size_t kNarrowestId = 8;
@@ -25,7 +25,8 @@ std::string count_text(JsonValue const& request, char const* key) {
   return request.contains(key) ? std::to_string(member_number(request, key)) : "-";
 }
 
-/// The tokens that the engine reported, else about as many as the stream has events.
+/// The tokens that the engine reported; without a report, the number of events in the stream is an
+/// estimate.
 std::string tokens_text(JsonValue const& request) {
   std::string const tokens = count_text(request, "tokens");
   std::string const events = tokens == "-" ? count_text(request, "events_sent") : "-";
@@ -61,7 +62,7 @@ Cells cells_of(JsonValue const& request, std::size_t depth) {
           runtime::duration_text(member_number(request, "age_ms"))};
 }
 
-/// The requests in the order in which they are shown, each with its depth.
+/// The requests in display order, each with its depth.
 class Family {
  public:
   explicit Family(std::vector<JsonValue> const& requests) : requests_(requests) {
@@ -95,7 +96,7 @@ class Family {
   }
 
  private:
-  /// Each is taken once: an engine's part of a relayed request has the id of its parent.
+  /// Takes each child once: the engine's part of a relayed request has the id of its parent.
   void take_children(std::size_t request, std::size_t depth,
                      std::vector<std::pair<std::size_t, std::size_t>>& left) {
     auto const [first, last] = children_.equal_range(member_text(requests_[request], "id"));
@@ -158,8 +159,8 @@ class Table {
     return sum - kGap;
   }
 
-  /// Its end is shown as two dots. An id is visible text; where characters have several bytes it is
-  /// cut between two of them.
+  /// Cuts the cell and ends it with two dots. An id is visible text; it is cut between characters,
+  /// which may have several bytes.
   static std::string cut(std::string const& cell, std::size_t width) {
     if (runtime::width_of(cell) <= width) {
       return cell;

@@ -39,7 +39,7 @@ std::optional<fs::path> in_search_path(config::Environment const& environment) {
   return std::nullopt;
 }
 
-/// LASTCALL_SHIM, beside this program, where the build tree has it, in PATH.
+/// Looks at LASTCALL_SHIM, next to this program, in the build tree, and in PATH.
 std::optional<fs::path> find_shim(fs::path const& own_path,
                                   config::Environment const& environment) {
   if (auto const named = environment("LASTCALL_SHIM")) {
@@ -62,13 +62,13 @@ class Arguments {
     add(option);
     add(std::move(value));
   }
-  /// An argument for `lastcall serve`.
+  /// Adds an argument for `lastcall serve`.
   void serve(std::string word) { add("--serve-arg", std::move(word)); }
   void serve(char const* option, std::string value) {
     serve(option);
     serve(std::move(value));
   }
-  /// For execv(3); valid until the next add.
+  /// The arguments for execv(3); valid until the next add.
   std::vector<char*> pointers() {
     std::vector<char*> pointers;
     for (std::string& word : words_) {
@@ -86,7 +86,7 @@ void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded c
                RunSockets const& sockets) {
   arguments.add("--serve", command.launch.path);
   arguments.serve("serve");
-  arguments.serve("--parent", std::to_string(::getpid()));  // the shim's too, which we become
+  arguments.serve("--parent", std::to_string(::getpid()));  // also the shim's: we become it
   if (!loaded.source.empty()) {
     arguments.serve("--config", fs::absolute(loaded.source).string());
   }
@@ -163,9 +163,9 @@ void greet(config::Config const& config, RunSockets const& sockets, bool command
   err.flush();
 }
 
-/// A container whose grace period is not configured. PID 1 outside of Kubernetes has what its
-/// engine gives by default: Docker and Podman 10 s, ECS 30 s. A grace period that was set is
-/// believed.
+/// The grace period to assume in a container if none is configured. PID 1 outside Kubernetes has
+/// the default of its runtime: 10 s with Docker and Podman, 30 s with ECS. A configured grace
+/// period is used as it is.
 std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
                                          config::Environment const& environment) {
   if (::getpid() != 1 || loaded.grace.value || loaded.grace_period_is_given) {
@@ -176,7 +176,7 @@ std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
   return on_ecs ? 30 : 10;
 }
 
-/// For the shim and for `serve`, which read the variable as if a user had set it.
+/// Sets the variable for the shim and for `serve`, which read it as if a user had set it.
 void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
   std::string const text = std::to_string(seconds);
   ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
@@ -189,8 +189,8 @@ void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
          "LASTCALL_POD_GRACE_SECONDS=62)\n";
 }
 
-/// The port is `serve`'s. Without it there would be an unsupervised engine, later and for other
-/// reasons than the one that is clear now. Empty: the port is free.
+/// Tries the port that `serve` will need; empty if it is free. If `serve` failed later, the engine
+/// would run without supervision, and the reason would be less clear than it is now.
 std::string probe_listener(config::Probes const& probes) {
   return probes::open_listening_socket(probes.listen.host, probes.listen.port).error;
 }

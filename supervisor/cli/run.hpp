@@ -1,14 +1,15 @@
-// `lastcall run -- CMD`: one container, a plain host, Docker or ECS.
+// `lastcall run -- CMD`: runs an engine with its supervisor in one container or on a plain host,
+// with Docker or ECS.
 //
 // Rules:
-//  1. The configuration is checked first; a bad one is exit code 2 and nothing was started.
-//  2. It then becomes lastcall-shim, which starts `lastcall serve` and the command: from there on
+//  1. The configuration is checked first; with a bad one the exit code is 2 and nothing is started.
+//  2. It then becomes lastcall-shim, which starts `lastcall serve` and the command: from then on
 //     the exit code is the shim's.
-//  3. Sockets are where the configuration says. The default place is for the one service of a
-//     container: where it cannot be used, or is taken, this run gets a directory of its own.
-//  4. A signal is held from the first moment on, by the launcher, and the shim receives it.
-//  5. What `serve` could not have, a port or a socket, ends it with one line before anything runs;
-//     what only `serve` finds out ends it in the same way, through the shim.
+//  3. Sockets are where the configuration says. The default place is for the only service of a
+//     container: if it cannot be used or is in use, this run gets a directory of its own.
+//  4. The launcher holds back signals from the first moment on, and the shim receives them.
+//  5. If a port or a socket that `serve` needs is not available, `run` ends with one line before
+//     anything runs; an error that only `serve` can find ends it in the same way, through the shim.
 //
 // Thread rule: called once, from main.
 #pragma once
@@ -25,7 +26,7 @@ namespace lastcall::cli {
 struct RunCommand {
   config::LoadOptions load;
   std::vector<std::string> command;  // empty: engine.command
-  /// A command without `--` before it would lose its options to ours.
+  /// The words of a command without `--` before it, whose options would be taken for ours.
   std::vector<std::string> stray;
   std::string supervisor_timeout;  // empty: the shim's default
   bool tty = false;
@@ -33,7 +34,7 @@ struct RunCommand {
   Launch launch;
 };
 
-/// Returns only when there is no program to become.
+/// Returns only if it cannot become the shim.
 int run_run(RunCommand const& command, config::Environment const& environment, std::ostream& err);
 
 }  // namespace lastcall::cli

@@ -17,8 +17,8 @@
 namespace lastcall::cli {
 namespace {
 
-/// The socket could be made there: its directory, or the nearest one above that exists, is ours to
-/// write to.
+/// Whether the socket could be made there: we may write to its directory or to the nearest parent
+/// that exists.
 bool can_hold(std::string const& socket) {
   std::filesystem::path directory = std::filesystem::path(socket).parent_path();
   std::error_code error;
@@ -36,7 +36,7 @@ bool is_live(std::string const& socket) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  // Where too many wait to be accepted, a process listens too.
+  // With EAGAIN the queue of the listening process is full.
   bool const answers =
       fd >= 0 && (::connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 ||
                   errno == EAGAIN);
@@ -46,7 +46,7 @@ bool is_live(std::string const& socket) {
   return answers;
 }
 
-/// Empty: `serve` will be able to listen there.
+/// Empty if `serve` will be able to listen there.
 std::string why_unusable(std::string const& socket) {
   if (is_live(socket)) {
     return "cannot listen on " + socket +
@@ -55,22 +55,22 @@ std::string why_unusable(std::string const& socket) {
   return can_hold(socket) ? "" : "cannot listen on " + socket + ": its directory is not writable";
 }
 
-/// No other user can have made it, or put something into it; a link that leads to such a directory
-/// does not count.
+/// Whether no other user can have made the directory or put something into it; a link to such a
+/// directory does not count.
 bool is_private(std::string const& directory) {
   struct stat facts {};
   return ::lstat(directory.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
          facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// The one that operators' commands find by themselves; empty: another `run` of this user has it,
-/// or another user has prepared it.
+/// Makes the directory that operators' commands find by themselves; empty if another `run` of this
+/// user has it or another user has prepared it.
 std::string make_known_directory(config::Environment const& environment) {
   std::string const socket = known_admin_socket(environment);
   std::string const place = std::filesystem::path(socket).parent_path().string();
   bool const is_made = !place.empty() && ::mkdir(place.c_str(), 0700) == 0;
-  // What a `run` that was killed has left is taken over; one that is just starting has no socket
-  // yet.
+  // The directory of a `run` that was killed is taken over. It has a socket, which distinguishes it
+  // from that of a `run` that is just starting.
   bool const is_left = !is_made && errno == EEXIST && is_private(place) &&
                        ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
   return is_made || is_left ? place : std::string();

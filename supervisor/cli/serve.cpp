@@ -14,7 +14,7 @@ namespace lastcall::cli {
 
 namespace {
 
-/// `auto`: where `run` was called by hand, on a host; in a pod anyone can reach the port.
+/// `auto` shows the page if a user called `run` on a host; in a pod anybody can reach the port.
 bool shows_status(ServeCommand const& command, config::Loaded const& loaded) {
   switch (loaded.config.probes.status_page) {
     case config::StatusPage::automatic:
@@ -27,8 +27,8 @@ bool shows_status(ServeCommand const& command, config::Loaded const& loaded) {
   return false;
 }
 
-/// The end of a shim that is killed before it has connected is noticed by no other process. True:
-/// it was there just now.
+/// Makes this process end with the shim, because nothing else notices that a shim was killed before
+/// it has connected. True if the shim is still there.
 bool ends_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   return ::getppid() == parent;
@@ -48,7 +48,8 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
     return kExitUsage;
   }
   if (!loaded.source.empty()) {
-    load.path = loaded.source;  // a file that vanishes later is an error, and not the defaults
+    // If the file vanishes later, that is an error and does not mean the defaults.
+    load.path = loaded.source;
   }
   runtime::ServeOptions options{.grace = loaded.grace,
                                 .load = load,
@@ -58,7 +59,7 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
                                 .shows_status = shows_status(command, loaded)};
   for (config::Problem const& warning : loaded.warnings) {
     if (!command.private_directory.empty() && warning.key == "ipc.admin_socket") {
-      continue;  // both sockets are in there by design: where `run` is, there is one container
+      continue;  // `run` puts both sockets into it on purpose: there is only one container
     }
     options.warnings.push_back(config::to_text(warning));
   }

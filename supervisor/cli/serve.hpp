@@ -1,6 +1,7 @@
-// `lastcall serve`: the supervisor, beside an engine's shim.
+// `lastcall serve`: runs the supervisor, next to an engine's shim.
 //
-// Exit code: 0 or 1 as the stop ended, 1 where it cannot listen, 2 for a bad configuration.
+// Exit code: 0 or 1 depending on how the stop ended, 1 if it cannot listen, 2 for a bad
+// configuration.
 #pragma once
 
 #include <iosfwd>
@@ -13,10 +14,11 @@ namespace lastcall::cli {
 struct ServeCommand {
   config::LoadOptions load;
   std::string private_directory;  // set by `run`: removed at the end
-  pid_t parent = 0;               // set by `run`: the shim, without which there is nothing to do
+  pid_t parent = 0;               // set by `run`: the shim; without it there is nothing to do
 };
 
-/// Does not return once the supervisor has run: a worker that hangs must not hold the process.
+/// Does not return once the supervisor has run: a worker that hangs must not keep the process
+/// alive.
 int run_serve(ServeCommand const& command, config::Environment const& environment,
               std::ostream& err);
 

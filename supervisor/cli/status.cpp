@@ -28,17 +28,17 @@ ViewOptions view_on(runtime::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
 }
 
-/// From here on the engine has been ordered to end, and so is the supervisor.
+/// From this phase on the engine has been ordered to end, and the supervisor ends, too.
 bool is_at_the_end_of_a_stop(std::string_view phase) {
   return phase == "cleaning_up" || phase == "exited";
 }
 
-/// No drain and no stop is under way, or not any more.
+/// Whether no drain and no stop is in progress.
 bool is_up(std::string_view phase) {
   return phase == "starting" || phase == "serving";
 }
 
-/// Over what the screen shows, line by line: it does not flicker.
+/// Overwrites the screen line by line, so that it does not flicker.
 std::string as_screen(std::string const& text) {
   std::string screen = "\033[H";
   for (char const c : text) {
@@ -67,8 +67,8 @@ void print(std::string const& status, Output output, runtime::Terminal const& te
   out.flush();
 }
 
-/// Statuses are sent at intervals: a phase that is over before the next one is never seen. So the
-/// end of a stop is also known from what comes after it.
+/// Statuses are sent at intervals, so a short phase may never be seen. Therefore the end of a stop
+/// is also recognised by the phases that follow it.
 std::optional<int> end_in(std::string const& phase, std::string const& before, Follow follow,
                           std::ostream& err) {
   switch (follow) {
@@ -107,7 +107,7 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
   auto const terminal = runtime::terminal_of(STDOUT_FILENO, config::process_environment());
   ipc::Watch watch;
   if (output == Output::text && terminal.is_screen) {
-    watch.interval = kScreenPause;  // what is left of a deadline changes by itself
+    watch.interval = kScreenPause;  // the time that is left changes without an event
   }
   if (!ask_or_complain(client, watch, err)) {
     return kExitFailure;
@@ -125,7 +125,7 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
     print(update->status, output, terminal, most, out);
     std::string const before = std::exchange(phase, phase_of(update->status));
     has_begun = has_begun || !is_up(phase);
-    if (has_begun) {  // else it is held until the supervisor knows what there is to end
+    if (has_begun) {  // otherwise the supervisor holds the order until it knows its engine
       if (std::optional<int> const code = end_in(phase, before, follow, err)) {
         return *code;
       }

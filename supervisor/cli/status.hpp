@@ -1,7 +1,7 @@
-// `lastcall status`: what the supervisor knows, once or as it changes.
+// `lastcall status`: shows the supervisor's status, once or whenever it changes.
 //
-// --watch redraws on a terminal and prints one line a change elsewhere; during a drain it is a bar.
-// It ends with 0 when the supervisor goes away after a stop, with 1 when it goes away before.
+// --watch redraws on a terminal and otherwise prints one line per change; during a drain it shows a
+// bar. It ends with 0 when the supervisor ends after a stop, and with 1 when it ends without one.
 #pragma once
 
 #include <iosfwd>
@@ -21,14 +21,15 @@ int run_status(StatusOptions const& options, config::Environment const& environm
 
 /// The event that is followed to its end.
 enum class Follow : unsigned char {
-  everything,  // the supervisor's own end, if a stop led to it
-  drain,       // `drained`; 1 if it was undone, or a stop overtook it
-  stop,        // `exited`, or what a supervisor that outlives its engine does next
+  everything,  // the supervisor's own end after a stop
+  drain,       // `drained`; 1 if the drain was undone or a stop overtook it
+  stop,        // `exited`, or the next phase of a supervisor that outlives its engine
 };
 
-/// The exit code. A connection that ends elsewhere is a complaint and 1: a supervisor that dies
-/// stops no engine. `phase`: the one that the answer to the order named. A supervisor that has just
-/// started holds orders until it knows of its engine, and stays in its phase meanwhile.
+/// Returns the exit code. If the connection ends before that event, it complains and returns 1: a
+/// supervisor that dies stops no engine. `phase` is the one that the answer to the order named: a
+/// supervisor that has just started holds orders until it knows its engine, and keeps its phase
+/// meanwhile.
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
                   Follow follow, std::string phase = "");
 

@@ -18,8 +18,8 @@ using runtime::duration_text;
 using runtime::fitted;
 using runtime::put_row;
 
-/// Finds which part of the plan runs: by the clock, or a later one where the phases before took
-/// less than they may.
+/// Finds the part of the plan that runs now: the one by the clock, or a later one if the earlier
+/// phases took less time than allowed.
 std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64_t now) {
   std::string const phase = member_text(status, "phase");
   std::size_t found = 0;
@@ -31,7 +31,7 @@ std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64
   return found;
 }
 
-/// The parts of a stop, how far it has come in them, and when each ends at the latest.
+/// Shows the parts of a stop, its progress in them, and the latest end of each.
 void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   constexpr std::size_t kNarrowest = 16;
   constexpr std::size_t kWidest = 60;
@@ -88,7 +88,7 @@ void put_stop(std::ostream& out, JsonValue const& status) {
   }
 }
 
-/// preStop mode: which hooks wait, and whether another engine is waited for.
+/// In preStop mode: shows which hooks wait, and whether the supervisor waits for a new engine.
 void put_hook(std::ostream& out, JsonValue const& status) {
   if (JsonValue const& hook = member_of(status, "prestop"); !hook.empty()) {
     std::string line = "called " + duration_text(member_number(hook, "called_ms")) + " ago, ";
@@ -105,8 +105,9 @@ void put_hook(std::ostream& out, JsonValue const& status) {
   }
 }
 
-/// People ask how much is left of what, so those with nothing in flight share a row. Peers may
-/// share a name, or have given none; what the ingress relays may also be announced by its engine.
+/// Users want to see what is still in flight, so endpoints with nothing in flight share one row.
+/// Peers may have the same name or none; the engine may also announce requests that the ingress
+/// relays.
 void put_endpoints(std::ostream& out, JsonValue const& status) {
   struct InFlight {
     std::int64_t relayed = 0;
@@ -149,7 +150,7 @@ void put_requests(std::ostream& out, JsonValue const& status) {
   put_endpoints(out, status);
 }
 
-/// The counts of what runs and waits, where a limit bounds it; that the engine is busy, always.
+/// Shows how many requests run and wait if there is a limit, and always whether the engine is busy.
 void put_admission(std::ostream& out, JsonValue const& status) {
   JsonValue const& admission = member_of(status, "admission");
   bool const busy = member_flag(admission, "busy");

@@ -1,4 +1,4 @@
-// The status of a supervisor as a person reads it: JSON in, text out. Pure functions.
+// Formats a supervisor's status for people: JSON in, text out. Pure functions.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ struct ViewOptions {
 };
 
 /// Several lines: phase, deadline, requests, endpoints, health with its reason, engine, registries.
-/// Text that is not a status object is returned as it is.
+/// Text that is not a status object is returned unchanged.
 std::string status_text(std::string_view status_json, ViewOptions options);
 
-/// One line with a bar: how far a drain has come. `most` is the largest number of requests seen.
+/// One line with a bar that shows the progress of a drain. `most` is the largest number of requests
+/// seen.
 std::string drain_bar(std::string_view status_json, std::size_t& most);
 
 }  // namespace lastcall::cli

@@ -1,4 +1,4 @@
-// `lastcall version`: which build this is.
+// `lastcall version`: prints which build this is.
 #pragma once
 
 #include <iosfwd>

@@ -18,9 +18,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// How often a supervisor that is not there yet is looked for.
+/// The interval between attempts to connect to a supervisor that does not run yet.
 constexpr milliseconds kRetry{100};
-/// Longer than any caller waits, and the clock does not overflow.
+/// Longer than any caller waits, but short enough that the clock does not overflow.
 constexpr milliseconds kLongest = std::chrono::hours{24} * 36'500;
 
 struct Wait {
@@ -43,7 +43,7 @@ bool is_ready(std::string const& status, std::string& why) {
   return parsed.value("ready", false);
 }
 
-/// Follows one connection: true when ready, false when it ended or the time was over.
+/// Follows one connection: true if ready, false if the connection ended or the time was over.
 bool follow(ipc::OperatorClient& client, Wait& wait) {
   auto const answer = client.request(ipc::Watch{}, std::min(kAnswerTimeout, wait.left()));
   if (auto const* const failure = std::get_if<ipc::Failure>(&answer)) {

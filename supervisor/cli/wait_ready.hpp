@@ -1,4 +1,5 @@
-// `lastcall wait-ready`: blocks until the engine may get requests, for scripts and start-up hooks.
+// `lastcall wait-ready`: waits until requests may be sent to the engine, for scripts and start-up
+// hooks.
 //
 // Exit code 0: ready; 1: not ready in time, with the reason on `err`.
 #pragma once

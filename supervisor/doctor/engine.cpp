@@ -1,4 +1,4 @@
-// The engine and its shim, and the registries: whether they are where the configuration says.
+// Checks that the engine, its shim and the registries are where the configuration says.
 #include <cstdlib>
 #include <string_view>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A running supervisor knows more than an outside check.
+/// Reads the supervisor's status, which knows more than a check from outside.
 void ask_supervisor(Visit const& visit, Findings& findings) {
   Json const& status = visit.status;
   if (status.contains("engine") && status["engine"].value("shim_missing", false)) {

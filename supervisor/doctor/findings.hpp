@@ -2,14 +2,14 @@
 // fix.
 //
 // Rules:
-//  1. A finding is what will do harm, not what could be nicer; its text names the key, the path or
-//     the number, and ends with what to do.
-//  2. Nothing is changed and nothing is left behind: ports are tried for an instant, directories
-//     are asked for their rights, servers get a connection or one GET.
-//  3. What a running supervisor holds is not complained of: it is asked instead, and where it does
-//     not answer this user, that is the finding.
+//  1. A finding is something that will do harm, not a possible improvement; its text names the key,
+//     the path or the number, and ends with what to do.
+//  2. Nothing is changed and nothing is left behind: ports are bound for an instant, the
+//     permissions of directories are read, servers get a connection or one GET.
+//  3. Ports and sockets that a running supervisor uses are not findings. The supervisor is asked
+//     instead; if it does not answer this user, that is the finding.
 //
-// Thread rule: main's thread; each look at a network ends within kReach.
+// Thread rule: main's thread; each network operation ends within kReach.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ struct Visit {
   config::Loaded const& loaded;
   config::Environment const& environment;
   Speaks speaks = Speaks::no;
-  /// The report of a supervisor that runs here about itself; null: none reports, or not to us.
+  /// The status of a supervisor that runs here; null if there is none or it does not answer us.
   nlohmann::ordered_json const& status;
 
   bool in_pod() const { return environment("KUBERNETES_SERVICE_HOST").has_value(); }

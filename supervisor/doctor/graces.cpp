@@ -1,4 +1,4 @@
-// The configuration's own warnings, and the time that a stop has.
+// Reports the configuration's own warnings, and checks the time that a stop has.
 #include <filesystem>
 #include <system_error>
 

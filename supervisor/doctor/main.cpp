@@ -1,9 +1,9 @@
-// lastcall-doctor: what `lastcall doctor` becomes. It is a program of its own, so that the
-// supervisor does not carry it.
+// lastcall-doctor: the program that `lastcall doctor` becomes. It is a program of its own, so that
+// the supervisor does not contain its code.
 //
 //   lastcall-doctor [--config FILE] [--set KEY=VALUE]... [--json]
 //
-// Exit code 0: nothing was found; 1: something was; 2: bad usage or configuration.
+// Exit code 0: no findings; 1: findings; 2: bad usage or configuration.
 #include <cerrno>
 #include <exception>
 #include <iostream>
@@ -46,7 +46,7 @@ std::optional<Asked> asked(int argc, char** argv) {
   return asked;
 }
 
-/// The report of a supervisor at the configured socket about itself; null where none answers.
+/// The status of a supervisor at the configured socket; null if none answers.
 std::pair<doctor::Speaks, Json> status_of(std::string const& socket) {
   using doctor::Speaks;
   auto connected = ipc::OperatorClient::connect(socket, "lastcall-doctor", doctor::kReach);

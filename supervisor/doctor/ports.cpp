@@ -1,5 +1,5 @@
-// Where lastcall listens: whether it may, and whether another process does. That no two of its own
-// listeners clash is checked by the configuration.
+// Checks whether lastcall may listen on its ports, and whether another process already does. The
+// configuration itself checks that no two of its own listeners clash.
 #include <cerrno>
 #include <utility>
 
@@ -53,7 +53,7 @@ std::string port_problem(Listener const& listener) {
 
 void examine_ports(Visit const& visit, Findings& findings) {
   if (visit.speaks != Speaks::no) {
-    return;  // they are its own
+    return;  // the supervisor itself uses them
   }
   for (Listener const& listener : listeners_of(visit.loaded.config)) {
     if (std::string problem = port_problem(listener);

@@ -24,7 +24,7 @@
 namespace lastcall::doctor {
 namespace {
 
-/// The system's interface takes every kind of address by the pointer of one.
+/// The system calls take every kind of address through a pointer to one type.
 sockaddr const* pointer_to(auto const& address) {
   return reinterpret_cast<sockaddr const*>(&address);
 }
@@ -34,7 +34,7 @@ bool is_ready(int fd, short events) {
   return ::poll(&entry, 1, static_cast<int>(kReach.count())) == 1;
 }
 
-/// A connected socket, or the errno.
+/// Connects the socket; returns 0 or the errno.
 int connect_to(SocketAddress const& address, int fd) {
   if (::connect(fd, pointer_to(address.address), address.size) == 0) {
     return 0;
@@ -96,7 +96,7 @@ int listen_error(std::string const& host, std::uint16_t port) {
   SocketAddress const& address = found.addresses.front();
   Descriptor const socket(open_socket(address));
   if (!socket) {
-    return errno == EAFNOSUPPORT ? 0 : errno;  // lastcall listens on IPv4 then
+    return errno == EAFNOSUPPORT ? 0 : errno;  // then lastcall listens on IPv4
   }
   int const one = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);

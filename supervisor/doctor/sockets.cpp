@@ -1,4 +1,4 @@
-// The Unix sockets: whether they can be made or reached here, and by which user.
+// Checks whether the Unix sockets can be made or reached here, and by which user.
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -82,7 +82,7 @@ void examine_sockets(Visit const& visit, Findings& findings) {
     findings.push_back({"uids", stranger_text(visit.speaks, ipc.admin_socket)});
     return;
   }
-  // Without a pod, `run` makes a private directory where the default one cannot be used.
+  // Outside a pod, `run` makes a private directory if the default one cannot be used.
   config::Ipc const defaults;
   for (auto const& [key, path, usual] :
        {std::tuple("ipc.socket", ipc.socket, defaults.socket),

@@ -24,12 +24,12 @@ namespace {
 
 constexpr char const* kAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
-/// A fault with its place; caught in this file.
+/// A fault with its place; it is caught in this file.
 struct Refused {
   std::string text;
 };
 
-/// Stays open until this process ends: TLS reads it again for each connection.
+/// The file stays open until this process ends, because TLS reads it again for each connection.
 std::string anonymous_file(std::string_view data) {
   MemoryFile file;
   if (std::string const problem = file.put(data); !problem.empty()) {
@@ -40,7 +40,7 @@ std::string anonymous_file(std::string_view data) {
   return path;
 }
 
-/// Blanks and ends of lines are passed over, as YAML may have them.
+/// Decodes base64; blanks and line ends are skipped, because YAML may contain them.
 std::string decoded(std::string base64, std::string const& key) {
   std::erase_if(base64, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
   auto bytes = base64_decode(base64);
@@ -55,7 +55,7 @@ std::string scalar(YAML::Node const& node, char const* key) {
   return found && found.IsScalar() ? found.Scalar() : std::string();
 }
 
-/// A file by its path, or its content as base64: `client-key` and `client-key-data`.
+/// A file that is given by its path (`client-key`) or by its content as base64 (`client-key-data`).
 std::string file_of(YAML::Node const& node, std::string const& key, std::string const& folder) {
   if (std::string const data = scalar(node, (key + "-data").c_str()); !data.empty()) {
     return anonymous_file(decoded(data, key + "-data"));
@@ -69,7 +69,7 @@ struct Entry {
   std::string folder;
 };
 
-/// Several files as one.
+/// Several kubeconfig files, read as one.
 class Files {
  public:
   explicit Files(std::vector<std::string> const& paths) {

@@ -1,13 +1,15 @@
-// How an API server is reached, and as which user: kubectl's configuration, or a pod's own account.
+// The address of an API server and the user for it, from kubectl's configuration or from a pod's
+// own service account.
 //
 // Rules:
-//  1. The files of $KUBECONFIG (or --kubeconfig, or ~/.kube/config) are read as kubectl does: where
-//     several have an entry, the first one holds. Without any, a pod's service account is taken.
-//  2. What is not understood is refused by its name, never ignored: a proxy, a server name for TLS,
-//     an auth provider, a password.
+//  1. The files of $KUBECONFIG (or --kubeconfig, or ~/.kube/config) are read as kubectl does: if
+//     several have an entry, the first one counts. Without any file, a pod's service account is
+//     used.
+//  2. An unsupported setting is refused by its name and never ignored: a proxy, a server name for
+//     TLS, an auth provider, a password.
 //  3. Certificates that are in the file itself are passed on in anonymous files of this process.
-//  4. A plugin (`exec`) is run for its credential when it is first needed, and again when that has
-//     been refused.
+//  4. A plugin (`exec`) is run when its credential is first needed, and again when the credential
+//     was refused.
 //
 // Thread rule: main's thread. Source: client-go's kubeconfig, ExecCredential v1 and v1beta1.
 #pragma once
@@ -31,7 +33,7 @@ struct AccessOptions {
 /// A program that prints a credential.
 struct CredentialPlugin {
   std::vector<std::string> words;
-  std::vector<std::string> environment;  // NAME=VALUE, on top of ours
+  std::vector<std::string> environment;  // NAME=VALUE, in addition to ours
   std::string api_version;
 };
 
@@ -44,7 +46,7 @@ struct Access {
   std::optional<CredentialPlugin> plugin;
 };
 
-/// The reason why something cannot be used, with its place.
+/// The reason why there is no access, with its place.
 struct NoAccess {
   std::string text;
 };
@@ -52,7 +54,7 @@ struct NoAccess {
 std::variant<Access, NoAccess> find_access(AccessOptions const& options,
                                            config::Environment const& environment);
 
-/// Runs the plugin and takes its token, or its certificate, into `access`; returns why it cannot.
+/// Runs the plugin and stores its token or certificate in `access`; returns why it cannot.
 std::string refresh(Access& access);
 
 }  // namespace lastcall::kube

@@ -36,7 +36,7 @@ struct AdmissionServer::Connection {
   std::unique_ptr<ingress::TlsSession> tls;
   Clock::time_point deadline = Clock::now() + kPatience;
   State state = State::reading;
-  std::string input;  // the head, and as much of the body as has come
+  std::string input;  // the head, and as much of the body as has arrived
   relay::RequestReader reader;
   AdmissionRequest request;
   std::size_t whole = 0;  // head and body; 0: the head is not complete
@@ -71,7 +71,7 @@ void AdmissionServer::run(int stop) {
   }
 }
 
-/// Whether `stop` is readable.
+/// Waits for events; returns whether `stop` is readable.
 bool AdmissionServer::wait(int stop) {
   auto const now = Clock::now();
   Clock::duration longest = kTick;
@@ -90,7 +90,7 @@ void AdmissionServer::begin_end() {
   is_ending_ = true;
   listeners_.ending();
   ingress::take_no_newcomers(listening_.get());
-  accept();  // clients that wait in the queue would be reset
+  accept();  // otherwise clients that wait in the queue would be reset
   listening_.close();
 }
 
@@ -151,7 +151,7 @@ void AdmissionServer::read(Connection& connection) {
   }
 }
 
-/// Handles what has come so far: a head, a body, or what is wrong with one of them.
+/// Handles the bytes that have arrived: a head, a body, or an error in one of them.
 void AdmissionServer::take(Connection& connection) {
   if (connection.whole == 0) {
     relay::TakenHead taken;
@@ -192,8 +192,7 @@ void AdmissionServer::write(Connection& connection) {
   if (result.io != Io::some) {
     connection.state = State::done;
   } else if (connection.output.empty()) {
-    // Bytes that the client has sent meanwhile would turn a close into a reset, and destroy the
-    // answer.
+    // If the client has sent bytes meanwhile, a close would become a reset and destroy the answer.
     connection.tls->send_close_notify();
     ingress::end_output(connection.socket);
     connection.deadline = std::min(connection.deadline, Clock::now() + kLinger);

@@ -1,17 +1,19 @@
-// The webhook's port: TLS, HTTP/1.1, one request a connection, on one thread.
+// The webhook's port: TLS, HTTP/1.1, one request per connection, on one thread.
 //
 // Invariants:
-//  1. A connection has kPatience in all, from its start to the last byte of its answer, and a head
-//     and a body of bounded size: a slow client costs one descriptor for that long and delays no
-//     other.
-//  2. At most kConnections are open; the one that has been reading for longest makes room.
-//  3. One request a connection: API servers keep connections to a webhook for minutes, and one
-//     that is closed while it is idle may cost them the next pod.
-//  4. When it ends, clients that have connected are answered, and no others.
-//  5. The certificate follows its files (ingress/tls.hpp), also while no client comes.
+//  1. A connection has kPatience in total, from its start to the last byte of its answer, and a
+//     head and a body of bounded size: a slow client costs one descriptor for that long and delays
+//     no other.
+//  2. At most kConnections are open; for a new one, the one that has been reading for longest is
+//     closed.
+//  3. There is one request per connection: API servers keep connections to a webhook for minutes,
+//     and if one is closed while it is idle, their next request on it may fail.
+//  4. At its end, clients that have already connected are answered, and no others.
+//  5. The certificate follows its files (ingress/tls.hpp), even while no client connects.
 //
-// Thread rule: the owner's thread, which run() keeps until `stop` is readable and all clients have
-// been answered. Source: RFC 9112; Kubernetes' admission webhooks, which send a Content-Length.
+// Thread rule: the owner's thread; run() blocks it until `stop` is readable and all clients have
+// been answered. Source: RFC 9112; Kubernetes' admission webhooks, whose requests have a
+// Content-Length.
 #pragma once
 
 #include <chrono>
@@ -46,14 +48,14 @@ class AdmissionServer {
   static constexpr std::chrono::seconds kPatience{10};
   static constexpr std::chrono::seconds kTick{2};
   static constexpr std::size_t kConnections = 32;
-  /// API servers take objects of up to 3 MiB.
+  /// API servers accept objects of up to 3 MiB.
   static constexpr std::size_t kLongestBody = std::size_t{4} * 1024 * 1024;
 
   struct Listeners {
     std::function<AdmissionReply(AdmissionRequest const&)> answer;
     std::function<void(ingress::TlsFailure const&)> tls_failed;
-    std::function<void()> ending;  // `stop` is readable; once
-    std::function<void()> tick;    // with each turn, and every kTick
+    std::function<void()> ending;  // called once, when `stop` is readable
+    std::function<void()> tick;    // called in each turn, at least every kTick
   };
 
   AdmissionServer(ingress::Socket listening, std::unique_ptr<ingress::TlsContext> tls,

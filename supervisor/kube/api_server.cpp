@@ -17,9 +17,9 @@ using json::member;
 using json::text;
 
 constexpr std::chrono::seconds kListPatience{20};
-constexpr int kPage = 100;  // pods; fewer where an answer is longer than is taken
+constexpr int kPage = 100;  // pods; fewer if an answer is too long
 
-/// Lines of a watch, as they come in pieces.
+/// Splits a watch that arrives in pieces into lines.
 class Lines {
  public:
   explicit Lines(std::function<bool(Json const&)> take) : take_(std::move(take)) {}
@@ -94,7 +94,7 @@ HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
     if (!token.empty()) {
       asked.headers.emplace_back("Authorization", "Bearer " + token);
     }
-    // A change may cause a call from its handler, while its watch is still in a client.
+    // The handler of a change may make a call while its watch still uses a client.
     HttpReply reply = asked.on_data
                           ? discovery::HttpClient(access_.tls).send(access_.server, asked, deadline)
                           : client_->send(access_.server, asked, deadline);

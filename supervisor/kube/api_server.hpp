@@ -1,9 +1,9 @@
-// Questions to an API server, one after the other.
+// Requests to an API server, one after the other.
 //
-// Rules: a list is read to its end, in pages; a watch ends by its deadline, or when the caller has
-// enough. A credential that is refused is fetched again once, where a plugin gives it.
+// Rules: a list is read to its end, in pages; a watch ends by its deadline, or when the caller ends
+// it. If a plugin gives the credential, a refused credential is fetched again once.
 //
-// Thread rule: one thread; interrupt() from any, where no plugin gives the credential. Source: the
+// Thread rule: one thread; interrupt() from any, if no plugin gives the credential. Source: the
 // Kubernetes API, 'Efficient detection of changes'; RFC 6902 for patches.
 #pragma once
 
@@ -23,23 +23,23 @@ namespace lastcall::kube {
 using discovery::TimePoint;
 
 struct Answer {
-  int status = 0;  // 0: none
+  int status = 0;  // 0: there is no answer
   std::string body;
-  std::string error;  // why there is no answer of 200 or 201
+  std::string error;  // why there is no answer with 200 or 201
 
   bool is_good() const { return error.empty(); }
-  /// Discarded where it is no JSON, or above the limits of base/json_limits.hpp.
+  /// Discarded if the body is not JSON or exceeds the limits of base/json_limits.hpp.
   Json json() const { return json::parsed<Json>(body); }
 };
 
 struct ListAnswer {
   std::vector<Json> items;
-  std::string version;  // where a watch goes on
+  std::string version;  // where a watch continues
   std::string error;
 };
 
 enum class WatchEnd : std::uint8_t {
-  time_over,  // or the server ended it: goes on from `version`
+  time_over,  // or the server ended it: it can continue from `version`
   enough,     // the caller ended it
   too_old,    // changes were missed: everything has to be listed again
   failed,
@@ -56,21 +56,22 @@ class ApiServer {
   Answer get(std::string const& path, std::chrono::milliseconds patience);
   /// Adds an object to the collection that is at the path.
   Answer create(std::string const& path, Json const& object, std::chrono::milliseconds patience);
-  /// `operations`: of a JSON Patch.
+  /// `operations` are those of a JSON Patch.
   Answer patch(std::string const& path, Json const& operations, std::chrono::milliseconds patience);
   ListAnswer list(std::string const& path, std::string const& query);
-  /// `take` gets the type of a change and its object; false: enough. `version` follows.
+  /// `take` gets the type of a change and its object, and returns false to end the watch. `version`
+  /// is updated.
   WatchEnd watch(std::string const& path, std::string const& query, std::string& version,
                  TimePoint until, std::function<bool(std::string const&, Json const&)> const& take);
 
-  /// Ends the call under way, and each later one at once.
+  /// Ends the current call, and each later one at once.
   void interrupt() { client_->interrupt(); }
 
  private:
   Answer ask(discovery::HttpRequest request, std::chrono::milliseconds patience);
   discovery::HttpReply send(discovery::HttpRequest request, TimePoint deadline);
   Answer to_answer(discovery::HttpRequest const& request, discovery::HttpReply reply) const;
-  /// What a refusal reports to the caller; empty: there was none.
+  /// Fetches the credential again; returns why it could not, or an empty text.
   std::string renew();
 
   Access access_;
@@ -78,7 +79,7 @@ class ApiServer {
   bool has_credential_;
 };
 
-/// Escapes for a query.
+/// Escapes a text for use in a query.
 std::string escaped(std::string const& text);
 
 }  // namespace lastcall::kube

@@ -8,10 +8,10 @@ namespace {
 using json::member;
 
 constexpr int kTries = 3;
-/// How others tell our writes from those of who applies the chart.
+/// Distinguishes our writes from those of the person who applies the chart.
 constexpr char const* kManager = "?fieldManager=lastcall-webhook";
 
-/// Why a look cannot go on; caught in this file.
+/// Why a look cannot continue; it is caught in this file.
 struct LookFailed {
   std::string text;
 };
@@ -35,7 +35,7 @@ CertificateLook CertificateKeeper::look(std::int64_t now) {
   return look;
 }
 
-/// False: something has changed between reading and writing it.
+/// False if an object has changed between reading and writing it.
 bool CertificateKeeper::try_look(std::int64_t now, CertificateLook& look) {
   Json const registration = get(names_.registration_path(), false);
   if (webhooks_of(registration, names_) == 0) {
@@ -113,7 +113,7 @@ bool CertificateKeeper::trust(Json const& registration, CertificateLook& look) {
   return true;
 }
 
-/// Null where it is not there, and may be absent.
+/// Null if the object does not exist and may be absent.
 Json CertificateKeeper::get(std::string const& path, bool may_be_absent) const {
   Answer const answer = api_.get(path, kCallPatience);
   if (answer.status == 404 && may_be_absent) {
@@ -133,7 +133,7 @@ bool CertificateKeeper::patch(std::string const& path, Json const& operations) {
   return is_written(api_.patch(path + kManager, operations, kCallPatience));
 }
 
-/// False: somebody else was faster, or a patch's test has failed, which is a 422.
+/// False if another writer was faster (409), or a patch's test has failed (422).
 bool CertificateKeeper::is_written(Answer const& answer) {
   again_ = answer.error;
   if (answer.status == 409 || answer.status == 422) {

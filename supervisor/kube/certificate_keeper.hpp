@@ -1,12 +1,13 @@
-// Keeps a webhook's certificate in a Secret, and API servers' trust in it in their registration.
+// Keeps a webhook's certificate in a Secret, and the authorities that API servers trust in the
+// webhook's registration.
 //
 // Rules:
-//  1. Replicas agree: the Secret is the only place of the certificate, and whoever creates or
-//     changes it second takes what the first one wrote.
-//  2. A certificate is served only once a look has found that it is trusted; a look that has to
-//     write the trust is not that one, unless there is no other certificate to serve. So a change
-//     of certificates refuses no pod: API servers have had the time to read the trust.
-//  3. A Secret that somebody else made is used where it can be, and never written to.
+//  1. Replicas agree: the Secret is the only place of the certificate, and a replica that creates
+//     or changes it second uses what the first one wrote.
+//  2. A certificate is served only after a look has found that it is trusted. The look that writes
+//     the trust does not count, unless there is no other certificate to serve. So no pod is refused
+//     because of a new certificate: API servers have had time to read the trust.
+//  3. A Secret that somebody else made is used if possible, and never written to.
 //
 // Thread rule: one thread, which each look blocks for some calls of kCallPatience. Source:
 // docs/webhook.md, 'The certificate'.
@@ -23,19 +24,19 @@
 
 namespace lastcall::kube {
 
-/// What one look at the cluster has found and done.
+/// The result of one look at the cluster.
 struct CertificateLook {
   KeyPair pair;
   bool was_trusted = false;       // before anything was written
   std::vector<std::string> done;  // what was written, for the log
-  std::string problem;            // why the certificate is not kept and trusted; empty: it is
+  std::string problem;            // why the certificate is not kept or not trusted; may be empty
 };
 
 class CertificateKeeper {
  public:
   static constexpr std::chrono::seconds kCallPatience{5};
 
-  /// `api` outlives it.
+  /// `api` outlives this object.
   CertificateKeeper(ApiServer& api, KeptNames names) : api_(api), names_(std::move(names)) {}
 
   /// `now` in seconds since 1970.
@@ -54,8 +55,8 @@ class CertificateKeeper {
 
   ApiServer& api_;
   KeptNames const names_;
-  std::string held_;   // authorities of the certificate that was found last
-  std::string again_;  // the answer to a write that came too late
+  std::string held_;   // the authorities of the certificate that was found last
+  std::string again_;  // the answer to a write that was too late
 };
 
 }  // namespace lastcall::kube

@@ -55,7 +55,7 @@ void CertificateUpkeep::run() {
   }
 }
 
-/// False: it is to end.
+/// False if the thread has to end.
 bool CertificateUpkeep::wait(Clock::duration pause) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::min<Clock::duration>(pause, kShortest),

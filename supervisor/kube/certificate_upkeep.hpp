@@ -1,13 +1,13 @@
-// Looks at a webhook's certificate again and again, on a thread of its own, and has the latest one
-// that may be served in a file.
+// Checks a webhook's certificate regularly on a thread of its own, and keeps the latest one that
+// may be served in a file.
 //
 // Invariants:
-//  1. A look begins at the start, kInterval after the last one that had nothing to do, and sooner
-//     where something is to be done yet; never within kShortest of the last.
-//  2. A look that fails changes nothing for clients: what is served stays.
+//  1. A look begins at the start, then kInterval after one that had nothing left to do, and sooner
+//     after one that had; never within kShortest of the last.
+//  2. A look that fails changes nothing for clients: the certificate that is served stays.
 //  3. Destruction takes no longer than a call that is interrupted.
 //
-// Thread rule: its listeners are called on its own thread; all else from the owner's.
+// Thread rule: its listeners are called on its own thread; everything else from the owner's.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class CertificateUpkeep {
   static constexpr std::chrono::seconds kInterval{60};
   static constexpr std::chrono::seconds kShortest{2};
 
-  /// After each look.
+  /// Called after each look.
   using OnLook = std::function<void(CertificateLook const& look)>;
 
   CertificateUpkeep(Access access, KeptNames names, OnLook on_look);
@@ -36,13 +36,13 @@ class CertificateUpkeep {
   CertificateUpkeep(CertificateUpkeep const&) = delete;
   CertificateUpkeep& operator=(CertificateUpkeep const&) = delete;
 
-  /// 0, or the error number.
+  /// Returns 0 or the error number.
   int start();
-  /// Readable once there is a certificate to serve.
+  /// A descriptor that is readable once there is a certificate to serve.
   int first() const { return first_.get(); }
-  /// Certificate and key in PEM; from the first certificate on.
+  /// The file with the certificate and its key in PEM; valid from the first certificate on.
   std::string path() const { return file_.path(); }
-  /// Somebody does not trust what is served: looks soon.
+  /// Called if a client does not trust the served certificate: makes the next look come soon.
   void hurry();
 
  private:

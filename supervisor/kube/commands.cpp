@@ -1,4 +1,4 @@
-// The subcommands as CLI11 knows them: names, options and what runs.
+// The definitions of the subcommands for CLI11: names, options and the functions that run.
 #include "supervisor/kube/commands.hpp"
 
 #include <memory>
@@ -33,7 +33,7 @@ void add_mode(CLI::App& app, inject::Options& to) {
       ->type_name("native|plain");
 }
 
-/// As paths of the API and names of certificates take them.
+/// Complains about a text that cannot be part of an API path or a certificate's name.
 std::string is_no_name(std::string const& text) {
   constexpr std::size_t kLongest = 253;
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
@@ -108,7 +108,7 @@ cli::Run setup_rollout(CLI::App& app) {
   };
 }
 
-/// Where the webhook makes its certificate itself.
+/// Adds the options for a webhook that makes its certificate itself.
 void add_keeping(CLI::App& app, WebhookOptions& to) {
   CLI::Validator const is_name(is_no_name, "", "name of an object");
   auto* const secret =

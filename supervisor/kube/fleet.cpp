@@ -76,7 +76,7 @@ void Fleet::begin(std::vector<Pod> const& pods) {
     for (StopReport const& report : pod.earlier_reports) {
       member.seen.insert(report.text);
     }
-    if (!pod.is_ending) {  // a container that failed before, and is to be restarted
+    if (!pod.is_ending) {  // a container failed and will be restarted
       for (StopReport const& report : pod.final_reports) {
         member.seen.insert(report.text);
       }

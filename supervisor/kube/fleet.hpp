@@ -1,11 +1,11 @@
-// The pods of a rollout from its start to its end, and what their stops did to requests.
+// The pods of a rollout from its start to its end, and the effects of their stops on requests.
 //
 // Invariants:
 //  1. A pod that ended is counted once, with every stop that it reported since the start; a report
-//     that was there already at the start, of a life that was over then, is not counted.
-//  2. A pod that ended without a report of what was in flight is unknown: it is not known what it
-//     lost, and ignorance is never success.
-//  3. A pod in which no engine's container ever ran had no request: it is not counted.
+//     that already existed at the start, about an earlier life, is not counted.
+//  2. A pod that ended without a report of what was in flight is unknown: it may have lost
+//     requests, so it never counts as a success.
+//  3. A pod in which no engine's container ever ran had no requests and is not counted.
 //
 // Pure, no thread rule.
 #pragma once
@@ -22,12 +22,12 @@
 namespace lastcall::kube {
 
 struct Verdict {
-  std::uint64_t pods = 0;       // that ended
-  std::uint64_t never_ran = 0;  // and are not in `pods`
+  std::uint64_t pods = 0;       // how many ended
+  std::uint64_t never_ran = 0;  // how many never ran; they are not in `pods`
   std::uint64_t failures = 0;   // stops that were not graceful
   std::array<std::uint64_t, lifecycle::kOutcomes> requests{};
-  std::uint64_t lost = 0;            // with those that died with their engine, or were cut unseen
-  std::vector<std::string> unknown;  // names of pods
+  std::uint64_t lost = 0;            // includes those that died with their engine, or were cut
+  std::vector<std::string> unknown;  // the names of pods
 
   bool is_good() const { return lost == 0 && unknown.empty(); }
 };
@@ -38,22 +38,23 @@ std::string to_json(Verdict const& verdict, bool is_over);
 
 class Fleet {
  public:
-  /// The pods that were there when the watch began.
+  /// Takes the pods that existed when the watch began.
   void begin(std::vector<Pod> const& pods);
   void observe(Pod const& pod);
-  /// With its last state. False: it had ended already.
+  /// Takes the last state of a pod. False if it had already ended.
   bool end(Pod const& pod);
-  /// Everything that is there now, after changes were missed; returns those that are gone.
+  /// Takes a new list of all pods after changes were missed; returns the pods that are gone.
   std::vector<Pod> replace(std::vector<Pod> const& pods);
-  /// For a pod that ended without a report.
+  /// Adds a report for a pod that ended without one.
   void add(std::string const& uid, StopReport report);
 
   bool has_any_ended() const { return !ended_.empty(); }
   bool is_any_ending() const;
   bool is_any_left_of_the_begin() const;
-  /// What was taken is as new as this list: no pod ends in it, and a pod that is missing has ended.
+  /// Whether the state here is as new as this list: no pod in the list is ending, and the pods that
+  /// it lacks have ended here.
   bool is_level_with(std::vector<Pod> const& pods) const;
-  /// Pods that ended without a report of their end.
+  /// The pods that ended without a report of their end.
   std::vector<Pod> silent() const;
   std::vector<StopReport> reports_of(std::string const& uid) const;
   Verdict verdict() const;
@@ -64,7 +65,7 @@ class Fleet {
     bool was_there = false;
     bool has_final = false;
     std::vector<StopReport> reports;
-    std::set<std::string> seen;  // texts, so that each is taken once
+    std::set<std::string> seen;  // the reports' texts, so that each is taken once
   };
 
   void take(Member& member, Pod const& pod);

@@ -22,7 +22,7 @@ using json::text;
 
 constexpr std::chrono::seconds kProxyPatience{3};
 
-/// The value after a series: `name{labels} value`.
+/// The value on a line `name{labels} value`; nothing if the line has another name.
 std::optional<double> value_of(std::string const& line, std::string_view name) {
   bool const is_it =
       line.starts_with(name) && (line[name.size()] == ' ' || line[name.size()] == '{');
@@ -35,7 +35,7 @@ std::optional<double> value_of(std::string const& line, std::string_view name) {
   return end == line.c_str() + space || !std::isfinite(value) ? std::nullopt : std::optional(value);
 }
 
-/// A document of the status page in the form of a row.
+/// Makes a row from a document of the status page.
 Json row_of(Json const& page) {
   Json row{{"phase", member(page, "phase")}, {"ready", member(page, "ready")}};
   Json const& in_flight = member(page, "in_flight");

@@ -1,10 +1,10 @@
-// `lastcall rollout status`: what the supervisors of many pods report, through the API server's
-// proxy.
+// `lastcall rollout status`: shows what the supervisors of many pods report, through the API
+// server's proxy.
 //
-// Rules: a pod that has the status page reports all of it; for others (in a pod it is off by
-// default) the metrics give the phase, what is in flight and the deadline, but not when requests
-// are cut. One that does not answer is listed all the same. Exit code 0: every pod answered; 1: one
-// did not, or there is none.
+// Rules: for a pod that has the status page, all of its document is shown. For others (in a pod the
+// page is off by default) the metrics give the phase, the requests in flight and the deadline, but
+// not when requests are cut. A pod that does not answer is also listed. Exit code 0: every pod
+// answered; 1: one did not, or there is none.
 //
 // Thread rule: main's thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace lastcall::kube {
 
-/// Reads both texts of a supervisor; the metrics where there is no page.
+/// Makes a row from the text of a supervisor's metrics, for a pod without the page.
 Json status_from_metrics(std::string const& text);
 
 int print_fleet_status(ApiServer& api, std::string const& selector, bool json, std::ostream& out,

@@ -50,7 +50,7 @@ bool read_inputs(std::vector<std::string> const& files, std::vector<inject::Inpu
   return true;
 }
 
-/// Several files are one stream: each begins a document.
+/// Prints several files as one stream, in which each file begins a document.
 void print_texts(std::vector<std::string> const& texts, std::ostream& out) {
   bool needs_line_end = false;
   bool is_first = true;
@@ -85,7 +85,7 @@ void print_summary(bool uninject, std::vector<std::string> const& changed, std::
   err << '\n';
 }
 
-/// Resolves what is not plain on the command line yet. False: complained.
+/// Completes the options that refer to files or need parsing. False after a complaint.
 bool complete(InjectOptions const& options, inject::Options& complete, std::ostream& err) {
   complete = options.inject;
   for (std::string const& text : options.templates) {

@@ -1,7 +1,8 @@
-// `lastcall inject`: puts lastcall beside the engine in manifests that others wrote.
+// `lastcall inject`: adds lastcall to the engine's pod in manifests that others wrote.
 //
-// Reads files, or standard input, and prints them with the sidecar in them; with a ResourceList it
-// is a KRM function. Exit code 0: printed; 2: refused, each reason on `err`, and nothing printed.
+// It reads files or standard input, and prints them with the sidecar added; for a ResourceList it
+// acts as a KRM function. Exit code 0: printed; 2: refused, with each reason on `err` and nothing
+// printed.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +15,7 @@
 namespace lastcall::kube {
 
 struct InjectOptions {
-  std::vector<std::string> files;  // "-" is standard input; none: standard input
+  std::vector<std::string> files;  // "-" or no file: standard input
   std::optional<std::string> config;
   std::vector<std::string> templates;  // "KIND=PATH"
   bool diff = false;

@@ -1,4 +1,4 @@
-// The documents that an API server sends and gets, as one type. For the files of this folder.
+// The type for documents that an API server sends and receives. Only for the files of this folder.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -23,7 +23,7 @@ std::string escaped_key(std::string const& key) {
   return out;
 }
 
-/// Whether `after` is `before` with things put in, as far as its kind and its scalars show.
+/// Whether `after` may be `before` with additions, as far as its type and its scalars show.
 bool is_grown(Json const& before, Json const& after) {
   if (before.is_object() && after.is_object()) {
     for (auto const& [key, value] : before.items()) {
@@ -86,13 +86,13 @@ class Patch {
     }
   }
 
-  /// From front to back, so that each place is one of the list as it is by then. False: more than
-  /// its own items was changed.
+  /// Compares from front to back, so that each index refers to the list as patched so far. False if
+  /// items of `before` were removed or replaced.
   bool compare_lists(Json const& before, Json const& after, std::string const& path) {
-    std::vector<std::size_t> counterparts;  // of each item of `before`
+    std::vector<std::size_t> counterparts;  // the index in `after` of each item of `before`
     std::size_t at = 0;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      // The last items that are left have to find a place, too.
+      // Enough items must be left for the rest of `before`.
       std::size_t const last = after.size() - std::min(after.size(), before.size() - i);
       std::size_t found = at;
       while (found <= last && found < after.size() && !has_grown_into(before[i], after[found])) {
@@ -116,7 +116,7 @@ class Patch {
     return true;
   }
 
-  /// Containers and the like are the same one where they have the same name.
+  /// Items with names, such as containers, are the same item if they have the same name.
   static bool has_grown_into(Json const& before, Json const& after) {
     std::string const name = json::text(json::member(before, "name"));
     return name.empty() ? is_grown(before, after) : name == json::text(json::member(after, "name"));

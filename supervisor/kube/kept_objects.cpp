@@ -26,7 +26,7 @@ std::string decoded(Json const& data, char const* key) {
   return base64_decode(text(member(data, key))).value_or("");
 }
 
-/// Begins a patch of the object as it is.
+/// Begins a patch that applies only to this version of the object.
 Json same_version(Json const& object) {
   return Json::array({{{"op", "test"},
                        {"path", "/metadata/resourceVersion"},
@@ -37,7 +37,7 @@ Json put(std::string const& path, Json value) {
   return {{"op", "add"}, {"path", path}, {"value", std::move(value)}};
 }
 
-/// For each webhook that calls the Service: its place in the list, and its clientConfig.
+/// Calls `visit` for each webhook that calls the Service, with its index and its clientConfig.
 void for_each_webhook(Json const& registration, KeptNames const& names,
                       std::function<void(std::size_t, Json const&)> const& visit) {
   Json const& webhooks = member(registration, "webhooks");

@@ -1,4 +1,4 @@
-// A new authority, and what it signs before its key is forgotten.
+// Makes a new authority and the certificate that it signs; then the authority's key is dropped.
 #include <array>
 #include <cstddef>
 #include <ctime>
@@ -19,7 +19,7 @@ using openssl::Certificate;
 using openssl::Key;
 using std::chrono::seconds;
 
-constexpr seconds kSkew = std::chrono::hours(1);  // a clock that is behind ours may be so far
+constexpr seconds kSkew = std::chrono::hours(1);  // how far another clock may be behind ours
 constexpr int kVersion3 = 2;
 
 struct FreeExtension {
@@ -31,7 +31,7 @@ struct Extension {
   std::string value;
 };
 
-/// Positive, and of less than 20 bytes.
+/// Sets a random serial number that is positive and has less than 20 bytes.
 bool set_serial(X509* certificate) {
   std::array<unsigned char, 16> bytes{};
   if (RAND_bytes(bytes.data(), bytes.size()) != 1) {
@@ -42,7 +42,7 @@ bool set_serial(X509* certificate) {
   return ASN1_STRING_set(X509_get_serialNumber(certificate), bytes.data(), bytes.size()) == 1;
 }
 
-/// From now on (seconds since 1970), for kLifetime.
+/// Makes it valid from now on (seconds since 1970) for kLifetime.
 bool set_dates(X509* certificate, std::int64_t now) {
   std::time_t const from = now - kSkew.count();
   std::time_t const to = now + seconds(kLifetime).count();
@@ -70,7 +70,7 @@ bool extend(X509* certificate, X509* issuer, std::vector<Extension> const& exten
   return true;
 }
 
-/// Signed by `issuer` with `signer`; by itself where there is no issuer.
+/// Makes a certificate signed by `issuer` with `signer`; without an issuer it is self-signed.
 Certificate make(EVP_PKEY* key, std::string const& name, X509* issuer, EVP_PKEY* signer,
                  std::vector<Extension> const& extensions, std::int64_t now) {
   Certificate made(X509_new());
@@ -93,7 +93,7 @@ std::optional<KeyPair> make_key_pair(std::vector<std::string> const& names, std:
   if (!authority_key || !key) {
     return std::nullopt;
   }
-  // Names of authorities differ, so that a client that trusts several finds the right one at once.
+  // The names of authorities differ, so that a client that trusts several finds the right one.
   std::array<unsigned char, 4> mark{};
   if (RAND_bytes(mark.data(), mark.size()) != 1) {
     return std::nullopt;

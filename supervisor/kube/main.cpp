@@ -1,4 +1,5 @@
-// lastcall-kube: what `lastcall inject` and `lastcall rollout` become, and `kubectl lastcall`.
+// lastcall-kube: the program that `lastcall inject` and `lastcall rollout` become, and the plugin
+// for `kubectl lastcall`.
 #include <cerrno>
 #include <exception>
 #include <iostream>
@@ -12,7 +13,7 @@
 
 namespace {
 
-/// As the user called it: `lastcall inject` passes it to us in our name.
+/// The name by which the user called the program: `lastcall inject` passes it as our argv[0].
 std::string name_of(std::string_view called) {
   called.remove_prefix(called.rfind('/') + 1);  // npos + 1 is 0
   if (called == "kubectl-lastcall") {
@@ -21,7 +22,7 @@ std::string name_of(std::string_view called) {
   return called == "lastcall" ? "lastcall" : "lastcall-kube";
 }
 
-/// An answer that could not be written is none.
+/// Returns a failure if the output could not be written.
 int with_output_written(std::string const& name, int code) {
   errno = 0;
   std::cout.flush();
@@ -36,7 +37,7 @@ int with_output_written(std::string const& name, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  lastcall::become_undumpable();  // tokens of API servers, keys of the webhook
+  lastcall::become_undumpable();  // it holds tokens of API servers and keys of the webhook
   std::string const name = name_of(argc > 0 ? argv[0] : "");
   try {
     lastcall::cli::Program const program{.name = name,

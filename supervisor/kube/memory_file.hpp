@@ -1,12 +1,12 @@
-// Bytes as a file that has a path and is on no file system, for what reads files: secrets, and what
-// is judged as a file would be.
+// Keeps bytes in a file that has a path but is on no file system, for code that reads files:
+// secrets, and text that is checked as a file.
 //
 // Invariants:
-//  1. A reader of the path finds what was put last, as a whole: each put() is a file of its own,
-//     which takes the place of the one before in one step.
+//  1. A reader of the path always finds the complete content of the last put(): each put() makes a
+//     file of its own, which replaces the previous one in one step.
 //  2. Only this process may open the path.
 //
-// Thread rule: one thread puts; any may read. Source: memfd_create(2), dup3(2), proc(5).
+// Thread rule: one thread calls put(); any may read. Source: memfd_create(2), dup3(2), proc(5).
 #pragma once
 
 #include <string>
@@ -19,9 +19,10 @@ namespace lastcall::kube {
 class MemoryFile {
  public:
   std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
-  /// Why the bytes cannot be kept; empty: they are. The path holds from the first time on.
+  /// Returns why the bytes cannot be kept, or an empty text. The path is valid from the first put()
+  /// on.
   std::string put(std::string_view bytes);
-  /// Leaves the file to the process, until its end.
+  /// Keeps the file open until the process ends.
   void release() { file_.release(); }
 
  private:

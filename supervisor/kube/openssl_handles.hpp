@@ -1,4 +1,5 @@
-// The ends of OpenSSL's objects, and reading and writing them as PEM. For the files of this folder.
+// Owning handles of OpenSSL's objects, and functions that read and write them as PEM. Only for the
+// files of this folder.
 //
 // Thread rule: none. Source: PEM_read_bio_X509(3).
 #pragma once
@@ -22,15 +23,15 @@ struct Free {
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 using Certificate = std::unique_ptr<X509, Free>;
 
-/// At most `most`, the first ones; what is not PEM is passed over.
+/// Reads the first certificates, at most `most`; text that is not PEM is skipped.
 std::vector<Certificate> certificates_of(std::string const& pem, std::size_t most);
-/// None where there is no key, or one with a passphrase.
+/// Empty if there is no key, or one with a passphrase.
 Key key_of(std::string const& pem);
-/// Empty where there is no memory for it.
+/// Empty if there is no memory for it.
 std::string pem_of(X509* certificate);
 std::string pem_of(EVP_PKEY* key);
 
-/// Seconds since 1970; 0: no time.
+/// Seconds since 1970; 0 if it is not a valid time.
 std::int64_t seconds_of(ASN1_TIME const* time);
 
 }  // namespace lastcall::kube::openssl

@@ -11,7 +11,7 @@ using json::text;
 
 constexpr char const* kSidecar = "lastcall";
 
-/// The reports of the engine's containers, or of the sidecar.
+/// The reports of the engine's containers, or those of the sidecar.
 struct Reports {
   std::vector<StopReport> final;
   std::vector<StopReport> earlier;
@@ -62,7 +62,7 @@ Pod read_pod(Json const& json) {
   }
   Reports engines;
   Reports sidecar;
-  // A native sidecar is one of the init containers, the others of which hold no request.
+  // A native sidecar is one of the init containers; the others have no requests.
   for (Json const& each : member(status, "initContainerStatuses")) {
     if (text(member(each, "name")) == kSidecar) {
       look_at(each, pod, engines, sidecar);
@@ -71,7 +71,7 @@ Pod read_pod(Json const& json) {
   for (Json const& each : member(status, "containerStatuses")) {
     look_at(each, pod, engines, sidecar);
   }
-  // Both report the same stops; the engine's container is the nearer witness.
+  // Both report the same stops; the engine's container is closer to them.
   pod.final_reports = std::move(engines.final.empty() ? sidecar.final : engines.final);
   pod.earlier_reports = std::move(engines.earlier.empty() ? sidecar.earlier : engines.earlier);
   for (char const* const kind : {"initContainers", "containers"}) {

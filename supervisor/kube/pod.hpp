@@ -1,7 +1,7 @@
-// A pod as a rollout sees it, from the API server's JSON.
+// The facts about a pod that a rollout needs, read from the API server's JSON.
 //
-// Pure, no thread rule. Source: core/v1 Pod; a container's `state` is its present life, `lastState`
-// the one before.
+// Pure, no thread rule. Source: core/v1 Pod; a container's `state` is its current life, `lastState`
+// the previous one.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct Pod {
   std::string name;
   std::string uid;
   std::string ip;
-  std::string port = "7090";  // of the supervisor's probes
+  std::string port = "7090";  // the supervisor's probe port
   bool is_ready = false;
   bool is_ending = false;                   // has a deletionTimestamp
-  bool has_run = false;                     // a container of it has run at some time
-  std::vector<StopReport> final_reports;    // of containers that have ended
-  std::vector<StopReport> earlier_reports;  // of lives before the present ones
+  bool has_run = false;                     // one of its containers has run at some time
+  std::vector<StopReport> final_reports;    // from containers that have ended
+  std::vector<StopReport> earlier_reports;  // from earlier lives of containers
 };
 
 Pod read_pod(Json const& json);

@@ -51,7 +51,7 @@ class PodsReader {
     problems_.push_back({place, key, std::move(text)});
   }
 
-  /// `null` is as good as left out.
+  /// `null` is the same as a missing key.
   void map(Node const& node, std::string const& path, std::vector<Key> const& keys) {
     if (node.kind == Node::Kind::null || node.kind == Node::Kind::invalid) {
       return;
@@ -75,7 +75,7 @@ class PodsReader {
     }
   }
 
-  /// False: complained. What is null is an empty text.
+  /// False after a complaint. A null is an empty text.
   bool scalar(Node const& node, std::string const& key, std::string& to) {
     if (node.kind != Node::Kind::scalar && node.kind != Node::Kind::null) {
       complain(node.place, key, "not a text, expected one");

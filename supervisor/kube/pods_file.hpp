@@ -1,9 +1,9 @@
-// The parts that are put into pods, as a file: `pods` of the values of charts/lastcall-injector, so
-// that the webhook and the policy of one chart put in the same.
+// Reads the parts that are put into pods from a file: `pods` of the values of
+// charts/lastcall-injector, so that the webhook and the policy of one chart inject the same.
 //
-// Rules: strict as lastcall's configuration is: unknown keys, a quoted number and a value of
-// another kind are problems with their place, all of them at once. What is left out has the
-// default. An image without tag and digest has this program's version.
+// Rules: the file is read as strictly as lastcall's configuration: unknown keys, quoted numbers and
+// values of another type are problems with their places, all reported at once. A missing key has
+// its default. An image without tag and digest gets this program's version.
 //
 // Pure, no thread rule. Source: charts/lastcall-injector/values.schema.json.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace lastcall::kube {
 
-/// `source` is what problems call the file; `version` is that of the images.
+/// `source` is the file's name in problems; `version` is the default tag of images.
 config::Problems read_pods_file(std::string_view text, std::string const& source,
                                 std::string const& version, inject::PodDefaults& pods);
 

@@ -17,25 +17,26 @@ using json::dump;
 using json::member;
 using json::text;
 
-/// A pod has less than 20 levels, and one with a thousand variables about 6000 values. An anonymous
-/// pod may post a review as well as the API server, and one thread reads them all.
+/// A pod has less than 20 levels, and one with a thousand variables has about 6000 values. Not only
+/// the API server but any pod may post a review, and one thread reads them all.
 constexpr json::Limits kLimits{.depth = 64, .members = 1024, .values = 50'000};
-/// Kubernetes allows all annotations of an object so many bytes; it looks when admission is over.
+/// The most bytes that Kubernetes allows for all annotations of an object; it checks that only
+/// after admission.
 constexpr std::size_t kMostOfAnnotations = std::size_t{256} * 1024;
 constexpr char const* kVersion = "admission.k8s.io/v1";
 constexpr char const* kMark = "lastcall.dev/inject";
 constexpr std::string_view kLead = "lastcall cannot be put into this pod: ";
-constexpr std::size_t kLongestWarning = 256;  // the API server cuts what is longer
-/// A pod's configuration may have a problem in each line; whoever sent it would fill the log.
+constexpr std::size_t kLongestWarning = 256;  // the API server cuts longer ones
+/// A limit, because a pod's configuration may have a problem on each line and would fill the log.
 constexpr std::size_t kLongestReason = std::size_t{4} * 1024;
 
-/// Nothing where it is not JSON, or larger than any pod of ours.
+/// Nothing if the body is not JSON or exceeds the limits above.
 std::optional<Json> parse(std::string_view body) {
   Json parsed = json::parsed<Json>(body, kLimits);
   return parsed.is_discarded() ? std::nullopt : std::optional(std::move(parsed));
 }
 
-/// As a manifest may have it: JSON lets DEL stand in a string as it is, YAML does not.
+/// The pod as the text of a manifest: JSON allows an unescaped DEL in a string, YAML does not.
 std::string manifest_of(Json const& pod) {
   std::string text = dump(pod);
   for (auto at = text.find('\x7f'); at != std::string::npos; at = text.find('\x7f', at)) {
@@ -44,7 +45,7 @@ std::string manifest_of(Json const& pod) {
   return text;
 }
 
-/// At a boundary of characters.
+/// Cuts the text at a character boundary.
 std::string shortened(std::string text, std::size_t longest = kLongestWarning) {
   if (text.size() > longest) {
     std::size_t end = longest;
@@ -90,7 +91,7 @@ std::string in_one_line(config::Problems const& problems) {
                                   : line + "; " + std::to_string(problems.size() - shown) + " more";
 }
 
-/// Gives a key of a pod's metadata the value back that it had.
+/// Restores the original value of a key in the pod's metadata.
 void put_back(Json& pod, Json const& original, char const* map, char const* key) {
   Json const& before = member(member(original, "metadata"), map);
   Json const& was = member(before, key);
@@ -118,8 +119,8 @@ void erase(Json& pod, char const* map, char const* key) {
   }
 }
 
-/// Replaces what inject() would decide by with what is decided here: whether the pod is meant, and
-/// that it has no lastcall, whatever an annotation says.
+/// The metadata by which inject() would decide. It is replaced, because this file has decided that
+/// the pod is to be injected and has no lastcall, whatever an annotation says.
 constexpr std::pair<char const*, char const*> kDecided[] = {
     {"labels", kMark}, {"annotations", kMark}, {"annotations", inject::kRecord.data()}};
 

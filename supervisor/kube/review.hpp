@@ -1,18 +1,18 @@
-// Answers to the API server's admission reviews: a review in, the same pod with lastcall in it out,
-// as a JSON Patch.
+// Answers the API server's admission reviews with a JSON Patch that adds lastcall to the pod.
 //
 // Rules:
-//  1. A pod gets what `lastcall inject` gives it, and so what the library chart and the policy of
-//     charts/lastcall-injector give it (docs/injection.md, 'What a pod gets').
-//  2. A pod that has a container `lastcall` stays as it is, so that a second call changes nothing.
-//     One that does not ask (label or annotation lastcall.dev/inject: "true") stays as it is, too.
-//  3. What cannot be injected is answered by `on_failure`, with every reason. A body that is not a
-//     review of a pod's creation is an HTTP error with one reason where there is no uid to answer,
-//     else a refusal: a body that was not understood never gets an answer that admits it.
-//  4. Nothing of the body is believed: its depth is bounded before it is built, and what is printed
-//     of it is valid UTF-8.
+//  1. A pod gets the same as from `lastcall inject`, and so the same as from the library chart and
+//     the policy of charts/lastcall-injector (docs/injection.md, 'What a pod gets').
+//  2. A pod that has a container `lastcall` is not changed, so a second call changes nothing. A pod
+//     that does not ask for it (label or annotation lastcall.dev/inject: "true") is not changed,
+//     either.
+//  3. A pod that cannot be injected is answered according to `on_failure`, with every reason. A
+//     body that is not a review of a pod's creation is refused; if it has no uid, it gets an HTTP
+//     error with one reason. A body that was not understood is never admitted.
+//  4. The body is not trusted: its depth is checked before it is parsed, and every part of it that
+//     is printed is valid UTF-8.
 //
-// Pure but for inject::Options::check. No thread rule. Source: Kubernetes' admission.k8s.io/v1.
+// Pure except for inject::Options::check. No thread rule. Source: Kubernetes' admission.k8s.io/v1.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ namespace lastcall::kube {
 
 enum class OnFailure : std::uint8_t {
   deny,   // the pod is refused
-  warn,   // it comes without lastcall, and its creator is warned
-  audit,  // it comes without lastcall, and the audit log has the reason
+  warn,   // the pod is created without lastcall, and its creator is warned
+  audit,  // the pod is created without lastcall, and the audit log has the reason
 };
 
 enum class ReviewEnd : std::uint8_t { injected, unchanged, refused, invalid };
 inline constexpr int kReviewEnds = 4;
-/// The label of the metrics.
+/// The value of the metrics' label.
 char const* name(ReviewEnd end);
 
 struct ReviewAnswer {
   ReviewEnd end = ReviewEnd::invalid;
-  int status = 200;    // of HTTP
+  int status = 200;    // HTTP's
   std::string body;    // JSON
   std::string pod;     // "NAMESPACE/NAME", as far as it is given; for the log
-  std::string reason;  // why it is not injected; empty: it is
+  std::string reason;  // why the pod is not injected; empty if it is
 };
 
 struct ReviewSettings {

@@ -21,7 +21,7 @@ int complain(std::ostream& err, std::string const& verb, std::string const& what
   return code;
 }
 
-/// Returns what is wrong with the command line; empty: nothing.
+/// Returns what is wrong with the command line; empty if it is valid.
 std::string wrong_with(RolloutOptions const& options) {
   if (options.workload.empty() == options.selector.empty()) {
     return "expected a workload (KIND/NAME) or --selector, one of them";

@@ -24,7 +24,7 @@ using json::text;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kRound{3};  // how long one watch takes before the workload is looked at
+constexpr seconds kRound{3};  // how long one watch takes before the workload is checked
 constexpr seconds kAskPatience{20};
 constexpr milliseconds kBetweenTries{1'000};
 
@@ -74,7 +74,7 @@ RolloutWatch::RolloutWatch(ApiServer& api, Target target, milliseconds timeout, 
       err_(err),
       query_("labelSelector=" + escaped(target_.selector)) {}
 
-/// False: the API server did not give it.
+/// False if the API server did not return the list.
 bool RolloutWatch::list_again(bool is_first) {
   ListAnswer const listed = api_.list(api_.path("v1", "pods"), query_);
   if (!listed.error.empty()) {
@@ -103,7 +103,7 @@ void RolloutWatch::report(Pod const& pod) {
   }
 }
 
-/// The reports of pods whose last state was not seen.
+/// Reads the reports of pods whose last state was not seen from their Events.
 void RolloutWatch::look_for_events() {
   for (Pod const& pod : fleet_.silent()) {
     ListAnswer const events = api_.list(
@@ -117,7 +117,7 @@ void RolloutWatch::look_for_events() {
   }
 }
 
-/// False: it is time to look whether that was all.
+/// False if it is time to check whether the rollout is over.
 bool RolloutWatch::take(std::string const& type, Json const& object) {
   Pod const pod = read_pod(object);
   if (type != "DELETED") {
@@ -141,8 +141,8 @@ void RolloutWatch::follow() {
   }
 }
 
-/// Until the API server is asked again: at most kBetweenTries, and not after the command's end or
-/// the deadline, which may be all that is left to report.
+/// Waits before the API server is asked again: at most kBetweenTries, and not beyond the command's
+/// end or the deadline, which may be the only thing left to report.
 void RolloutWatch::wait_for_command() const {
   auto const left = std::chrono::ceil<milliseconds>(deadline_ - TimePoint::clock::now());
   Descriptor const child(
@@ -162,7 +162,7 @@ bool RolloutWatch::is_over() {
   if (!answer.is_good() || !target_.workload->kind->is_over(answer.json())) {
     return false;
   }
-  // The watch may be behind the workload: then it has yet to report the last state of a pod.
+  // The watch may be behind the workload and may still have to report the last state of a pod.
   ListAnswer const now = api_.list(api_.path("v1", "pods"), query_);
   return now.error.empty() && fleet_.is_level_with(pods_in(now.items));
 }
@@ -175,7 +175,7 @@ void RolloutWatch::start(std::vector<std::string> command) {
   words.push_back(nullptr);
   child_ = ::fork();
   if (child_ == 0) {
-    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is for the verdict
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // our standard output is only for the verdict
     ::execvp(words.front(), words.data());
     err_ << "lastcall rollout watch: cannot run " << command.front() << ": " << error_text(errno)
          << std::endl;

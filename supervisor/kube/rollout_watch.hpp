@@ -1,11 +1,11 @@
-// The watch of a rollout: pods while they end, the workload until it is as it should be.
+// Watches a rollout: the pods while they end, and the workload until it has its desired state.
 //
 // Invariants:
-//  1. Every change of a pod is taken in the order of the API server's watch. Where changes were
-//     missed (the server no longer has them), all pods are listed again; those that are gone
-//     without a last state are known by their Events, or are unknown.
-//  2. A workload that is as it should be proves nothing until one of its pods has ended: the
-//     rollout may not have begun. The same holds for pods that the rollout does not touch.
+//  1. Every change of a pod is handled in the order of the API server's watch. If changes were
+//     missed (the server no longer has them), all pods are listed again; the reports of pods that
+//     are gone without a last state come from their Events, or these pods are unknown.
+//  2. A workload in its desired state proves nothing until one of its pods has ended: the rollout
+//     may not have begun. The same is true of pods that the rollout does not touch.
 //
 // Thread rule: main's thread.
 #pragma once

@@ -9,7 +9,7 @@
 
 namespace lastcall::kube {
 
-/// The text is a file, so that it is judged by the one way that leads to a configuration.
+/// The text is put into a file, because a configuration can only be loaded from a file.
 config::Problems problems_of(inject::SidecarConfig const& sidecar, std::string const& source) {
   MemoryFile file;
   if (std::string const problem = file.put(sidecar.file); !problem.empty()) {

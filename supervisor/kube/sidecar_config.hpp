@@ -1,6 +1,6 @@
 // The problems that `lastcall check` finds in the configuration that an injected sidecar gets.
 //
-// Thread rule: none. Source: config/load.hpp, by which the sidecar reads it, too.
+// Thread rule: none. Source: config/load.hpp, which the sidecar uses, too.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lastcall::kube {
 
-/// As the sidecar will read it, in its pod. `source` is what problems call its file.
+/// Checks it as the sidecar will read it in its pod. `source` is the file's name in problems.
 config::Problems problems_of(inject::SidecarConfig const& sidecar, std::string const& source);
 
 }  // namespace lastcall::kube

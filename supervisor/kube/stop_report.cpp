@@ -20,7 +20,7 @@ std::uint64_t& count_of(StopReport& report, std::size_t at) {
   return report.requests.at(at);
 }
 
-/// The number that ends before `word`: 4 of "; requests: 4 completed, ".
+/// The number before `word`: 4 for "completed" in "; requests: 4 completed, ".
 std::optional<std::uint64_t> number_before(std::string_view message, std::string_view word) {
   auto const at = message.find(" " + std::string(word));
   if (at == std::string_view::npos) {
@@ -85,7 +85,7 @@ std::optional<StopReport> read_event(std::string_view reason, std::string_view m
     count_of(report, i) = number.value_or(0);
     any = any || count_of(report, i) > 0;
   }
-  if (!any) {  // requests that only the engine's gauges knew
+  if (!any) {  // only the engine's gauges knew of requests
     report.cut = number_before(numbers, "in flight at the end").value_or(0);
   }
   return report;

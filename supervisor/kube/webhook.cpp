@@ -37,13 +37,13 @@ namespace {
 constexpr int kExitNoPort = 1;
 constexpr std::chrono::milliseconds kBeat{2'000};
 
-/// Why it cannot go on, and with which code.
+/// Why the webhook cannot continue, and its exit code.
 struct Failed {
   int code;
   std::string text;
 };
 
-/// The signals that end it, and no others, as something to wait for.
+/// Blocks the signals that end the webhook, and returns a descriptor that reports them.
 Descriptor blocked_stop_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -139,7 +139,7 @@ class Webhook {
     }
   }
 
-  /// On the upkeep's thread.
+  /// Called on the upkeep's thread.
   void looked(CertificateLook const& look) {
     bool const is_fine = look.problem.empty();
     counts_.looked(!is_fine            ? LookEnd::failed
@@ -157,7 +157,7 @@ class Webhook {
     problem_ = look.problem;
   }
 
-  /// False: it was asked to end before that.
+  /// Waits for a certificate; false if the webhook was asked to end before there was one.
   bool has_certificate_before(int stop) {
     while (true) {
       counts_.beat(0);
@@ -299,9 +299,9 @@ class Webhook {
   ReviewSettings review_;
   std::mutex log_;
   std::ostream& err_;
-  std::int64_t certificate_ends_at_ = 0;  // of the one in use
+  std::int64_t certificate_ends_at_ = 0;  // the end of the one in use
   Counts counts_;
-  std::string problem_;  // of the last look
+  std::string problem_;  // the last look's
   std::unique_ptr<CertificateUpkeep> upkeep_;
 };
 

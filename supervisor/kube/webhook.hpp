@@ -1,17 +1,17 @@
-// `lastcall webhook`: puts lastcall into pods for API servers that cannot do it themselves.
+// `lastcall webhook`: adds lastcall to pods for API servers that cannot do it themselves.
 //
-// Two ports: TLS for the API server (POST /inject), plain HTTP for /livez, /startupz, /readyz and
-// /metrics. It keeps no state; several may run. It knows no cluster, unless it keeps its
-// certificate there: then it has started once it has one that is trusted, and serves that whatever
-// becomes of the API server. TERM or INT ends it: it is not ready from then on, answers clients
-// that have connected, and exits with 0. As an engine of `lastcall run` it is taken out of service
-// before that.
+// It has two ports: TLS for the API server (POST /inject), and plain HTTP for /livez, /startupz,
+// /readyz and /metrics. It keeps no state, so several replicas may run. It makes no requests to a
+// cluster, unless it keeps its certificate there: then it counts as started once it has a trusted
+// certificate, and serves with it even if the API server fails later. TERM or INT ends it: from
+// then on it is not ready, it answers clients that have connected, and it exits with 0. As an
+// engine of `lastcall run` it is taken out of service before that.
 //
 // Exit code 0: ended by a signal; 1: it cannot listen on a port; 2: bad usage, or a certificate, a
-// file of pods or a kubeconfig that cannot be used.
+// pods file or a kubeconfig that cannot be used.
 //
-// Thread rule: main's thread; the listener of probes and the upkeep of the certificate have their
-// own.
+// Thread rule: main's thread; the probe listener and the upkeep of the certificate have threads of
+// their own.
 // Source: docs/injection.md, 'By a webhook'.
 #pragma once
 
@@ -31,7 +31,7 @@ struct WebhookOptions {
   std::string key = "/etc/lastcall/tls/tls.key";
   std::string pods;  // a file; empty: the defaults
   ReviewSettings review;
-  KeptNames kept;  // the space is that of `access`; no Secret: the certificate is in the files
+  KeptNames kept;  // without a Secret the certificate is in the files; the space is `access`'s
   AccessOptions access;
 
   bool keeps_certificate() const { return !kept.secret.empty(); }

@@ -8,7 +8,7 @@
 namespace lastcall::kube {
 namespace {
 
-constexpr std::chrono::seconds kStuckAfter{30};  // a turn takes milliseconds, a wait 2 s
+constexpr std::chrono::seconds kStuckAfter{30};  // a turn takes milliseconds, a wait at most 2 s
 
 void describe(std::ostringstream& out, char const* name, char const* type, char const* help) {
   out << "# HELP " << name << ' ' << help << "\n# TYPE " << name << ' ' << type << '\n';

@@ -1,6 +1,6 @@
-// The webhook's reports about itself: counts, whether it is ready, and the text of a scrape.
+// The webhook's reports about itself: counts, its readiness, and the text of a scrape.
 //
-// Thread rule: any thread; the listener of probes reads what the webhook's own thread writes.
+// Thread rule: any thread; the probe listener reads what the webhook's own thread writes.
 // Source: docs/metrics.md, 'The webhook'; Prometheus text format 0.0.4.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace lastcall::kube {
 
-/// How a look at the Secret and the registration ended, where the webhook keeps its certificate.
+/// How a look at the Secret and the registration ended, if the webhook keeps its certificate there.
 enum class LookEnd : std::uint8_t { kept, changed, failed };
 
 class Counts {
@@ -25,19 +25,20 @@ class Counts {
   void reviewed(ReviewEnd end, Clock::duration took);
   void tls_failed(ingress::TlsFailure::Kind kind);
   void read_certificate(bool is_usable);
-  /// The loop has moved; the certificate is good until then (seconds since 1970; 0: unknown).
+  /// Records that the loop is moving, and the end of the certificate (seconds since 1970; 0:
+  /// unknown).
   void beat(std::int64_t certificate_ends_at);
   void looked(LookEnd end);
-  /// It is not started, and why; empty: it is, and stays so.
+  /// Sets what the start waits for; empty once the webhook has started, which is final.
   void start_waits_for(std::string const& what);
   /// From now on it is not ready.
   void end();
 
-  /// Why it is not ready; empty: it is.
+  /// Why it is not ready; empty if it is.
   std::string why_not_ready() const;
-  /// Why it has never been ready, or is not alive; empty: neither.
+  /// Why it has not started or is not alive; empty otherwise.
   std::string why_not_started() const;
-  /// Why it is not alive; empty: it is.
+  /// Why it is not alive; empty if it is.
   std::string why_not_alive() const;
   std::string exposition() const;
 
@@ -46,7 +47,7 @@ class Counts {
 
   mutable std::mutex mutex_;
   std::array<std::uint64_t, kReviewEnds> reviews_{};
-  std::array<std::uint64_t, kBounds.size()> took_{};  // by the first bound that holds
+  std::array<std::uint64_t, kBounds.size()> took_{};  // by the first bound that is not exceeded
   double seconds_ = 0;
   std::array<std::uint64_t, 3> tls_failures_{};
   std::array<std::uint64_t, 2> certificates_{};  // refused, taken

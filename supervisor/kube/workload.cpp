@@ -12,7 +12,7 @@ namespace {
 using json::member;
 using json::text;
 
-/// 0 where there is none, as the API leaves numbers out.
+/// A number that the API has left out is `absent`.
 std::int64_t number(Json const& json, char const* part, char const* name, std::int64_t absent = 0) {
   Json const& found = member(member(json, part), name);
   return found.is_number_integer() ? found.get<std::int64_t>() : absent;

@@ -1,4 +1,4 @@
-// A workload: where it is in the API, which pods are its own, and when its rollout is over.
+// A workload: its place in the API, its pods, and whether its rollout is over.
 //
 // Pure, no thread rule. Source: `kubectl rollout status` for what 'over' means.
 #pragma once
@@ -23,11 +23,11 @@ struct WorkloadName {
   std::string name;
 };
 
-/// Reads "deployment/vllm"; nothing where the kind is not known.
+/// Reads "deployment/vllm"; nothing if the kind is not known.
 std::optional<WorkloadName> parse_workload(std::string const& text);
 /// "deployment, statefulset, ...".
 std::string known_kinds();
-/// As a query has it; empty: it selects by nothing that is understood.
+/// The workload's selector in the form for a query; empty if it has none that we support.
 std::string selector_of(WorkloadName const& workload, Json const& object);
 
 }  // namespace lastcall::kube

@@ -14,24 +14,25 @@ INTRO = """# Other workloads
 <!-- Written by tests/chart/test_other_workloads.py with LASTCALL_UPDATE_GOLDEN=1. Do not edit. -->
 
 charts/lastcall makes a Deployment or a StatefulSet. Other workloads get the same pod by
-[injection](injection.md): a label, or the library chart. Where neither is possible, these
-objects show what a pod has to have. They were rendered by `lastcall-lib.inject` for a cluster
-with native sidecars, and an API server takes them as they are
-(`tests/e2e/test_kubernetes_injection.py`); put your engine's image, command and images of
-lastcall in. What each part is for: [what a pod gets](injection.md#what-a-pod-gets).
+[injection](injection.md): by a label, or with the library chart. If neither is possible, use
+these objects to see what a pod needs. They were rendered by `lastcall-lib.inject` for a cluster
+with native sidecars, and an API server accepts them as they are
+(`tests/e2e/test_kubernetes_injection.py`). Replace the engine's image and command, and the images
+of lastcall, with your own. [What a pod gets](injection.md#what-a-pod-gets) explains each part.
 """
 JOB = """## A Job
 
-The engine ends by itself, and its exit code is the Job's: `engine.on_exit` is `propagate`,
-since an exit with 0 is a failure otherwise. A native sidecar ends with the engine; beside a
-plain one (`mode: plain`, before Kubernetes 1.29) `shutdown.after_stop: exit` is needed too,
-because the supervisor waits for the next engine otherwise and the Job never completes.
+The engine of a Job exits by itself, and its exit code becomes the Job's. `engine.on_exit` is
+`propagate`, because otherwise an exit with 0 counts as a failure. A native sidecar ends with the
+engine. A plain sidecar (`mode: plain`, before Kubernetes 1.29) also needs
+`shutdown.after_stop: exit`; otherwise the supervisor waits for the next engine, and the Job never
+completes.
 """
 SET = """## A workload with names of its own
 
-A StatefulSet; a LeaderWorkerSet's `leaderTemplate` has the same pod. The pods of its workers
-get the kubelet's TERM at once when the group is deleted: give them a `preStop` hook that waits
-for as long as the leader may drain.
+This is a StatefulSet; the `leaderTemplate` of a LeaderWorkerSet has the same pod. The pods of its
+workers get the kubelet's TERM at once when the group is deleted. Give them a `preStop` hook that
+waits for as long as the leader may drain.
 """
 
 

@@ -91,6 +91,36 @@ def broken_links(path, text):
     return found
 
 
+def anchors(text):
+    """What a link may name in this page: each heading, a repeated one with a number, and ids."""
+    found = re.findall(r'<a id="([^"]+)"', text)
+    for heading in re.findall(r"^#+ (.*)", text, re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        repeats = sum(1 for each in found if re.fullmatch(rf"{re.escape(name)}(-\d+)?", each))
+        found.append(f"{name}-{repeats}" if repeats else name)
+    return set(found)
+
+
+def broken_anchors(path, text):
+    """A link to a section of a Markdown file leads to a heading that is there."""
+    found = []
+    folder = (ROOT / path).parent
+    for number, line in enumerate(text.splitlines(), 1):
+        for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", line):
+            page = folder / target
+            page = page / "README.md" if target and page.is_dir() else page
+            if not target:
+                there = anchors(text)
+            elif page.suffix == ".md" and page.exists():
+                there = anchors(page.read_text(encoding="utf-8"))
+            else:
+                continue
+            if anchor not in there:
+                found.append(finding(path, number, f"{target}#{anchor}: no such heading"))
+    return found
+
+
 def missing_paths(path, text):
     """Files that a page names by a path from the top of the tree, or from its own folder."""
     kinds = "cpp|hpp|py|sh|md|yaml|json|jsonl|tpl|txt"
@@ -167,7 +197,7 @@ def test_every_flag_of_the_shim_is_documented(help_of):
 
 @pytest.mark.parametrize("page", ["docs/operations.md"])
 def test_every_exit_code_is_documented_with_its_meaning(page):
-    rows = rows_of_codes(read(page), "Of the shim, so of the engine's container")
+    rows = rows_of_codes(read(page), "The shim, and so the engine's container")
     assert codes_by_meaning(rows, OF_A_STOP) == same_codes(OF_A_STOP)
 
 
@@ -205,6 +235,7 @@ def test_the_page_of_flags_names_none_that_does_not_exist(help_of):
 
 def test_links_lead_somewhere():
     check(broken_links, files(".md"))
+    check(broken_anchors, files(".md"))
 
 
 def test_files_that_the_docs_name_are_there():
@@ -268,6 +299,13 @@ def test_a_file_that_is_gone_is_found():
 def test_a_broken_link_is_found():
     assert broken_links("docs/x.md", "[gone](no-such-file.md)\n")
     assert not broken_links("README.md", "[the licence](LICENSE) [site](https://x.y)\n")
+
+
+def test_a_link_to_a_heading_that_is_gone_is_found():
+    page = "## `a` and [b](c)\n## x\n## x\n[1](#a-and-b) [2](#x) [3](#x-1)\n"
+    assert not broken_anchors("docs/x.md", page)
+    assert broken_anchors("docs/x.md", "## x\n[gone](#y)\n")
+    assert broken_anchors("docs/x.md", "[gone](../README.md#no-such-heading)\n")
 
 
 def unknown_keys(path, text):

@@ -1,4 +1,4 @@
-"""lastcall: lets an LLM engine take part in its own clean stop.
+"""lastcall: lets an LLM engine cooperate in its own clean stop.
 
     import lastcall
 
@@ -10,7 +10,8 @@
                 break
             context.progress()
 
-Standard library only. Without a supervisor (LASTCALL_SOCKET unset) all of it is a no-op.
+It needs only the standard library. Without a supervisor (LASTCALL_SOCKET unset) everything is a
+no-op.
 """
 
 from .client import Client

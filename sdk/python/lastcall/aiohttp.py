@@ -1,4 +1,4 @@
-"""Outgoing calls with aiohttp that end when their request is cancelled, and carry its ids.
+"""Outgoing calls with aiohttp that end when their request is cancelled, and that carry its ids.
 
     from lastcall.aiohttp import request
 
@@ -6,10 +6,10 @@
         async for line in response.content:
             ...
 
-`context` is the current request's unless given. A kill cuts the call and closes its connection, by
-which the other side is notified. A stop is sent as a stop, by a request of the same session; where
-the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
-cases the call ends in `lastcall.Cancelled`. Headers of your own win.
+`context` is the current request's unless given. A kill cuts the call and closes its connection,
+which notifies the other side. A stop is sent as a stop, by another request of the same session; if
+the other side supports that, everything that it still sends is delivered, otherwise the call is
+cut. In all these cases the call ends in `lastcall.Cancelled`. Your own headers take precedence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def request(
     context: Optional[Context] = None,
     **options: Any,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """As `session.request`, with its options; for streams and for whole answers alike."""
+    """Like `session.request`, with its options; for streams and for whole answers."""
     merged = CIMultiDict(options.pop("headers", None) or ())
     channel = outgoing.Channel(_reporter(session, url), (aiohttp.ClientError, OSError))
     if context is not None or current() is not None:
@@ -55,7 +55,7 @@ async def request(
 
 def _reporter(session: aiohttp.ClientSession, url: Any) -> Callable[[str], Awaitable[int]]:
     async def report(path: str) -> int:
-        # As the session would: its own `base_url` completes an address that is relative.
+        # Does what the session would do: its `base_url` completes a relative address.
         base = getattr(session, "_base_url", None)
         whole = URL(url) if base is None or URL(url).is_absolute() else base.join(URL(url))
         async with session.delete(whole.with_path(path).with_query(None)) as answer:

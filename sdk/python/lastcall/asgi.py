@@ -1,28 +1,29 @@
-"""lastcall.asgi.Middleware: requests of any ASGI server, tracked and cancelled with no code.
+"""lastcall.asgi.Middleware: tracks and cancels the requests of any ASGI server without extra code.
 
     vllm serve MODEL --middleware lastcall.asgi.Middleware
     app.add_middleware(lastcall.asgi.Middleware)
 
 Rules
-  1. A request is in flight from its first byte until the last one of its answer was written, or
-     until the application has let go of it.
-  2. A cancel is to the application what a client that leaves is: `http.disconnect`, and sends that
-     fail. On a kill the await at which it stands is cancelled too, but later: vLLM and others end
-     the work only when they receive `http.disconnect`, and cancelling what waits for that work
-     would leave it running.
-  3. A cut answer never looks finished: a 503 with the error object before its first byte; after it
-     `event: error` where the answer is a stream of events, and then the connection breaks.
-  4. An event that is an error makes the outcome `error`. Where the engine in this process has
-     others beside it, an error that may be their death is held for up to 2 s, as in lastcall's own
+  1. A request is in flight from its first byte until the last byte of its answer was written, or
+     until the application has finished with it.
+  2. To the application a cancel looks like a client that leaves: it gets `http.disconnect`, and its
+     sends fail. On a kill its current await is cancelled, too, but later: vLLM and others end the
+     work only when they receive `http.disconnect`, and cancelling the code that waits for the work
+     would leave the work running.
+  3. A cut answer never looks finished: before its first byte it is a 503 with the error object;
+     after it a stream of events gets `event: error`, and then the connection breaks.
+  4. An event that is an error makes the outcome `error`. If the engine in this process has other
+     processes, an error that may mean their death is held for up to 2 s, as in lastcall's own
      proxy: the supervisor checks the engine at once, and the client gets `engine_dead` or, as soon
      as the checks have passed, what the application sent.
-  5. A client that leaves is a kill, as in lastcall's own proxy: no client can use what comes. One
-     that leaves at `[DONE]` has its answer: the request has completed, and only what the
-     application still does for it is killed.
-  6. A tier above that stops its call announces it (`DELETE /lastcall/calls/SECRET`, the secret of
-     the call's X-Lastcall-Channel): that is a stop here, where the end of its connection is a kill.
-  7. Without a supervisor (LASTCALL_SOCKET unset), and for what is not tracked, the application
-     gets exactly what the server gives. Websockets and lifespan always pass.
+  5. A client that leaves is a kill, as in lastcall's own proxy: nobody can use the rest of the
+     answer. A client that leaves at `[DONE]` has its answer: the request has completed, and only
+     the work that the application still does for it is killed.
+  6. A tier above that stops its call announces it (`DELETE /lastcall/calls/SECRET`, with the secret
+     of the call's X-Lastcall-Channel): that is a stop here, while the end of its connection is a
+     kill.
+  7. Without a supervisor (LASTCALL_SOCKET unset), and for requests that are not tracked, the
+     application gets exactly what the server sends. Websockets and lifespan always pass unchanged.
 
 Threads: any number of event loops may share one middleware.
 """
@@ -66,15 +67,15 @@ __all__ = ["Middleware", "Options"]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TAIL_WITHIN = 1.0  # seconds for a client that does not read to take the last event
-# How long a killed application may take to end by itself: from when it has received the disconnect,
-# and where it has not asked for it. SGLang asks every 4 s while a request waits in its queue.
+# How long a killed application may take to end by itself after it has received the disconnect, and
+# if it has not asked for it. SGLang asks every 4 s while a request waits in its queue.
 RECEIVED_WITHIN, UNHEARD_WITHIN = 1.0, 5.0
 
 _ORDERS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _log = logging.getLogger("lastcall")
 
-# Now, because Starlette makes its middleware too late: by then a failure does not end the server,
-# which would answer every request with 500.
+# This runs at import, because Starlette makes its middleware too late: at that time a failure would
+# not end the server, which would answer every request with 500.
 Options.from_environment()
 
 
@@ -96,13 +97,13 @@ class Middleware:
         self._given = client
         self._options = options or Options.from_environment()
         self._known_to: Optional[Client] = None
-        self._calls: dict[str, Context] = {}  # by the secret of a tier above
+        self._calls: dict[str, Context] = {}  # by the secret that a tier above has sent
         log_cuts_in_one_line()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             try:
-                self._client()  # the supervisor receives the endpoints before there is a request
+                self._client()  # so that the supervisor has the endpoints before the first request
             except (ValueError, LastcallError) as error:
                 return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
@@ -117,7 +118,7 @@ class Middleware:
         await self._app(scope, receive, send)
 
     async def _stop_call(self, channel: str, send: Send) -> bool:
-        """False: no call of this process, nor a secret that one could have."""
+        """False if no call of this process has this secret, or none can have it."""
         context = self._calls.get(channel)
         if context is None:
             return False
@@ -127,7 +128,8 @@ class Middleware:
         return True
 
     def _client(self) -> Client:
-        # Not made before it is used: a server may fork its workers after it loaded the application.
+        # Made at its first use, because a server may fork its workers after loading the
+        # application.
         client = self._given or self._connect()
         if self._known_to is not client:
             self._known_to = client
@@ -140,7 +142,7 @@ class Middleware:
         if critical is None and is_multi_process_engine():
             try:
                 return connect(critical=True)
-            except LastcallError:  # the code that connected this process before has chosen
+            except LastcallError:  # other code has connected this process and chosen its options
                 return connect()
         return connect(critical=True) if critical else connect()
 
@@ -166,7 +168,7 @@ class Middleware:
                     exchange = _Exchange(context, inbox, send, functools.partial(_doubt, client))
                     await exchange.run(self._app, scope)
         except (Rejected, Cancelled) as refusal:
-            if inbox.started:  # the request ran: this is the break of its connection
+            if inbox.started:  # the request ran: this error breaks its connection
                 raise
             if inbox.gone:
                 return
@@ -191,7 +193,7 @@ class Middleware:
         headers: dict[bytes, bytes],
         **given: Any,
     ) -> Optional[Context]:
-        """The context once the request may run; None when its client left while it waited."""
+        """Returns the context once the request may run; None if its client left while it waited."""
 
         async def begin(request_id: str) -> Optional[Context]:
             ask = client.request(
@@ -233,7 +235,7 @@ class _Exchange:
             if self._inbox.gone:
                 self._on_leave()
             await guard.run(app(scope, self._inbox.receive, self._send))
-        except asyncio.CancelledError:  # by the server, which has let go of the connection
+        except asyncio.CancelledError:  # by the server, which has given up the connection
             context.kill(LEFT)
             context.end()
             raise
@@ -251,7 +253,7 @@ class _Exchange:
 
     async def _send(self, message: Any) -> None:
         if self._context.is_stopped():
-            self._report()  # at once: the application may have seen it before our callback ran
+            self._report()  # at once: the application may have noticed before our callback ran
         await self._outbox.send(message)
         if self._outbox.complete:
             self._end()
@@ -272,8 +274,8 @@ class _Exchange:
                 self._reporting.cancel()
             self._end()
         if context.is_stopped() and not (self._outbox.complete or self._inbox.gone):
-            # A server breaks the connection of an application that failed in the middle of its
-            # answer. Returning would do too, but a middleware outside may take that for the end.
+            # A server breaks the connection if the application fails in the middle of its answer.
+            # Returning would work, too, but an outer middleware may take that for the end.
             raise Cancelled(context.id(), context.cause or "control") from None
 
     def _end(self) -> None:
@@ -293,7 +295,8 @@ class _Exchange:
             self._context.kill(LEFT)
 
     def _cut_later(self, fire: Callable[[], object]) -> None:
-        """Leaves a killed application the time to act on the disconnect before its await ends."""
+        """Gives a killed application time to react to the disconnect before its await is
+        cancelled."""
 
         def at(instant: float) -> None:
             self._timers.append(self._loop.call_at(instant, fire))
@@ -305,7 +308,7 @@ class _Exchange:
         loops.soon(self._loop, self._report)
 
     def _report(self) -> None:
-        """Notifies both sides of the cancel: each as if the other had left."""
+        """Notifies both sides of the cancel, each as if the other had left."""
         if self._reporting is not None or self._inbox.gone or self._context.outcome is not None:
             return
         cancelled = Cancelled(self._context.id(), self._context.cause or "control")
@@ -318,8 +321,8 @@ class _Exchange:
 
 
 def _doubt(client: Client, cleared: Callable[[], object]) -> Optional[Callable[[], None]]:
-    """An error may be the engine's end where this process can outlive it, and a supervisor would
-    report it."""
+    """None if no error can mean the engine's end, because this process cannot outlive the engine or
+    no supervisor would report its end."""
     if not (client.connected and is_multi_process_engine()):
         return None
     loop = asyncio.get_running_loop()
@@ -327,7 +330,8 @@ def _doubt(client: Client, cleared: Callable[[], object]) -> Optional[Callable[[
 
 
 def _retrieve(reporting: asyncio.Future[None]) -> None:
-    """A client that left meanwhile cannot be notified any more."""
+    """Retrieves the exception, so that asyncio does not log it: a client that left meanwhile cannot
+    be notified any more."""
     if not reporting.cancelled() and reporting.exception() is not None:
         _log.debug("cannot notify the client of a cancel: %r", reporting.exception())
 
@@ -338,6 +342,7 @@ def _kill(context: Optional[Context]) -> None:
 
 
 async def _fail_to_start(receive: Receive, send: Send, message: str) -> None:
-    """An exception instead would only mean that the application does not support lifespan."""
+    """Reports the failure as a message: an exception would only mean that the application does not
+    support lifespan."""
     await receive()
     await send({"type": "lifespan.startup.failed", "message": message})

@@ -2,7 +2,7 @@
 
 A server breaks a connection in the middle of an answer only when its application fails, so the
 middleware raises `Cancelled` for each request that is cut. uvicorn and hypercorn log that like any
-failure, 38 lines each, at the moment of a stop, when the log is read.
+failure, with 38 lines each, and during a stop, when people read the log.
 
 Threads: any; logging has its own lock.
 """
@@ -14,12 +14,12 @@ from typing import Any, Optional
 
 from .errors import Cancelled
 
-# Where servers log what an application raised.
+# The loggers to which servers log the exceptions of applications.
 SERVERS = ("uvicorn.error", "hypercorn.error")
 
 
 class CutRequests(logging.Filter):
-    """Turns the record of a request that was cut on purpose into one line; leaves others."""
+    """Turns the record of a request that was cut on purpose into one line; keeps all others."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         cut = _cut_of(record.exc_info)
@@ -32,7 +32,7 @@ class CutRequests(logging.Filter):
 
 
 def _cut_of(exc_info: Any) -> Optional[Cancelled]:
-    """Also where frameworks have wrapped it in groups of one."""
+    """The `Cancelled`, even if frameworks have wrapped it in groups of one exception."""
     error = exc_info[1] if exc_info else None
     while error is not None and not isinstance(error, Cancelled):
         inner: Any = getattr(error, "exceptions", ())

@@ -1,17 +1,18 @@
 """The two directions of an HTTP exchange between an ASGI server and an application.
 
 Rules
-  1. What the client sends reaches the application unchanged and in order; at most `limit` bytes,
-     and one message, are read ahead of it. While it waits for its admission more is read, because
-     only receiving shows that the client has left: up to `MAX_SPARE` bytes of all such requests.
-  2. A stream of server-sent events is forwarded in whole events: the start of one waits for its
-     end, which no client could use before. So a cut always falls between two events.
-  3. After a cut nothing of the application reaches the client.
-  4. A client that leaves when `[DONE]` was the last it was sent has its whole answer: many close
-     there, and do not await the end of the body.
-  5. An error that may be the engine's death is held until the request is cut, which is how its
-     death is reported, until the supervisor has passed it, or for `HELD_FOR`; then it goes on
-     unchanged.
+  1. Everything that the client sends reaches the application unchanged and in order; at most
+     `limit` bytes plus one message are read ahead of the application. While a request waits for its
+     admission more is read, because only receiving shows that the client has left: up to
+     `MAX_SPARE` bytes for all such requests together.
+  2. A stream of server-sent events is forwarded in whole events: the start of an event waits for
+     its end, because no client could use it before. So a cut is always between two events.
+  3. After a cut nothing from the application reaches the client.
+  4. A client that leaves after `[DONE]` was the last data that it was sent has its whole answer:
+     many clients close there and do not wait for the end of the body.
+  5. An error that may mean the engine's death is held until the request is cut, which is how the
+     death is reported, or until the supervisor has cleared the doubt, or for `HELD_FOR`. In the
+     last two cases it is sent on unchanged.
 
 Threads: all of it belongs to the event loop.
 """
@@ -34,15 +35,16 @@ from .errors import Cancelled, Rejected, error_body, sse_error
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-# Asks whether the engine is dead: calls what it is given when nothing has to wait for that any
-# more. The result ends the question; None: there is no such doubt, or nobody who could decide.
+# Asks whether the engine is dead, and calls its argument once nothing has to wait for the answer
+# any more. Calling the result ends the question; None: there is no doubt, or nobody who could
+# decide.
 Doubt = Callable[[Callable[[], object]], Optional[Callable[[], None]]]
 
-PEEK_WITHIN = 0.1  # seconds: a client that sends its body slowly does not hold its request up
-MAX_HELD = 1024 * 1024  # of one event; a longer one is passed on as it comes
+PEEK_WITHIN = 0.1  # seconds, so that a client that sends its body slowly does not delay its request
+MAX_HELD = 1024 * 1024  # bytes of one event; a longer one is passed on as it arrives
 HELD_FOR = 2.0  # seconds, as in lastcall's own proxy
 READ_AHEAD = 64 * 1024
-MAX_SPARE = 16 * 1024 * 1024  # of an event loop, and so of nearly every process
+MAX_SPARE = 16 * 1024 * 1024  # bytes per event loop, so for nearly every process
 
 _log = logging.getLogger("lastcall")
 _EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
@@ -50,20 +52,21 @@ _DONE = re.compile(rb"(?m)^data: ?\[DONE\]")
 
 
 class Spare:
-    """The bytes that the requests of one event loop may hold beyond their own read-ahead."""
+    """The bytes that the requests of one event loop may hold in addition to their own
+    read-ahead."""
 
     def __init__(self) -> None:
         self._left = MAX_SPARE
         self._blocked: set[asyncio.Event] = set()
 
     def is_there(self, news: asyncio.Event) -> bool:
-        """Otherwise `news` is set once there is some again."""
+        """Whether there are spare bytes; if not, `news` is set once there are some again."""
         if self._left <= 0:
             self._blocked.add(news)
         return self._left > 0
 
     def take(self, size: int) -> None:
-        """A negative size gives back."""
+        """Takes spare bytes; a negative size gives them back."""
         self._left -= size
         if self._left > 0:
             for news in self._blocked:
@@ -78,7 +81,7 @@ _spares: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Spare] = weakref.W
 
 
 class Inbox:
-    """The client's messages, read ahead, so that its leaving is noticed at once."""
+    """The client's messages, which are read ahead to notice at once when the client leaves."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive = receive
@@ -86,7 +89,7 @@ class Inbox:
         self._messages: deque[Message] = deque()
         self._held = 0
         self._spare = _spares.setdefault(asyncio.get_running_loop(), Spare())
-        self._taken = 0  # of the spare
+        self._taken = 0  # how many spare bytes it holds
         self._waits = False
         self._complete = False
         self._cut = False
@@ -96,12 +99,12 @@ class Inbox:
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self.gone = False
-        self.started = False  # the application has it
+        self.started = False  # the application has got the request
         self.on_leave: Callable[[], object] = lambda: None
         self._pump = asyncio.ensure_future(self._read())
 
     async def peek(self) -> bytes:
-        """The body, if it is complete in time and within the limit; else nothing."""
+        """The body if it is complete in time and within the limit; otherwise an empty one."""
         late: list[bool] = []
 
         def give_up() -> None:
@@ -118,7 +121,7 @@ class Inbox:
         return b"".join(message.get("body", b"") for message in self._messages)
 
     async def receive(self) -> Message:
-        """The application's."""
+        """The application's `receive`."""
         while not (self._messages or self.gone or self._cut):
             self._news.clear()
             await self._news.wait()
@@ -131,11 +134,11 @@ class Inbox:
         return message
 
     def left_at(self, now: float) -> float:
-        """Since when the client looks gone, by the loop's clock."""
+        """The time since which the client looks gone, by the loop's clock."""
         return min(self._left_at, now)
 
     def when_notified(self, call: Callable[[float], object]) -> None:
-        """Calls with the instant at which the application received the disconnect."""
+        """Calls `call` with the instant at which the application received the disconnect."""
         if math.isfinite(self._notified_at):
             call(self._notified_at)
         else:
@@ -143,7 +146,8 @@ class Inbox:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """For its admission: its client may leave meanwhile, however long its body is."""
+        """For the wait for admission: reads on, however long the body is, to notice that the client
+        leaves."""
         self._waits = True
         self._room.set()
         try:
@@ -221,12 +225,12 @@ class Outbox:
         self._lock = asyncio.Lock()
         self._is_cut = False
         self._was_held = False
-        self._news = asyncio.Event()  # it was cut, its client has left, or the engine is alive
+        self._news = asyncio.Event()  # it was cut, the client has left, or the engine is alive
         self._is_sse = False
         self._has_trailers = False
         self._tail = b""
-        self._is_done = False  # [DONE] was sent: for its client the stream has ended
-        self._ends_with_done = False  # and nothing behind it
+        self._is_done = False  # [DONE] was sent: for the client the stream has ended
+        self._ends_with_done = False  # [DONE] was the last data that was sent
         self._events_sent = 0
         self._bytes_sent = 0
         self.status = 0  # 0 until the response has started
@@ -234,24 +238,26 @@ class Outbox:
         self.complete = False
 
     async def send(self, message: Message) -> None:
-        """The application's; fails once the exchange was cut, as when the client had left."""
+        """The application's `send`; once the exchange was cut it fails as if the client had
+        left."""
         async with self._lock:
             if self._is_cut:
                 raise OSError("the request was cancelled")
             await self._forward(message)
 
     def cut(self) -> None:
-        """At once: what the application sends from here on is refused."""
+        """Cuts at once: everything that the application sends from now on is refused."""
         self._is_cut = not (self.complete or self._is_done)
         self._news.set()
 
     def left(self) -> None:
-        """Nothing waits for what is held."""
+        """The client has left: nobody waits for the held data any more."""
         self._news.set()
 
     @property
     def has_answered(self) -> bool:
-        """Its client has been sent all that it wants, though the application may not have ended."""
+        """Whether the client was sent its whole answer, even if the application has not ended
+        yet."""
         return self.complete or self._ends_with_done
 
     @property
@@ -259,7 +265,7 @@ class Outbox:
         return self.status >= 500 or self.has_error
 
     async def report(self, kind: str, reason: str) -> None:
-        """Notifies the client that nothing more will come, where it has not got everything."""
+        """Notifies the client that nothing more will come, unless it already has everything."""
         async with self._lock:
             if self.complete or self._is_done:
                 self._is_cut = False
@@ -274,7 +280,7 @@ class Outbox:
                 await self._body(event, True)
 
     async def finish(self) -> None:
-        """Ends a stream whose client has its [DONE] properly if the application did not."""
+        """Ends the stream properly after [DONE] if the application has not done so."""
         if self._is_done and not self.complete:
             async with self._lock:
                 await self._body(self._tail, False)
@@ -330,7 +336,7 @@ class Outbox:
         self.complete = not (more or self._has_trailers)
 
     async def _pass(self, data: bytes, more: bool) -> None:
-        """Whole events."""
+        """Sends whole events."""
         self._events_sent += sum(b"data:" in event for event in _EVENT_END.split(data))
         self._bytes_sent += len(data)
         has_done = _DONE.search(data) is not None
@@ -339,12 +345,12 @@ class Outbox:
         if self._ends_with_done and data.strip(b"\r\n"):
             self._ends_with_done = False
         await self._body(data, more)
-        if ends_with_it:  # not before the server has taken it
+        if ends_with_it:  # only now, after the server has taken it
             self._ends_with_done = True
         self._on_progress()
 
     def _before_error(self, data: bytes) -> int:
-        """How much of these events comes before the first that may be the engine's death."""
+        """The size of the events before the first one that may mean the engine's death."""
         begin, before = 0, len(data)
         for end in [*(match.end() for match in _EVENT_END.finditer(data)), len(data)]:
             error = error_of_event(data[begin:end])
@@ -372,9 +378,9 @@ class Outbox:
 
 
 async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 503) -> None:
-    """The whole answer of a request that does not run, or was cut before its first byte.
+    """The whole answer to a request that does not run, or was cut before its first byte.
 
-    `status` is the one of a refusal for lack of capacity; a drain's stays 503.
+    `status` is used for a refusal for lack of capacity; a drain's refusal is always a 503.
     """
     is_overload = refusal.kind == "overloaded"
     error = error_body(
@@ -396,7 +402,7 @@ async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 
             headers.append((f"x-lastcall-{name}".encode(), b"%d" % figure))
     if error["error"]["retryable"]:
         retry_after = getattr(refusal, "retry_after", None)
-        # Elsewhere it may be sent again at once; a client that knows one server only waits a bit.
+        # It may be sent to another server at once; a client with only one server waits a bit.
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after or 1))))
         headers.append((b"retry-after-ms", b"%d" % max(1, math.ceil((retry_after or 1) * 1000))))
     should_retry = b"true" if error["error"]["retryable"] else b"false"

@@ -1,5 +1,5 @@
-"""The requests that the ASGI middleware tracks, and their names: defaults and environment
-variables."""
+"""The requests that the ASGI middleware tracks, and their names: the defaults, and the environment
+variables that change them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ KNOWN_PATHS = {
     "/generate": "generate",
 }
 OVERLOAD_STATUSES = (503, 529, 429)
-OTHER = "other"  # a name for every path that a client may ask for would be a label without bounds
+OTHER = "other"  # naming every path that clients request would make an unbounded label
 
 
-# Engines whose core and workers are processes of their own: without these the server is of no use.
+# Engines whose core and workers are processes of their own, without which the server is useless.
 MULTI_PROCESS_ENGINES = ("vllm", "sglang", "tensorrt_llm")
 
 
 def is_multi_process_engine() -> bool:
-    """As far as this process has loaded one."""
+    """Whether this process has loaded one of these engines."""
     return any(name in sys.modules for name in MULTI_PROCESS_ENGINES)
 
 
@@ -43,14 +43,14 @@ def is_multi_process_engine() -> bool:
 class Options:
     """The options of `Middleware`; `from_environment` reads the LASTCALL_ASGI_* variables.
 
-    endpoints   path: endpoint, beside the known ones; these are tracked whatever the method
+    endpoints   path: endpoint, in addition to the known ones; tracked whatever the method is
     ignore      paths that are never tracked; one that ends in "*" is a prefix
-    hand_off    endpoints that a drain does not wait for: what runs is handed off (`migrate`)
+    hand_off    endpoints that a drain does not wait for: their requests are handed off (`migrate`)
     admit       ask the supervisor before a request runs
     overload_status  HTTP status of a refusal for lack of capacity: 503, 529 or 429
-    peek_bytes  how long a JSON body may be for its model to be read; 0 reads none
-    critical    connect as `lastcall.connect(critical=True)` does, where no client is given; None:
-                where the engine in this process is known to have others beside it
+    peek_bytes  the longest JSON body from which the model is read; 0 reads none
+    critical    connect as `lastcall.connect(critical=True)` does, if no client is given; None: if
+                the engine in this process is known to have other processes
     """
 
     endpoints: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -75,7 +75,7 @@ class Options:
 
     @classmethod
     def from_environment(cls, environment: Optional[Mapping[str, str]] = None) -> Options:
-        """Raises ValueError that names the variable, its value and what was expected."""
+        """Raises a ValueError that names the variable, its value and what was expected."""
         given = os.environ if environment is None else environment
         try:
             return cls(
@@ -93,12 +93,12 @@ class Options:
             raise ValueError(f"lastcall.asgi: {error}") from None
 
     def names(self) -> list[str]:
-        """Every endpoint that a request may be of."""
+        """The names of all endpoints that requests may have."""
         return list(dict.fromkeys([*KNOWN_PATHS.values(), *self.endpoints.values(), OTHER]))
 
     def endpoint_of(self, method: str, path: str) -> Optional[str]:
-        """None for what is not tracked: probes, scrapes, pages, and what is configured to be
-        ignored."""
+        """None for a request that is not tracked: probes, scrapes, pages, and paths that are
+        configured to be ignored."""
         if any(_matches(path, each) for each in self.ignore):
             return None
         if path in self.endpoints:

@@ -1,7 +1,7 @@
 """How urgent a request is according to its client: the `u` of its Priority field.
 
-Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax, a dictionary;
-several fields are one, and of several `u` the last counts).
+Source: RFC 9218, section 4.1 (the field), and RFC 8941, section 3.2 (its syntax is a dictionary;
+several fields count as one, and the last of several `u` counts).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _URGENCY = re.compile(rb"u=0*([0-7])")
 
 
 def priority_of(headers: Iterable[tuple[bytes, bytes]]) -> Optional[int]:
-    """0 is the most urgent, 7 the least; None where the client sends nothing or nonsense."""
+    """0 is the most urgent, 7 the least; None if the client sends no valid priority."""
     priority: Optional[int] = None
     for name, value in headers:
         if bytes(name).lower() != b"priority":
@@ -27,7 +27,7 @@ def priority_of(headers: Iterable[tuple[bytes, bytes]]) -> Optional[int]:
 
 
 def _members(dictionary: bytes) -> Iterator[bytes]:
-    """Commas in strings and inner lists are their own."""
+    """Splits at commas, but not at those in strings and inner lists."""
     start = depth = 0
     in_string = is_escaped = False
     for at, byte in enumerate(dictionary):

@@ -24,11 +24,12 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 
 def is_own_probe(scope: Scope, mark: Optional[str]) -> bool:
-    """The supervisor's own request for one token, which is not counted.
+    """Whether it is the supervisor's own request for one token, which is not counted.
 
-    It carries the mark that the supervisor gave this process, wherever it comes from: by anything
-    else in it any client could keep a request out of the counts. A supervisor that gave none sends
-    only "1", and is on the same host; the ingress takes the field from what it relays.
+    It carries the mark that the supervisor gave this process, wherever it comes from: with anything
+    less secret, a client could keep its requests out of the counts. A supervisor that gave no mark
+    sends only "1" and is on the same host; the ingress removes the field from requests that it
+    relays.
     """
     fields = scope.get("headers", ())
     given = next((bytes(value) for name, value in fields if name == b"x-lastcall-probe"), None)
@@ -46,7 +47,7 @@ def is_short_json(headers: dict[bytes, bytes], limit: int) -> bool:
 
 
 def read_body(body: bytes) -> tuple[Optional[str], Optional[bool]]:
-    """Model and stream of an OpenAI request; what cannot be read is the application's to refuse."""
+    """Model and stream of an OpenAI request; the application refuses what cannot be read."""
     try:
         read = json.loads(body) if body else None
     except (ValueError, RecursionError):
@@ -66,7 +67,7 @@ def id_of(headers: dict[bytes, bytes], name: str) -> Optional[str]:
 
 
 def channel_of(headers: dict[bytes, bytes]) -> Optional[str]:
-    """The secret by which a tier above may stop this; one that can be guessed is not used."""
+    """The secret with which a tier above may stop this call; one that can be guessed is ignored."""
     value = headers.get(outgoing.CHANNEL.lower().encode(), b"").decode("latin-1")
     return value if 32 <= len(value) <= wire.MAX_ID and value.isalnum() else None
 
@@ -77,13 +78,13 @@ def parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
 
 
 def way_of(headers: dict[bytes, bytes]) -> str:
-    """By which the ingress knows its own; "0": the request came another way."""
+    """The mark by which the ingress recognises its requests; "0" if it did not come through it."""
     way = headers.get(b"x-lastcall-way", b"").decode("latin-1")
     return way if re.fullmatch("[0-9a-f]{1,16}", way) else "0"
 
 
 def free_id(client: Client, headers: dict[bytes, bytes]) -> str:
-    """The client's id for it if that can be used, with a suffix if it is live already."""
+    """The client's id for the request if it is valid, with a suffix if such a request is live."""
     try:
         wanted = wire.check_id(headers.get(b"x-request-id", b"").decode("latin-1"))
     except ValueError:
@@ -99,7 +100,8 @@ def new_id() -> str:
 
 
 def with_id(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
-    """The application's logs and ours then name the request alike."""
+    """The headers with the request's id, so that the application's logs and ours use the same
+    id."""
     headers = scope.get("headers", ())
     others = [(name, value) for name, value in headers if name.lower() != b"x-request-id"]
     return [*others, (b"x-request-id", request_id.encode("latin-1"))]

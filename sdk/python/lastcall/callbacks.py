@@ -1,4 +1,4 @@
-"""Callbacks of the user's program, kept away from the connection's thread.
+"""Callbacks of the user's program, which run apart from the connection's thread.
 
 Rules
   1. Each kind of callback (health, cleanup, ...) has a lane: its calls run one after the other, in
@@ -6,11 +6,11 @@ Rules
      the cleanup.
   2. A coroutine function runs on the event loop that was running when it was registered.
   3. A callback that fails is logged and never stops the lane.
-  4. Where a lane can get no thread, the connection's does its job: these are asked once, and what
-     was asked has to be answered. This does not apply to the health, for which the supervisor asks
-     again.
-  5. A lane blocks all signals except while it calls back: then it blocks those that the main thread
-     blocks, and those that are pending when the call begins.
+  4. If a lane cannot get a thread, the connection's thread does its jobs, because each question is
+     asked only once and has to be answered. This does not apply to health checks, which the
+     supervisor repeats.
+  5. A lane blocks all signals except while it runs a callback: then it blocks those that the main
+     thread blocks, and those that are pending when the call begins.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ class Lane:
         self._callbacks.append(callback)
 
     def post(self, job: Job) -> None:
-        """Called from one thread only, the link's, which does it itself where there is no other."""
+        """Called only from the link's thread, which does the job itself if the lane has no
+        thread."""
         if not self.offer(job):
             self._do(job)
 
     def offer(self, job: Job) -> bool:
-        """As `post`, but False where there is no thread for it."""
+        """Like `post`, but returns False if there is no thread for the job."""
         if self._thread is None:
             thread = threading.Thread(target=self._run, name=f"lastcall-{self._name}", daemon=True)
             try:
@@ -93,7 +94,7 @@ class Lane:
 
 
 class Callbacks:
-    """The lanes, and what the supervisor asks of them."""
+    """The lanes, and the supervisor's questions to them."""
 
     def __init__(self) -> None:
         self._health_asked = False
@@ -104,7 +105,7 @@ class Callbacks:
 
     def check_health(self, send: Send) -> None:
         if self._health_asked:
-            return  # the callback still runs; its answer will do for both
+            return  # the callback still runs; its answer serves for both
 
         def answer() -> None:
             try:
@@ -141,9 +142,9 @@ class Hooks:
     def on_health(self, callback: HealthCheck) -> HealthCheck:
         """Answers the supervisor's `ipc` health check.
 
-        None or True: healthy; False or an exception: dead; or "healthy", "busy", "dead", alone or
-        in a tuple with a detail. The worst of several counts. A callback that hangs answers
-        nothing, which the supervisor takes for slowness.
+        None or True mean healthy, False or an exception mean dead; or return "healthy", "busy" or
+        "dead", alone or in a tuple with a detail. The worst of several answers counts. If a
+        callback hangs there is no answer, which the supervisor takes for slowness.
         """
         self._callbacks.health.add(callback)
         return callback
@@ -154,7 +155,7 @@ class Hooks:
         return callback
 
     def on_deregister(self, callback: Callable[[], Any]) -> Callable[[], Any]:
-        """Called when routers must stop sending requests here; returning confirms it.
+        """Called when routers have to stop sending requests here; returning confirms it.
 
         The supervisor asks every process that has such a callback, whatever its configuration.
         """
@@ -187,7 +188,7 @@ def _on_its_loop(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ask_health(callbacks: list[Callable[[], HealthAnswer]]) -> tuple[str, str]:
-    """The worst answer of all; an exception is the answer dead with its traceback."""
+    """The worst of all answers; an exception counts as dead, with its traceback."""
     worst = ("healthy", "" if callbacks else "no health callback; the process answers")
     for callback in callbacks:
         try:

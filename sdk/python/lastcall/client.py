@@ -1,13 +1,15 @@
-"""Client: what an engine uses of lastcall.
+"""Client: the interface of lastcall for an engine.
 
 Rules
   1. Without a socket (LASTCALL_SOCKET unset) everything works and nothing is sent.
-  2. With one, the engine never waits for the supervisor and never fails because of it, except
-     where it asked to be admitted; and even then it starts after 1 s without a supervisor.
-  3. A forked child is detached: its copy of the client sends nothing until it connects again. From
-     then on that is the new client by another name (see standin.py), and so is a closed one.
+  2. With one, the engine never waits for the supervisor and never fails because of it, except when
+     it asks for admission; and even then the request starts after 1 s without a supervisor.
+  3. A forked child is detached: its copy of the client sends nothing until the child connects
+     again. From then on the copy stands for the new client (see standin.py), and so does a closed
+     client.
 
-Threads: every method may be called from any thread and from asyncio code; those that block say so.
+Threads: every method may be called from any thread and from asyncio code; methods that block are
+documented as such.
 Callbacks run on threads of the client's own (see callbacks.py).
 """
 
@@ -33,12 +35,12 @@ class Client(Hooks, Failures):
     """One connection to the supervisor. Most programs want `lastcall.connect()`.
 
     name            shown to operators; the program's name unless given
-    socket          instead of $LASTCALL_SOCKET
-    critical        the engine is dead when this process is: its end while serving is fatal. Not
-                    while multiprocessing imports the program's main module in a child, which asks
-                    for it by another call, in its target
+    socket          used instead of $LASTCALL_SOCKET
+    critical        the engine is dead if this process is: its end while serving is fatal. It has no
+                    effect while multiprocessing imports the program's main module in a child; a
+                    child that is critical connects again in its target
     report_uncaught "main": an uncaught exception that ends the process is reported as fatal;
-                    "all": one that ends any thread too, and the death of any child process that
+                    "all": also one that ends any thread, and the death of any child process that
                     multiprocessing started (see `watch`); "off": neither. Critical processes
                     default to "all", others to "main"
     """
@@ -53,7 +55,7 @@ class Client(Hooks, Failures):
     ) -> None:
         path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
         self.name = name or _program_name(sys.argv[0])
-        self._models: dict[str, str] = {}  # of endpoints that have one
+        self._models: dict[str, str] = {}  # by endpoint, if it has one
         super().__init__()
         critical = critical and not spawned.is_being_imported()
         hello = {
@@ -75,21 +77,21 @@ class Client(Hooks, Failures):
         return standin.session_for(self._own)
 
     def _joins_registries(self) -> None:
-        self._own.announce_registration()  # whose callbacks will be called
+        self._own.announce_registration()  # its callbacks will be called
 
     @property
     def enabled(self) -> bool:
-        """There is a socket to talk to; False makes everything a no-op."""
+        """Whether there is a socket to use; if not, everything is a no-op."""
         return self._session.enabled
 
     @property
     def connected(self) -> bool:
-        """A supervisor is there and has welcomed this client."""
+        """Whether a supervisor has welcomed this client."""
         return self._session.welcome is not None
 
     @property
     def probe_mark(self) -> Optional[str]:
-        """The value of X-Lastcall-Probe in the supervisor's own requests; None: it gave none."""
+        """The value of X-Lastcall-Probe in the supervisor's own requests; None if it gave none."""
         mark = (self._session.welcome or {}).get("probe")
         return mark if isinstance(mark, str) and mark else None
 
@@ -100,16 +102,17 @@ class Client(Hooks, Failures):
 
     @property
     def draining(self) -> bool:
-        """New work will be refused or is likely to be cut."""
+        """Whether new work will be refused or is likely to be cut."""
         return self.phase in ("draining", "drained", "cleaning_up", "exited")
 
     def time_left(self) -> Optional[float]:
-        """Seconds until the stop under way has to be over; None without one."""
+        """Seconds until the current stop has to be over; None if there is no stop."""
         deadline = self._session.deadline_at_ms
         return None if deadline is None else max(0.0, deadline / 1000 - time.monotonic())
 
     def close(self, timeout: float = 0.5) -> None:
-        """Sends what is queued and disconnects for good. Blocks, at most for about `timeout`."""
+        """Sends queued lines and disconnects for good. Blocks for at most about `timeout`
+        seconds."""
         self._stop_reporting()
         self._own.is_over = True
         self._own.close(timeout)
@@ -132,7 +135,7 @@ class Client(Hooks, Failures):
     ) -> None:
         """graceful_shutdown: a drain waits for its requests; otherwise they are handed off.
 
-        model is the one of its requests that do not name another.
+        model is the model of requests that do not name another one.
         """
         if model is not None:
             self._models[name] = model
@@ -154,12 +157,12 @@ class Client(Hooks, Failures):
     ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
         """Registers the endpoint and makes each call of the decorated handler a request of it.
 
-        The handler is a generator or a function, with or without `async`, and is handed `context`
-        when its signature has it. Callers may add `request_id=`, and their own context as
-        `parent=` or `context=`, by default the one of `lastcall.current()`. A call whose request
-        was cancelled raises `Cancelled`, so that a cut stream cannot be taken for a finished one.
-        To a type checker it keeps its result, and takes any arguments: it lost `context` and won
-        `request_id`.
+        The handler is a generator or a function, with or without `async`, and gets `context` if its
+        signature has it. Callers may add `request_id=`, and their own context as `parent=` or
+        `context=`, by default that of `lastcall.current()`. A call whose request was cancelled
+        raises `Cancelled`, so that a cut stream cannot be taken for a finished one. For a type
+        checker the result type stays and any arguments are accepted, because `context` is removed
+        and `request_id` is added.
         """
         self.register_endpoint(name, graceful_shutdown)
 
@@ -190,16 +193,16 @@ class Client(Hooks, Failures):
         admit: bool = False,
         priority: Optional[int] = None,
     ) -> Context:
-        """A request has begun. Ends with `end()`, or with the `with` block that it heads.
+        """Begins a request. It ends with `end()`, or with the `with` block that uses the result.
 
-        stream is whether the answer comes in parts or whole, for metrics; None: not given.
-        root is the user's request id when this is one of its sub-requests; a `parent` that is a
-        Context passes its root on, and its cancels too; without one it is the live request that is
-        worked on here, if any (`lastcall.current()`). With `admit` it waits for the supervisor
-        to let it run (blocking: in asyncio use `begin_async` or `request`; not in a callback of a
-        context) and raises `Rejected` when refused, `Cancelled` when cancelled while it waited.
-        `priority` is 0 (the most urgent) to 7, 3 unless given: its place among those that wait,
-        where `admission.priorities` is on.
+        stream is whether the answer is streamed, for metrics; None: not given.
+        root is the user's request id if this is one of its sub-requests. A `parent` that is a
+        Context passes on its root and its cancels; without a parent it is the live request that is
+        being worked on here, if any (`lastcall.current()`). With `admit` the call waits until the
+        supervisor lets the request run (it blocks: in asyncio use `begin_async` or `request`; do
+        not use it in a callback of a context). It raises `Rejected` if the request is refused, and
+        `Cancelled` if it is cancelled while it waits. `priority` is 0 (the most urgent) to 7, by
+        default 3: the request's place among those that wait, if `admission.priorities` is on.
         """
         return self.request(
             id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent,
@@ -218,7 +221,7 @@ class Client(Hooks, Failures):
         admit: bool = False,
         priority: Optional[int] = None,
     ) -> Context:
-        """As `begin`, but the wait does not block the loop."""
+        """Like `begin`, but the wait does not block the loop."""
         return await self.request(
             id, endpoint=endpoint, model=model, stream=stream, root=root, parent=parent,
             admit=admit, priority=priority,
@@ -237,10 +240,10 @@ class Client(Hooks, Failures):
         priority: Optional[int] = None,
         way: Optional[str] = None,
     ) -> RequestScope:
-        """`with` or `async with` this: the request begins with the block and ends with it.
+        """For `with` or `async with`: the request begins with the block and ends with it.
 
-        way is the `X-Lastcall-Way` of the HTTP request that this is, "0" where it has none: then an
-        id that a client of the ingress has chosen is not taken for this one.
+        way is the `X-Lastcall-Way` of this HTTP request, "0" if it has none: then the request is
+        not mistaken for one of the ingress whose client has chosen the same id.
         """
         ledger = standin.session_to_begin(self._own, endpoint).ledger
         if model is None and endpoint is not None:
@@ -250,7 +253,7 @@ class Client(Hooks, Failures):
         )
 
     def find(self, id: str) -> Optional[Context]:
-        """The live request of that id."""
+        """The live request with that id, if there is one."""
         return self._session.ledger.find(id)
 
     def live(self) -> list[Context]:
@@ -261,12 +264,13 @@ class Client(Hooks, Failures):
         return len(self._session.ledger)
 
     def end(self, request: Union[Context, str], outcome: Optional[str] = None) -> bool:
-        """As `Context.end`, by id too. False when it is not live."""
+        """Like `Context.end`, but also takes an id. False if the request is not live."""
         context = request if isinstance(request, Context) else self.find(request)
         return context is not None and context.end(outcome)
 
     def progress(self, id: str) -> None:
-        """The request moved. Cheap; the supervisor is notified twice a second at most."""
+        """Reports progress of the request. Cheap: the supervisor is notified at most twice a
+        second."""
         self._session.ledger.progress(id)
 
     def cancel(
@@ -277,7 +281,8 @@ class Client(Hooks, Failures):
         reason: str = "control",
         kill: bool = False,
     ) -> int:
-        """Cancels own live requests by id or by root; returns for how many it was news."""
+        """Cancels live requests of this process by id or by root; returns for how many it was
+        new."""
         if (id is None) == (root is None):
             raise ValueError("cannot cancel: expected an id or a root")
         hit = [each for each in self.live() if each.id() == id or each.root == root]
@@ -286,11 +291,12 @@ class Client(Hooks, Failures):
     # --- the engine's state
 
     def doubt(self, cleared: Callable[[], object]) -> Callable[[], None]:
-        """For an answer that is held back because it may show the engine's death.
+        """For an answer that is held back because it may mean that the engine has died.
 
-        The supervisor checks the engine at once. `cleared` is called, on the connection's thread,
-        when the answer may go on; where the engine is dead its request is cancelled instead, with
-        `engine_dead`. Hold it for 2 s at most, and call the result when it is not held any more.
+        The supervisor checks the engine at once. `cleared` is called on the connection's thread
+        when the answer may be sent; if the engine is dead, the request is cancelled with
+        `engine_dead` instead. Hold the answer for at most 2 s, and call the result when it is not
+        held any more.
         """
         session = self._session
         doubt = session.doubt(cleared)
@@ -304,7 +310,7 @@ class Client(Hooks, Failures):
         kv_total_blocks: Optional[int] = None,
         active_prefill_tokens: Optional[int] = None,
     ) -> None:
-        """For busy detection; a report is good for some seconds only, so repeat it."""
+        """For busy detection; a report is valid only for some seconds, so repeat it."""
         self._session.report_load(
             dp_rank=dp_rank,
             active_decode_blocks=active_decode_blocks,

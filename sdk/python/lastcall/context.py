@@ -1,19 +1,19 @@
 """Context: the cancellation state of one request, and its tree of sub-requests.
 
 Rules
-  1. State only rises: live < stopped < killed. A stopped context never becomes live, a killed one
-     never merely stopped; `is_stopped()` is true after a kill.
-  2. Each call that cancels returns whether it was the first to bring about that state.
-  3. A cancel reaches children before their parent, in link order; a child that is linked late gets
-     its parent's state at once. So a child is never below its parent.
-  4. Cycles are refused; walks are loops, so depth costs no stack.
-  5. A finished context leaves the tree as soon as no unfinished child hangs below it.
+  1. The state only rises: live < stopped < killed. A stopped context never becomes live again, and
+     a killed one never goes back to stopped; `is_stopped()` is also true after a kill.
+  2. Each call that cancels returns whether it was the first to reach that state.
+  3. A cancel reaches children before their parent, in link order; a child that is linked later gets
+     its parent's state at once. So the state of a child is never below that of its parent.
+  4. Cycles are refused; walks are loops, so a deep tree does not use more stack.
+  5. A finished context leaves the tree as soon as it has no unfinished child below it.
 
-Threads: every method may be called from any thread, also from a signal handler. Callbacks run on
-the thread that cancels, which for a cancel from the supervisor is the client's own: they must not
-block. One lock guards all trees; reading a state takes none.
+Threads: every method may be called from any thread, even from a signal handler. Callbacks run on
+the thread that cancels, which for a cancel from the supervisor is the client's own thread: they
+must not block. One lock guards all trees; reading a state takes no lock.
 
-The semantics are those of Dynamo's AsyncEngineContext, made strict.
+The semantics are a stricter version of those of Dynamo's AsyncEngineContext.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Trace = Optional[TracebackType]
 
 
 class Context:
-    """One request, as handed out by `Client.begin`; `Context()` alone is a free-standing one."""
+    """One request, made by `Client.begin`; a plain `Context()` belongs to no client."""
 
     __slots__ = ("_id", "_root", "_owner", "_state", "_reason", "_cause", "_outcome",
                  "_confirmed", "_children", "_parents", "_callbacks", "__weakref__")  # fmt: skip
@@ -81,12 +81,13 @@ class Context:
 
     @property
     def reason(self) -> Optional[str]:
-        """Why this context was cancelled first ("parent" when it came down the tree)."""
+        """The reason of the first cancel ("parent" if it came from the parent)."""
         return self._reason
 
     @property
     def cause(self) -> Optional[str]:
-        """As `reason`, but for "parent" the reason of the ancestor where it began."""
+        """Like `reason`, but instead of "parent" the reason of the ancestor where the cancel
+        began."""
         if self._cause == "parent":  # the supervisor notified the child first
             with tree.lock:
                 return tree.cause_above(self)
@@ -94,7 +95,7 @@ class Context:
 
     @property
     def outcome(self) -> Optional[str]:
-        """None while in flight."""
+        """The request's outcome; None while it is in flight."""
         return self._outcome
 
     # --- waiting
@@ -112,7 +113,7 @@ class Context:
         return True
 
     def wait_stopped(self, timeout: Optional[float] = None) -> bool:
-        """For threads: blocks until stopped or killed; False when the time ran out first."""
+        """For threads: blocks until stopped or killed; False if the time is over before that."""
         event = threading.Event()
         forget = self.on_stop(lambda _: event.set())
         try:
@@ -123,18 +124,18 @@ class Context:
     def on_stop(self, callback: Callback) -> Callable[[], None]:
         """Calls back once, when stopped or killed; at once if it already is.
 
-        Returns a function that takes the callback back.
+        Returns a function that removes the callback.
         """
         return self._subscribe(STOPPED, callback)
 
     def on_kill(self, callback: Callback) -> Callable[[], None]:
-        """As `on_stop`, but only for a kill."""
+        """Like `on_stop`, but only for a kill."""
         return self._subscribe(KILLED, callback)
 
     # --- cancelling; the result says whether this call was the first
 
     def stop_generating(self, reason: str = "control") -> bool:
-        """Asks for an orderly early end; what was produced so far stays valid."""
+        """Asks for an orderly early end; the output so far stays valid."""
         return self._raise(STOPPED, wire.check_word(reason, wire.REASONS, "reason"))
 
     def stop(self, reason: str = "control") -> bool:
@@ -142,14 +143,14 @@ class Context:
         return self._raise(STOPPED, wire.check_word(reason, wire.REASONS, "reason"))
 
     def kill(self, reason: str = "control") -> bool:
-        """Asks for an end at once, without draining what is left."""
+        """Asks for an immediate end, without sending the rest."""
         return self._raise(KILLED, wire.check_word(reason, wire.REASONS, "reason"))
 
     def is_confirmed(self) -> bool:
         return self._confirmed
 
     def confirm(self) -> bool:
-        """Reports that the engine let go of this cancelled request before it ends."""
+        """Reports that the engine has stopped working on this cancelled request, before it ends."""
         with tree.lock:
             if self._state < STOPPED or self._confirmed or self._outcome is not None:
                 return False
@@ -158,14 +159,15 @@ class Context:
         return True
 
     def raise_if_stopped(self) -> None:
-        """Raises `Cancelled` once stopped: for handlers that work in steps."""
+        """Raises `Cancelled` if stopped or killed: for handlers that work in steps."""
         if self._state >= STOPPED:
             raise Cancelled(self._id, self.cause or "control")
 
     # --- the tree
 
     def link_child(self, child: Context) -> bool:
-        """Cancels `child` whenever this is cancelled. False if it is linked or finished already."""
+        """Cancels `child` whenever this context is cancelled. False if it is already linked or
+        finished."""
         with tree.lock:
             if tree.reaches(child, self):
                 raise ValueError(
@@ -183,14 +185,14 @@ class Context:
     # --- the end
 
     def progress(self) -> None:
-        """Reports that the request moved (a token came out). Cheap: call it often."""
+        """Reports progress of the request (such as a new token). Cheap: call it often."""
         self._owner.progress(self._id)
 
     def end(self, outcome: Optional[str] = None) -> bool:
-        """The request is over; the first call wins and later ones return False.
+        """Ends the request; the first call counts and later ones return False.
 
-        Without an outcome the state gives it: completed, or once stopped migrated, engine_dead or
-        cancelled.
+        Without an outcome the state determines it: completed, or after a cancel migrated,
+        engine_dead or cancelled.
         """
         if outcome is not None:
             wire.check_word(outcome, wire.OUTCOMES, "outcome")

@@ -1,11 +1,11 @@
-"""The context of the request that runs here, for code that is not handed one.
+"""The context of the request that runs here, for code that does not get it as an argument.
 
-Set while a decorated handler or an ASGI application works on a request, and inherited by the tasks
-and `asyncio.to_thread` calls that it starts. Not by `with client.request(...)`: inside a generator
-such a block would leave its context in the code that consumes the generator.
+It is set while a decorated handler or an ASGI application works on a request, and is inherited by
+the tasks and `asyncio.to_thread` calls that these start. `with client.request(...)` does not set
+it: inside a generator such a block would leave its context in the code that consumes the generator.
 
-A request that begins there without another parent is a sub-request of it. What goes on after the
-request has ended, or in a forked child, has inherited one that is not a parent any more.
+A request that begins there without another parent is a sub-request of it. Code that continues after
+the request has ended, or in a forked child, has inherited a context that is no longer a parent.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ _current: contextvars.ContextVar[Optional[Context]] = contextvars.ContextVar(
 
 
 def current() -> Optional[Context]:
-    """The context of the request that is being handled, None outside of one."""
+    """The context of the request that is being handled; None if there is none."""
     return _current.get()
 
 
 def parent() -> Optional[Context]:
-    """The same while it is live in this process."""
+    """The same, but only while it is live in this process."""
     context = _current.get()
     return context if context is not None and context._owner.tracks(context) else None
 
 
 @contextlib.contextmanager
 def working_on(context: Context) -> Iterator[None]:
-    """The block must not yield to another task's code, as the body of a generator would."""
+    """Sets the current context for a block. The block must not yield to code outside, as the body
+    of a generator would."""
     token = _current.set(context)
     try:
         yield

@@ -1,11 +1,11 @@
-"""Cut: a cancellation of ours, distinguished from those of others.
+"""Cut: a cancellation of a task that can be distinguished from those by other code.
 
-A task counts its cancellations from Python 3.11 on, and `asyncio.timeout` knows by that count whose
-a CancelledError is. Some libraries leave the count raised, so it is compared with what it was when
-we cut, and the error itself carries our mark. Before 3.11 a cut that was fired is taken for the
-only cancellation.
+From Python 3.11 on a task counts its cancellations, and `asyncio.timeout` uses that count to find
+out to whom a CancelledError belongs. Some libraries leave the count raised, so it is compared with
+its value at our cut, and the error itself carries our mark. Before 3.11 a cut that was fired is
+taken for the only cancellation.
 
-Threads: all of it belongs to the task's own.
+Threads: everything runs on the task's own thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Cut:
 
     def disarm(self) -> None:
         if self.fired and not self._settled:
-            self.settle(None)  # the block swallowed it
+            self.settle(None)  # the block has swallowed the error
         self._task = None
 
     def fire(self) -> None:
@@ -40,18 +40,19 @@ class Cut:
             self._task.cancel(self)
 
     def settle(self, error: Optional[BaseException]) -> bool:
-        """Takes the cancellation back, to be called once after `fire`; is this error ours?"""
+        """Takes the cancellation back and returns whether `error` is ours. To be called once after
+        `fire`."""
         self._settled = True
         uncancel: Optional[Callable[[], int]] = getattr(self._task, "uncancel", None)
         left = uncancel() if uncancel is not None else 0
         if not isinstance(error, asyncio.CancelledError) or left > self._cancelled_at_cut:
             return False
         if left <= self._cancelled_before:
-            return True  # a scope inside cancelled too, took it back, and left its error to ours
+            return True  # an inner scope also cancelled, took that back, and left the error to us
         return self in error.args or self._cancelled_at_cut == self._cancelled_before
 
     def was_cancelled(self) -> Optional[bool]:
-        """Whether the task was cancelled since it armed this; None where that cannot be known."""
+        """Whether the task was cancelled since it armed this; None if that cannot be known."""
         if not hasattr(self._task, "cancelling"):
             return None
         return _cancelling(self._task) > self._cancelled_before

@@ -1,10 +1,10 @@
 """Dial: attempts to reach the supervisor's socket.
 
-A supervisor may come later or be away for a while, so that an attempt that fails is not reported;
-that they all fail, as for a wrong path or for want of rights, is reported: nothing else could show
-it.
+A supervisor may start later or be away for a while, so a single failed attempt is not reported. If
+all attempts fail, for example because of a wrong path or missing permissions, that is reported,
+because nothing else would show it.
 
-Threads: the link's.
+Threads: only the link's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Dialer:
         self._last_problem = ""
 
     def dial(self) -> Optional[socket.socket]:
-        """None when no supervisor is there, and when the process has no descriptor left for now."""
+        """None if no supervisor is there, or if the process currently has no descriptor left."""
         connection = None
         try:
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,11 +1,12 @@
-"""Doubts: answers that are held back, because an error in them may be the engine's death.
+"""Doubts: answers that are held back because an error in them may mean the engine's death.
 
 Rules
-  1. The supervisor is notified of each at once, and again by the greeting of the next connection.
-  2. `cleared` of a doubt is called once at most, on the link's thread and with no lock held. It is
-     not called where the engine is dead: then the request is cancelled.
+  1. The supervisor is notified of each doubt at once, and again in the greeting of the next
+     connection.
+  2. `cleared` of a doubt is called at most once, on the link's thread and without a lock. It is not
+     called if the engine is dead: then the request is cancelled.
 
-Threads: with the shared lock held.
+Threads: all methods are called with the shared lock held.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Doubts:
         return bool(self._since)
 
     def add(self, cleared: Cleared) -> object:
-        """What forget() takes."""
+        """Adds a doubt and returns the handle for forget()."""
         doubt = object()
         self._since[doubt] = (int(time.monotonic() * 1000), cleared)
         return doubt
@@ -33,6 +34,6 @@ class Doubts:
         self._since.pop(doubt, None)
 
     def clear(self, at_ms: int) -> list[Cleared]:
-        """What is to be called now that nothing up to that instant is in doubt any more."""
+        """Removes the doubts up to that instant, and returns the callbacks to call for them."""
         over = [doubt for doubt, (since, _) in self._since.items() if since <= at_ms]
         return [self._since.pop(doubt)[1] for doubt in over]

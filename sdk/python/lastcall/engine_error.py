@@ -1,6 +1,6 @@
 """Decides what an engine's error shows about the engine: nothing, or that it may have died.
 
-The rules are those of lastcall's own proxy; tests/contract/engine_errors.jsonl holds both to them.
+The rules are those of lastcall's own proxy; tests/contract/engine_errors.jsonl tests both.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 from typing import Any, Mapping, Optional
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# What a server cannot do shows nothing about its engine.
+# Statuses for things that a server does not support show nothing about its engine.
 _COMPLETE_STATUS = frozenset((501, 505))
 _SERVER_ERROR = 500
 
 
 class EngineError(enum.Enum):
     NONE = "none"  # no error
-    COMPLETE = "complete"  # of this request alone, or it states itself whether to come again
+    COMPLETE = "complete"  # it concerns only this request, or it states itself whether to retry
     SUSPECT = "suspect"  # the engine may be dead
 
 
@@ -31,7 +31,7 @@ def error_of_event(event: bytes) -> EngineError:
         return EngineError.NONE
     if not isinstance(data, dict):
         return EngineError.NONE
-    if "error" not in data:  # an event that is named so
+    if "error" not in data:  # the event is named `error`
         return _of_object(data) if data.get("type") == "error" else EngineError.NONE
     error = data["error"]
     if isinstance(error, dict):
@@ -40,7 +40,7 @@ def error_of_event(event: bytes) -> EngineError:
 
 
 def error_of_answer(status: int, headers: Mapping[bytes, bytes]) -> EngineError:
-    """`headers` by their names in lower case."""
+    """The names in `headers` are in lower case."""
     if status < _SERVER_ERROR:
         return EngineError.NONE
     is_refusal = b"retry-after" in headers or b"x-lastcall-reason" in headers
@@ -60,7 +60,7 @@ def _of_object(error: Mapping[str, Any]) -> EngineError:
 
 
 def _number(code: object) -> Optional[int]:
-    """Also where it is written as a text; a word is not the code of any server."""
+    """The code as a number, even if it is written as a text; a word is not a server's code."""
     if isinstance(code, int) and not isinstance(code, bool):
         return code
     return int(code) if isinstance(code, str) and code.isascii() and code.isdigit() else None

@@ -1,6 +1,6 @@
-"""Entry: one live request, as it is reported to the supervisor, and its wait for admission.
+"""Entry: one live request as it is reported to the supervisor, and its wait for admission.
 
-Threads: under the ledger's lock.
+Threads: always used under the ledger's lock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from . import wire
 from .context import Context
 from .errors import LastcallError
 
-Admission = concurrent.futures.Future  # of True when admitted, False when started without
+Admission = concurrent.futures.Future  # True: admitted; False: started without admission
 
 
 class Entry:
@@ -31,7 +31,7 @@ class Entry:
         self.priority = priority
         self.way = way
         self.waiting: Optional[Admission[bool]] = None
-        self.announced = False  # a supervisor was notified
+        self.announced = False  # a supervisor was notified of it
         self._began = time.monotonic()
 
     def line(self, **how: Any) -> bytes:
@@ -50,11 +50,11 @@ class Entry:
         )
 
     def resumed_line(self) -> bytes:
-        """The line of one that ran before the supervisor that reads the line."""
+        """The line for a request that began before the supervisor that reads the line."""
         return self.line(resumed=True, began_at_ms=int(self._began * 1000))
 
     def settle(self, *, admitted: bool = False, error: Optional[LastcallError] = None) -> None:
-        """Ends the wait for admission; without an error the request is a running one from here."""
+        """Ends the wait for admission; without an error the request runs from now on."""
         waiting = self.waiting
         if waiting is None or waiting.done():
             return

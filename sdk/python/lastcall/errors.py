@@ -1,4 +1,4 @@
-"""The failures of a request, and how a client of the engine is notified.
+"""The failures of a request, and how a client of the engine is notified of them.
 
 A cut stream must never look finished. Code that streams server-sent events ends a cancelled stream
 at an event boundary with `sse_error(...)`, then closes without `[DONE]` and without the final
@@ -11,7 +11,7 @@ import asyncio
 import json
 from typing import Any, Optional
 
-# Reasons that mean "another replica can go on from here".
+# Reasons that mean that another replica can continue the request.
 HANDED_OFF = frozenset(("migrate", "grace_timeout"))
 RETRYABLE = frozenset(("migrated", "engine_dead", "draining", "overloaded"))
 
@@ -25,11 +25,11 @@ _MESSAGES = {
 
 
 class LastcallError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base class of all exceptions that this package raises on purpose."""
 
 
 class Rejected(LastcallError):
-    """Admission refused it. `reason` is draining, overloaded or queue_timeout."""
+    """Admission refused the request. `reason` is draining, overloaded or queue_timeout."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class Rejected(LastcallError):
         super().__init__(f"request {request_id!r} was rejected: {why}")
         self.request_id = request_id
         self.reason = reason
-        self.retry_after = retry_after  # seconds, None when the supervisor gave no estimate
-        self.limit = limit  # requests that may run and wait together, None where that was not why
+        self.retry_after = retry_after  # seconds, None if the supervisor gave no estimate
+        self.limit = limit  # how many may run and wait in total; None if that was not the reason
         self.count = count  # how many did
-        self.detail = detail  # by which load the engine is busy; may be empty
+        self.detail = detail  # the load that makes the engine busy; may be empty
 
     @property
     def kind(self) -> str:
@@ -55,7 +55,7 @@ class Rejected(LastcallError):
 
 
 class Cancelled(LastcallError):
-    """The request was cancelled before it could finish. `reason` is why."""
+    """The request was cancelled before it could finish, for `reason`."""
 
     def __init__(self, request_id: str, reason: str) -> None:
         super().__init__(f"request {request_id!r} was cancelled: {reason}")
@@ -73,7 +73,7 @@ _CANCELS = (Cancelled, asyncio.CancelledError, GeneratorExit)
 
 
 def is_only_cancels(error: BaseException) -> bool:
-    """A group of exceptions, as of a TaskGroup, in which nothing failed but by a cancel."""
+    """Whether it is a group of exceptions, such as a TaskGroup's, that contains only cancels."""
     if not _members(error):
         return False
     left = [error]
@@ -87,7 +87,7 @@ def is_only_cancels(error: BaseException) -> bool:
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:
-    # Known by its form: groups are built in from Python 3.11 on only, before they are a library's.
+    # Recognised by its members: before Python 3.11 groups are a library's, later they are built in.
     members = getattr(error, "exceptions", None)
     return members if isinstance(members, tuple) else ()
 
@@ -104,9 +104,9 @@ def error_body(
 ) -> dict[str, Any]:
     """The error object that lastcall's own proxy also sends.
 
-    `kind` is migrated, engine_dead, draining, overloaded or cancelled; `code` is the status that
-    the refusal has, or would have had before the first byte. `reason` is that of the `Cancelled`
-    or `Rejected`, left out unless given.
+    `kind` is migrated, engine_dead, draining, overloaded or cancelled; `code` is the status of the
+    refusal, or the one that it would have had before the first byte. `reason` is that of the
+    `Cancelled` or `Rejected`; it is left out unless given.
     """
     error = {
         "type": kind,

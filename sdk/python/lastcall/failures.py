@@ -1,7 +1,7 @@
-"""The client's ways to report that the engine is dead.
+"""The client's methods that report that the engine is dead.
 
-Each ends in one `fatal`, and the first counts: by hand, by a guarded block, by a watched task or
-child process; uncaught exceptions are reported by `uncaught`.
+Each of them sends one `fatal`, of which the first counts: called by hand, from a guarded block,
+from a watched task or child process; `uncaught` reports uncaught exceptions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ENDED = frozenset(("cleaning_up", "exited"))
 
 
 class Guard(contextlib.ContextDecorator):
-    """The result of `guard`: good for any number of blocks, in tasks and in threads."""
+    """The result of `guard`, for any number of blocks, in tasks and in threads."""
 
     def __init__(self, report: Report, name: str) -> None:
         self._report = report
@@ -87,7 +87,7 @@ class Guard(contextlib.ContextDecorator):
                             item = await step
                         except StopAsyncIteration:
                             return
-                        # The caller's sends and throws are for the generator, as is its close.
+                        # The caller's sends, throws and close are passed on to the generator.
                         try:
                             sent = yield item
                         except GeneratorExit:
@@ -112,11 +112,12 @@ class Failures:
     def report_fatal(
         self, reason: str, detail: Optional[str] = None, *, timeout: float = 1.0
     ) -> bool:
-        """The engine is dead: the supervisor starts a fatal stop. The first report counts.
+        """Reports that the engine is dead: the supervisor starts a fatal stop. The first report
+        counts.
 
-        `detail` is the traceback of the exception being handled unless given. Blocks until a
-        supervisor has acknowledged, at most for `timeout` seconds; returns whether one has. The
-        report stays due if not. Where none is connected, the log also has it.
+        `detail` is by default the traceback of the exception being handled. Blocks until a
+        supervisor has acknowledged, for at most `timeout` seconds; returns whether one has. If not,
+        the report is sent later. If none is connected, the report is also logged.
         """
         if detail is None:
             detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
@@ -136,22 +137,23 @@ class Failures:
     def guard(self, name: str) -> Guard:
         """An exception that leaves the block, or the function that this decorates, is fatal.
 
-        The function may be a generator, and either may be of asyncio. For loops that keep the
-        engine alive. The exception goes on; a request's own `Cancelled` and `Rejected` are not
-        failures, nor is a cancelled task.
+        It is meant for loops that keep the engine alive. The function may be a generator, and
+        either may be asynchronous. The exception is raised on; a request's own `Cancelled` and
+        `Rejected` are not failures, and neither is a cancelled task.
         """
         return Guard(self._report_end, name)
 
     def watch(
         self, what: Any, name: Optional[str] = None, *, any_end: bool = False
     ) -> Forget:
-        """The engine does not outlive this task, future or child process. Returns a function that
-        forgets it.
+        """The engine is dead if this task, future or child process ends. Returns a function that
+        ends the watch.
 
-        A task's exception is fatal, with its traceback; so is a child that ends in any way but with
-        0 or by TERM. With `any_end` an end of any kind is. A child is anything with a `pid` (of
-        subprocess, asyncio, multiprocessing), or the pid itself. It is not reaped. An end once the
-        supervisor cleans up is not reported. Without a socket children are not watched.
+        A task's exception is fatal and reported with its traceback; so is the end of a child unless
+        it ends with 0 or by TERM. With `any_end` every end is fatal. A child is anything with a
+        `pid` (from subprocess, asyncio or multiprocessing), or the pid itself. It is not reaped. An
+        end after the supervisor has begun to clean up is not reported. Without a socket children
+        are not watched.
         """
         if isinstance(what, (asyncio.Future, concurrent.futures.Future)):
             return watch_future(what, name or _name_of(what), any_end, self._report_end)
@@ -164,7 +166,7 @@ class Failures:
     # --- inside
 
     def _become_critical(self, report_uncaught: Optional[uncaught.Choice]) -> None:
-        """For a client that was made while this process could not be critical yet."""
+        """Makes a client critical that was made while this process could not be critical yet."""
         if self._session.send_critical() and self._session.enabled:
             self._report_failures(report_uncaught or "all")
 
@@ -185,7 +187,7 @@ class Failures:
 
     def _report_end(self, reason: str, detail: str) -> None:
         if not self._is_over():
-            self.report_fatal(reason, detail, timeout=0)  # it may be called by the event loop
+            self.report_fatal(reason, detail, timeout=0)  # the event loop may call this
 
     def _is_over(self) -> bool:
         return self._session.phase in _ENDED

@@ -1,16 +1,16 @@
-"""`@client.endpoint(...)`: a handler that is begun, watched and ended for its author.
+"""`@client.endpoint(...)`: begins, watches and ends the request of each call of a handler.
 
 Rules
-  1. The handler is a generator or a function, of asyncio or of threads; it is handed `context`
-     only when its signature asks for it.
-  2. On a stop, a handler with `context` decides itself when to end; one without ends at its next
-     item. On a kill, the await at which it stands is cancelled, whichever it is; a handler of
-     threads, which nothing can cut, ends at its next item.
+  1. The handler is a generator or a function, for asyncio or for threads; it gets `context` only if
+     its signature has it.
+  2. On a stop, a handler with `context` decides itself when to end; one without it ends at its next
+     item. On a kill, its current await is cancelled in either case; a handler for threads, which
+     cannot be cut, ends at its next item.
   3. A handler whose context was stopped never looks finished: the caller gets `Cancelled`.
-  4. A caller that leaves before the end, by closing the generator or because its task is cancelled,
-     is a kill with the reason `client_disconnect`; one that closes it after its end is not.
-  5. A group of exceptions that holds nothing but cancels is a cancel, once the context was stopped.
-  6. Items cost no extra task and no thread hop.
+  4. If a caller leaves before the end, by closing the generator or because its task is cancelled,
+     that is a kill with the reason `client_disconnect`; closing the generator after its end is not.
+  5. A group of exceptions that contains only cancels is a cancel if the context was stopped.
+  6. An item costs no extra task and no switch to another thread.
 
 Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
 task's loop.
@@ -37,7 +37,7 @@ Enter = Callable[[dict[str, Any]], RequestScope]
 Hand = Callable[[dict[str, Any], Context], dict[str, Any]]
 Later = Callable[[Callable[[], object]], None]
 
-LEFT = "client_disconnect"  # not asked for: the caller of the answer is gone
+LEFT = "client_disconnect"  # the reason if the caller has left
 
 
 class Begin(Protocol):
@@ -45,15 +45,15 @@ class Begin(Protocol):
 
 
 def is_stream(handler: Callable[..., Any]) -> bool:
-    """Whether what it answers comes in parts."""
+    """Whether its answer comes in parts."""
     return inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler)
 
 
 def wrap_handler(handler: Handler, begin: Begin) -> Handler:
-    """The handler with three more keyword arguments: `request_id`, and `parent` or `context`.
+    """The handler with additional keyword arguments: `request_id`, and `parent` or `context`.
 
-    The last two mean the same, the caller's own context: a handler that passes its `context` on to
-    another one passes its cancels on.
+    The last two mean the same, the caller's own context: a handler that passes its `context` to
+    another handler passes on its cancels.
     """
     if not callable(handler):
         raise TypeError(f"cannot make {handler!r} an endpoint: expected a function or generator")
@@ -95,13 +95,13 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
                     yield item
                 context.raise_if_stopped()
             except (GeneratorExit, asyncio.CancelledError):
-                context.kill(LEFT)  # notifies the sub-requests too
+                context.kill(LEFT)  # also notifies the sub-requests
                 raise
             finally:
                 guard.close()
                 try:
                     await items.aclose()
-                except BaseException as error:  # what ends the stream is under way already
+                except BaseException as error:  # what ends the stream is being raised already
                     if not (context.is_stopped() and is_only_cancels(error)):
                         raise
 
@@ -178,7 +178,8 @@ def _is_over(context: Context, wants_context: bool) -> bool:
 class KillGuard:
     """Cancels the await under way when the context is killed.
 
-    `later` is called on the loop with what cancels it, where that shall not happen at once.
+    If `later` is given, it is called on the loop with the function that cancels, which then does
+    not happen at once.
     """
 
     def __init__(self, context: Context, later: Optional[Later] = None) -> None:
@@ -192,7 +193,7 @@ class KillGuard:
         self._forget()
 
     async def run(self, step: Awaitable[T]) -> T:
-        """Awaits the step; `Cancelled` when it was cut, or gave up because of a stop."""
+        """Awaits the step; raises `Cancelled` if it was cut, or gave up because of a stop."""
         self._cut.arm()
         if self._context.is_killed():
             self._loop.call_soon(self._fire)  # killed before there was a task to cancel
@@ -219,7 +220,7 @@ class KillGuard:
             self._later(self._cut.fire)
 
     def _gave_up(self) -> bool:
-        """The handler itself raised CancelledError, having seen the stop.
+        """Whether the handler itself raised CancelledError after it noticed the stop.
 
         Before Python 3.11 that looks like a cancellation from outside.
         """

@@ -1,12 +1,12 @@
 """One HTTP/1.1 exchange over asyncio's own streams, on a connection of its own.
 
 Rules
-  1. A body that ends before its end is an error, never an end: `ConnectionError`.
-  2. `close` breaks the connection at once, from any task of the loop; a task that reads it then
-     gets that error.
-  3. Memory is bounded: a head of 64 KiB, an event of `MAX_EVENT` bytes.
+  1. A body that breaks off is an error and never counts as complete: `ConnectionError`.
+  2. `close` breaks the connection at once, from any task of the loop; a task that is reading it
+     then gets that error.
+  3. Memory is bounded: a head has at most 64 KiB, an event at most `MAX_EVENT` bytes.
 
-Threads: all of it belongs to one event loop.
+Threads: everything belongs to one event loop.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Exchange:
     async def open(
         cls, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> Exchange:
-        """Connects and sends; `OSError` where nothing listens."""
+        """Connects and sends; raises `OSError` if nothing listens."""
         parts = urllib.parse.urlsplit(url)
         is_tls = parts.scheme == "https"
         if parts.hostname is None or parts.scheme not in ("http", "https"):
@@ -79,11 +79,11 @@ class Exchange:
                     break
                 name, _, value = line.partition(":")
                 self.headers[name.strip().lower()] = value.strip()
-            if self.status >= 200:  # else an interim one
+            if self.status >= 200:  # otherwise it is an interim answer
                 return
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it arrives."""
         if self.status in (204, 304):
             return
         length = self.headers.get("content-length")
@@ -113,7 +113,7 @@ class Exchange:
         return b"".join(pieces)
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Server-sent events: their name, "message" where they have none, and their data."""
+        """Server-sent events: the name ("message" if an event has none) and the data of each."""
         name, data, size = "", [], 0
         async for line in self._event_lines():
             if line:
@@ -175,7 +175,7 @@ class Exchange:
 
 
 async def ask(method: str, url: str, body: Optional[Any] = None) -> Any:
-    """Sends JSON and returns the JSON of the answer; `OSError` unless the status is 2xx."""
+    """Sends JSON and returns the answer's JSON; raises `OSError` unless the status is 2xx."""
     data = b"" if body is None else json.dumps(body).encode()
     exchange = await Exchange.open(method, url, {"Content-Type": "application/json"}, data)
     try:

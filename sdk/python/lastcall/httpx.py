@@ -1,4 +1,4 @@
-"""Outgoing calls with httpx that end when their request is cancelled, and carry its ids.
+"""Outgoing calls with httpx that end when their request is cancelled, and that carry its ids.
 
     from lastcall.httpx import stream
 
@@ -14,10 +14,10 @@ In threads, with an `httpx.Client`:
         for line in response.iter_lines():
             ...
 
-`context` is the current request's unless given. A kill cuts the call and closes its connection, by
-which the other side is notified. A stop is sent as a stop, by a request of the same client; where
-the other side takes part, what it still sends is delivered, elsewhere the call is cut. In all these
-cases the call ends in `lastcall.Cancelled`. Headers of your own win.
+`context` is the current request's unless given. A kill cuts the call and closes its connection,
+which notifies the other side. A stop is sent as a stop, by another request of the same client; if
+the other side supports that, everything that it still sends is delivered, otherwise the call is
+cut. In all these cases the call ends in `lastcall.Cancelled`. Your own headers take precedence.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def stream(
     context: Optional[Context] = None,
     **options: Any,
 ) -> AsyncIterator[httpx.Response]:
-    """As `client.stream`, with its options."""
+    """Like `client.stream`, with its options."""
     channel = _channel(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
     async with outgoing.abort_on_stop(context, channel):
@@ -73,7 +73,7 @@ async def request(
     context: Optional[Context] = None,
     **options: Any,
 ) -> httpx.Response:
-    """As `client.request`, with its options."""
+    """Like `client.request`, with its options."""
     channel = _channel(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
     async with outgoing.abort_on_stop(context, channel):
@@ -89,10 +89,10 @@ def stream_sync(
     context: Optional[Context] = None,
     **options: Any,
 ) -> Iterator[httpx.Response]:
-    """As `client.stream`, with its options; a kill, from whatever thread, ends it at once.
+    """Like `client.stream`, with its options; a kill from any thread ends it at once.
 
-    Looking a name up and connecting cannot be ended at once: the call then ends when that has
-    ended. A stream of HTTP/2 ends at its next bytes, as its connection is others' too.
+    A name lookup and a connect cannot be interrupted: the call then ends when they have ended. A
+    stream of HTTP/2 ends at its next bytes, because other streams share its connection.
     """
     wire = _Wire(options.pop("extensions", None))
     channel = _channel_sync(client, url)
@@ -111,7 +111,7 @@ def request_sync(
     context: Optional[Context] = None,
     **options: Any,
 ) -> httpx.Response:
-    """As `client.request`, with its options; otherwise as `stream_sync`."""
+    """Like `client.request`, with its options; otherwise like `stream_sync`."""
     wire = _Wire(options.pop("extensions", None))
     channel = _channel_sync(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
@@ -120,10 +120,10 @@ def request_sync(
 
 
 class _Wire:
-    """The connection that a blocking call uses at the moment, as httpcore's trace reports.
+    """The connection that a blocking call currently uses, according to httpcore's trace.
 
-    The trace hands out each connection that is made, but not one that is used again: that one is
-    read from the frame of httpcore which traces. Where it is not found there, the call ends with
+    The trace reports each connection that is made, but not one that is used again: that one is read
+    from the frame of httpcore that calls the trace. If it is not found there, the call ends with
     the first bytes of its answer.
     """
 
@@ -134,13 +134,13 @@ class _Wire:
         self.extensions = {**(given or {}), "trace": self._trace}
 
     def break_(self) -> None:
-        """From another thread."""
+        """Breaks the connection; called from another thread."""
         self._is_broken = True
         _shut(self._stream)
 
     def found(self, stream: Any, http_version: str = "HTTP/1.1") -> None:
         self._stream = None if http_version == "HTTP/2" else stream
-        if self._is_broken:  # a stop that came before there was a connection to break
+        if self._is_broken:  # a stop came before there was a connection to break
             _shut(self._stream)
 
     def _trace(self, event: str, info: Any) -> None:
@@ -168,10 +168,10 @@ def _stream_in_frames() -> Any:
 
 
 async def _apart(step: Awaitable[T], *, to_its_end: bool = False) -> T:
-    """Runs the step in a task of its own, cancelled once, or left to end, if this one is.
+    """Runs the step in a task of its own, which a cancel of this one cancels once or lets end.
 
-    A web framework built on anyio cancels a request's task at each of its awaits, so that code that
-    closes a connection there never completes.
+    A web framework that uses anyio cancels a request's task at each of its awaits, so code that
+    closes a connection there would never complete.
     """
     task = asyncio.ensure_future(step)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -184,9 +184,9 @@ async def _apart(step: Awaitable[T], *, to_its_end: bool = False) -> T:
 
 
 def _break(response: httpx.Response) -> None:
-    """Ends the connection at once, whatever becomes of the orderly close."""
+    """Ends the connection at once, even if the orderly close does not work."""
     stream = response.extensions.get("network_stream")
-    if stream is None or response.http_version == "HTTP/2":  # which others share
+    if stream is None or response.http_version == "HTTP/2":  # other streams share the connection
         return
     _shut(stream)
 
@@ -194,7 +194,7 @@ def _break(response: httpx.Response) -> None:
 def _shut(stream: Any) -> None:
     with contextlib.suppress(OSError, AttributeError):
         connection = stream.get_extra_info("socket")
-        # Not SSLSocket's own shutdown, which takes its state away from a thread that reads.
+        # Not SSLSocket's own shutdown, which removes the state that a reading thread uses.
         kind: Any = socket.socket if isinstance(connection, socket.socket) else type(connection)
         kind.shutdown(connection, socket.SHUT_RDWR)
 
@@ -228,7 +228,7 @@ def _channel_sync(client: httpx.Client, url: Any) -> outgoing.Channel[int]:
 
 
 def _beside(client: Any, url: Any, path: str) -> httpx.URL:
-    """The path at the server of the call."""
+    """The URL of `path` on the call's server."""
     whole = httpx.URL(url)
     base: httpx.URL = client.base_url if whole.is_relative_url else whole
     return base.copy_with(path=path, query=None, fragment=None)

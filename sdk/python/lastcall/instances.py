@@ -1,12 +1,12 @@
-"""Where the instances of an endpoint are found: the registries that lastcall's supervisors enter.
+"""Finds the instances of an endpoint in the registries that lastcall's supervisors use.
 
 Rules
-  1. An instance is what a supervisor published (docs/discovery.md): its id and the URL at which it
-     is reached. One without such a URL, and what cannot be read, is left out.
-  2. A registry that cannot be read keeps the last instances; the logger `lastcall` reports it once.
-  3. What was read holds for `REFRESH` seconds; `changed` reads it again at the next question.
+  1. An instance is what a supervisor has published (docs/discovery.md): its id and its URL. Entries
+     that have no URL or cannot be read are left out.
+  2. While a registry cannot be read the last instances stay; the logger `lastcall` reports it once.
+  3. The instances are valid for `REFRESH` seconds; after `changed` the next call reads them again.
 
-Threads: each belongs to one event loop.
+Threads: each object belongs to one event loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, Iterable, Optional, Sequence, Union
 from . import http1
 
 REFRESH = 1.0
-WITHIN = 2.0  # seconds for an answer of etcd
+WITHIN = 2.0  # seconds for an answer from etcd
 
 _log = logging.getLogger("lastcall")
 
@@ -75,7 +75,7 @@ class Source:
             return self._known
 
     def changed(self) -> None:
-        """An instance did not answer: it may be gone."""
+        """Called if an instance did not answer, since it may be gone."""
         self._read_at = float("-inf")
 
     async def _read(self) -> Iterable[Instance]:
@@ -88,7 +88,7 @@ class Source:
 
 
 class Static(Source):
-    """A list of URLs that was written down; their ids count from 1."""
+    """A fixed list of URLs; their ids count from 1."""
 
     def __init__(self, urls: Sequence[str]) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Directory(Source):
 
 
 class Etcd(Source):
-    """The instances that the registry `etcd` puts under v1/instances/, read through etcd's JSON
+    """The instances that the registry `etcd` writes under v1/instances/, read through etcd's JSON
     gateway."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], name: Name) -> None:

@@ -1,14 +1,14 @@
 """Ledger: the live requests of this process, and the lines that report them to the supervisor.
 
 Rules
-  1. The table is the truth; what was sent is only its shadow. `greeting` reports all of it again:
+  1. The table is authoritative, not the lines that were sent. `greeting` reports everything again:
      the live requests as `resumed`, their cancels, and the ends that no supervisor has read.
   2. A request that waits for admission asks again on each connection, and starts unadmitted when
      there has been no supervisor (no connection, or one without `welcome`) for `UNADMITTED_AFTER`
-     seconds: only the first second of an absence holds a request up. A close starts those that
-     wait, and none waits after it.
-  3. Memory grows with live requests only; ends that wait for a supervisor are at most
-     `MAX_UNHEARD`, the oldest are forgotten.
+     seconds: only the first second of an absence delays a request. A close starts the requests that
+     wait, and afterwards none waits.
+  3. Memory grows only with live requests; at most `MAX_UNHEARD` ends wait for a supervisor, beyond
+     that the oldest are forgotten.
 
 Threads: all methods from any; the lock is the link's, so that the table and the queue never differ.
 """
@@ -35,7 +35,7 @@ React = Callable[[Optional[str]], None]  # called with None for an ack, else wit
 
 
 class Outlet:
-    """The session as the ledger needs it: a way out that may be closed at any moment."""
+    """The part of the session that the ledger uses: an outlet that may be closed at any moment."""
 
     enabled: bool
     connected: bool
@@ -46,11 +46,11 @@ class Outlet:
         raise NotImplementedError
 
     def is_received_here(self) -> bool:
-        """Whether this is the thread that receives what the supervisor answers."""
+        """Whether this is the thread that receives the supervisor's answers."""
         raise NotImplementedError
 
     def expect(self, react: React) -> int:
-        """A new `seq`; `react` is called with the lock held."""
+        """Returns a new `seq`; `react` is called for its answer, with the lock held."""
         raise NotImplementedError
 
     def wake(self) -> None:
@@ -87,7 +87,7 @@ class Ledger(Owner):
         return len(self._entries)
 
     def begin(self, entry: Entry, admit: bool) -> Optional[Admission[bool]]:
-        """Takes the request in; the future of its admission when it has to wait for one."""
+        """Adds the request; returns the future of its admission if it has to wait for one."""
         request_id = entry.context.id()
         with self._lock:
             if request_id in self._entries:
@@ -104,11 +104,11 @@ class Ledger(Owner):
             self._waiting[request_id] = entry
             if self._outlet.connected:
                 self._outlet.send(self._question(entry))
-            self._outlet.wake()  # its timer does not know of this one yet
+            self._outlet.wake()  # so that its timer takes this request into account
             return entry.waiting
 
     def reset(self, lock: Any) -> None:
-        """In a forked child: empty, under a lock that no lost thread can hold."""
+        """In a forked child: empties the ledger and sets a lock that no lost thread can hold."""
         self._lock = lock
         self._entries.clear()
         self._waiting.clear()
@@ -116,7 +116,7 @@ class Ledger(Owner):
         self._moved.clear()
 
     def close(self) -> None:
-        """No answer will come any more."""
+        """Called when no answer will come any more."""
         with self._lock:
             self._closed = True
             self._start_unadmitted()
@@ -150,7 +150,7 @@ class Ledger(Owner):
             line = wire.encode("request.end", id=context.id(), outcome=outcome)
             if context.is_stopped() and not context.is_confirmed():
                 line = wire.encode("cancel.done", id=context.id()) + line
-            # One that was never admitted ends with its connection; it need not be reported.
+            # A request that was never admitted ends with its connection and need not be reported.
             token = entry if entry.waiting is None else None
             if not self._outlet.send(line, token) and token is not None:
                 self._unconfirmed.append(token)
@@ -161,7 +161,7 @@ class Ledger(Owner):
                 self._outlet.send(wire.encode("cancel.done", id=context.id()))
 
     def progress(self, request_id: str) -> None:
-        # The common case, a second token within the interval, takes no lock.
+        # In the common case, another token within the interval, no lock is taken.
         if request_id in self._moved or not self._outlet.connected:
             return
         with self._lock:
@@ -173,10 +173,11 @@ class Ledger(Owner):
     def tracks(self, context: Context) -> bool:
         return self._entry_of(context) is not None
 
-    # --- the connection comes, goes, and passes time
+    # --- connections and timers
 
     def announcement(self) -> tuple[int, list[Line]]:
-        """How many live requests will be reported to a new supervisor, and the lines that do it."""
+        """The number of live requests to report to a new supervisor, and the lines that report
+        them."""
         running = [entry for entry in self._entries.values() if entry.waiting is None]
         unconfirmed = list(self._unconfirmed)
         self._unconfirmed.clear()
@@ -199,7 +200,7 @@ class Ledger(Owner):
         self._moved.clear()
 
     def tick(self, now: float) -> Optional[float]:
-        """Sends and starts what is due; returns when the next is."""
+        """Sends and starts what is due; returns when something is due next."""
         due = [*self._tick_admission(now), *self._tick_progress(now)]
         return min(due) if due else None
 
@@ -215,7 +216,7 @@ class Ledger(Owner):
             del self._entries[request_id]
             entry.settle(error=rejected)
             return
-        # It started without us while the answer was on its way: make it count.
+        # It started unadmitted while the answer was on its way: make the supervisor count it.
         running = self._entries.get(request_id)
         if running is not None and running.waiting is None:
             self._outlet.send(running.resumed_line())
@@ -228,7 +229,7 @@ class Ledger(Owner):
 
     def _question(self, entry: Entry) -> bytes:
         def react(error: Optional[str]) -> None:
-            # A supervisor that cannot even take the question must not stop the engine.
+            # A supervisor that cannot even read the question must not stop the engine.
             if error is not None and self._waiting.pop(entry.context.id(), None) is not None:
                 entry.settle(admitted=False)
 
@@ -236,7 +237,7 @@ class Ledger(Owner):
         return entry.line(admit=True, seq=self._outlet.expect(react))
 
     def _unadmitted_at(self) -> float:
-        """The time from which on no request waits for an admission any more."""
+        """The time from which on no request waits for admission any more."""
         return math.inf if self._outlet.welcomed else self._outlet.lost_at + UNADMITTED_AFTER
 
     def _tick_admission(self, now: float) -> Iterator[float]:
@@ -266,7 +267,7 @@ class Ledger(Owner):
 
 
 def _cancel_lines(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """One line for all that were cancelled in the same way."""
+    """One line for all requests that were cancelled in the same way."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         context = entry.context

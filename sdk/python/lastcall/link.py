@@ -1,13 +1,13 @@
-"""Link: one connection to the supervisor that is made again for ever, on one daemon thread.
+"""Link: one connection to the supervisor that is always made again, on one daemon thread.
 
 Rules
-  1. Nothing is queued while unconnected. What the supervisor must know is state, which the peer
-     reports from scratch in its greeting after each connect.
-  2. Memory is bounded: when more than `MAX_PENDING` waits for a supervisor that does not read, the
-     connection is given up and the greeting of the next one replaces the queue.
-  3. A line that must not get lost carries a token; the tokens of lines that were not written
-     completely come back with `lost`.
-  4. Lines are joined into as few writes as the socket takes.
+  1. Nothing is queued while unconnected. Everything that the supervisor has to know is state, which
+     the peer reports completely in its greeting after each connect.
+  2. Memory is bounded: if more than `MAX_PENDING` bytes wait for a supervisor that does not read,
+     the connection is given up, and the greeting of the next one replaces the queue.
+  3. A line that must not get lost has a token; the tokens of lines that were not written completely
+     are returned with `lost`.
+  4. Lines are joined into as few writes as possible.
 
 Threads: `send`, `wake`, `close` and `abandon` may be called from any. `Peer` methods are called on
 the link's thread: `greeting` and `lost` with the shared lock held, `receive` and `tick` without.
@@ -48,7 +48,7 @@ class Link:
         self._queue: deque[Line] = deque()
         self._queued_bytes = 0
         self._limit = MAX_PENDING
-        # The write under way: what is left of it, and whose end it will complete.
+        # The current write: the bytes that are left, and the tokens of the lines that it completes.
         self._writing = memoryview(b"")
         self._writing_tokens: list[object] = []
         self._connected = self._overflowed = False
@@ -76,18 +76,18 @@ class Link:
         return threading.current_thread() is self._thread
 
     def settle(self) -> None:
-        """The peer was welcomed: the next loss is a new one, to be retried fast again."""
+        """Called when the peer was welcomed: after the next loss retries are fast again."""
         self._settled = True
         self._complaint = None
 
     def is_news(self, complaint: str) -> bool:
-        """The same line is not logged at each retry, but once until a welcome."""
+        """Whether to log the complaint: the same one is logged only once until a welcome."""
         is_news = complaint != self._complaint
         self._complaint = complaint
         return is_news
 
     def send(self, line: bytes, token: Optional[object] = None) -> bool:
-        """Queues a line; False when unconnected, and then the token is the caller's to keep."""
+        """Queues a line; False if unconnected: then the caller keeps the token."""
         with self._lock:
             if not self._connected or self._overflowed or self._close_by is not None:
                 return False
@@ -101,7 +101,7 @@ class Link:
             return True
 
     def renew(self) -> None:
-        """Connects again once all is written, because the greeting has changed."""
+        """Connects again once everything is written, because the greeting has changed."""
         with self._lock:
             self._is_to_renew = True
             self.wake()
@@ -114,7 +114,7 @@ class Link:
                 os.write(self._wake_write, b"w")
 
     def close(self, timeout: float) -> None:
-        """Writes what is queued, at most for `timeout`, and ends the thread."""
+        """Writes the queue, for at most `timeout` seconds, and ends the thread."""
         with self._lock:
             if self._abandoned:
                 return
@@ -125,9 +125,9 @@ class Link:
             self._stall.report()
 
     def abandon(self) -> None:
-        """For a forked child: lets go of the descriptors, of which the parent keeps its own.
+        """For a forked child: closes its copies of the descriptors.
 
-        Those of a closed link are gone already: their numbers may be used by others by now.
+        Those of a closed link are already closed, and other files may use their numbers by now.
         """
         if self._abandoned:
             return
@@ -147,7 +147,7 @@ class Link:
             try:
                 lost_at = self._connect(lost_at)
                 self._rest(lost_at)
-            except Exception as error:  # without this thread no supervisor is ever found again
+            except Exception as error:  # without this thread no supervisor would be found again
                 if self.is_news(f"{type(error).__name__}: {error}"):
                     _log.exception("the lastcall connection failed; reconnecting")
                 time.sleep(_SLOW_RETRY)
@@ -155,7 +155,7 @@ class Link:
                 return self._release()
 
     def _connect(self, lost_at: float) -> float:
-        """Serves one connection, if there is one to be had; returns since when there is none."""
+        """Serves one connection if one can be made; returns the time since which there is none."""
         connection = self._dialer.dial()
         if connection is None:
             return lost_at
@@ -168,7 +168,7 @@ class Link:
             with self._lock:
                 self._disconnect()
                 self._socket = None
-        # One that never sent a welcome goes on with the slow retries.
+        # After a supervisor that never sent a welcome, the slow retries continue.
         return time.monotonic() if self._settled else min(lost_at, started)
 
     def _rest(self, lost_at: float) -> None:
@@ -218,7 +218,7 @@ class Link:
             _log.warning("over %d bytes wait for the supervisor; reconnecting", MAX_PENDING)
 
     def _write(self, connection: socket.socket) -> bool:
-        """Writes what the socket takes; True when nothing is left."""
+        """Writes as much as the socket takes; True if nothing is left."""
         while True:
             if not self._writing:
                 with self._lock:
@@ -274,7 +274,7 @@ class Link:
         return False
 
     def _disconnect(self) -> None:
-        """With the lock held. Empties the queue and gives unwritten tokens back."""
+        """With the lock held: empties the queue and returns the tokens of unwritten lines."""
         self._connected = self._overflowed = False
         tokens = self._writing_tokens if self._writing else []
         tokens = tokens + [token for _, token in self._queue if token is not None]
@@ -296,5 +296,5 @@ class Link:
 
 
 def _milliseconds(due: Optional[float]) -> Optional[int]:
-    """How long to poll: rounded up, so that the loop does not spin just before the instant."""
+    """How long to poll, rounded up so that the loop does not spin just before the instant."""
     return None if due is None else max(0, int((due - time.monotonic()) * 1000) + 1)

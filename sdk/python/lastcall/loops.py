@@ -1,10 +1,10 @@
-"""Loops: how other threads call something on an event loop.
+"""Loops: calls functions on an event loop from other threads.
 
 Rules
-  1. A loop that is closed is not called: nothing waits there any more.
-  2. The connection's thread holds its calls until it has nothing left to do, or has `MOST_HELD` of
-     them. A loop's thread that is woken sooner waits for the interpreter, which the connection's
-     thread still needs, and has to be woken a second time.
+  1. A closed loop is not called, because nothing waits there any more.
+  2. The connection's thread collects its calls until it has nothing left to do, or has `MOST_HELD`
+     of them. If a loop's thread were woken sooner, it would have to wait for the interpreter lock,
+     which the connection's thread still needs, and would be woken a second time.
 
 Threads: `soon` from any; a `Holder` belongs to the thread that entered it.
 """
@@ -31,7 +31,7 @@ def soon(loop: asyncio.AbstractEventLoop, call: _Call) -> None:
 
 
 class Holder:
-    """Within it the calls of this thread wait for `release`."""
+    """While it is entered, the calls of this thread wait for `release`."""
 
     def __init__(self) -> None:
         self._held: list[tuple[asyncio.AbstractEventLoop, _Call]] = []

@@ -1,19 +1,21 @@
-"""Calls to other tiers: the ids that go with them, and their end when the request is cancelled.
+"""Calls to other tiers: the ids that they carry, and their end when the request is cancelled.
 
-A worker that calls another one sends `headers(context)` along and makes the call inside
+A worker that calls another one adds `headers(context)` and makes the call inside
 `abort_on_stop(context)`. When the request is killed here, the call is cut and its connection
-closes; that is how the other side is notified, on whatever pod it runs. `lastcall.httpx` and
+closes; that notifies the other side, on whatever pod it runs. `lastcall.httpx` and
 `lastcall.aiohttp` do both.
 
 Rules
-  1. The call has an id of its own, `CALLER/N`: the caller's may be live on the other side too.
-  2. A cut ends in `Cancelled`; a cancellation of the task from outside stays one.
-  3. A closed connection is a kill on the other side. Where a `Channel` can take a stop there, the
-     call goes on and what still comes is delivered, but it ends in `Cancelled` all the same. A stop
-     that is not taken within `STOP_WITHIN` seconds cuts the call.
+  1. The call has an id of its own, `CALLER/N`, because the caller's may be live on the other side,
+     too.
+  2. A cut ends in `Cancelled`; a cancellation of the task from outside stays a CancelledError.
+  3. A closed connection is a kill on the other side. If a `Channel` can send a stop there, the call
+     continues and everything that still arrives is delivered, but it nevertheless ends in
+     `Cancelled`. If the other side does not accept the stop within `STOP_WITHIN` seconds, the call
+     is cut.
 
 Threads: `headers` from any; `abort_on_stop` belongs to the task that enters it, `aborting` to the
-thread; a stop from another thread is carried over to the task's loop, or calls what aborts.
+thread; a stop from another thread is passed to the task's loop, or calls `abort`.
 """
 
 from __future__ import annotations
@@ -39,23 +41,23 @@ PARENT = "X-Lastcall-Parent"
 # A secret of the call: a peer that knows it may stop the call, by `DELETE` of CALLS + the secret.
 CHANNEL = "X-Lastcall-Channel"
 CALLS = "/lastcall/calls/"
-STOP_WITHIN = 1.0  # seconds for the other side to take a stop; then the connection is closed
-STOP_TAKEN = 204  # the status that reports it
+STOP_WITHIN = 1.0  # seconds for the other side to accept a stop; then the connection is closed
+STOP_TAKEN = 204  # the status of an accepted stop
 
 T = TypeVar("T")
 
 _log = logging.getLogger("lastcall")
 _calls = itertools.count(1)
-# The characters that a header value may hold as they are. Not '%', so that the way back is never in
-# doubt.
+# The characters that a header value may contain unescaped. '%' is not among them, so that the value
+# can always be decoded.
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 
 
 def headers(context: Optional[Context] = None) -> dict[str, str]:
-    """The headers that show the other side which request its work is part of.
+    """The headers that show the other side to which request its work belongs.
 
     X-Request-Id is the call's own id; X-Lastcall-Root and X-Lastcall-Parent are the user's request
-    and the caller. They are of the current request unless a context is given; empty without either.
+    and the caller. They are for the current request unless a context is given; empty without both.
     """
     context = context or current()
     if context is None:
@@ -68,7 +70,7 @@ def headers(context: Optional[Context] = None) -> dict[str, str]:
 
 
 def add_headers(given: MutableMapping[str, str], context: Optional[Context] = None) -> None:
-    """Adds what `headers` gives; what is there already wins."""
+    """Adds the result of `headers`; existing headers take precedence."""
     for name, value in headers(context).items():
         given.setdefault(name, value)
 
@@ -82,11 +84,11 @@ def from_header(value: str) -> str:
 
 
 class Channel(Generic[T]):
-    """How a stop reaches the other side of one call, beside the call's own connection.
+    """Sends a stop to the other side of one call, apart from the call's own connection.
 
-    `report` sends DELETE to the path that it is given, at the server of the call, and returns the
-    status of the answer. `broken` are the errors with which the call ends where the other side
-    breaks it off, as one that was stopped may.
+    `report` sends DELETE for its path to the call's server, and returns the status of the answer.
+    `broken` are the errors with which the call ends if the other side breaks it off, as a stopped
+    one may do.
     """
 
     def __init__(self, report: Callable[[str], T], broken: tuple[type[BaseException], ...]) -> None:
@@ -102,10 +104,10 @@ class Channel(Generic[T]):
 
 
 class abort_on_stop:
-    """`async with` this: a stop of the context cuts the await at which the block stands.
+    """For `async with`: a stop of the context cuts the current await of the block.
 
-    The block then ends in `Cancelled`. With a channel, a stop goes there and only a kill cuts. The
-    context is the current request's unless one is given; without either nothing is ever cut.
+    The block then ends in `Cancelled`. With a channel, a stop is sent there and only a kill cuts.
+    The context is the current request's unless one is given; without both nothing is ever cut.
     """
 
     def __init__(
@@ -172,20 +174,21 @@ class abort_on_stop:
 def _raise_if_stopped(
     context: Context, channel: Optional[Channel[Any]], error: Optional[BaseException]
 ) -> None:
-    """A call that a stop has ended early must not look whole."""
+    """A call that a stop has ended early must not look complete."""
     if channel is not None and context.is_stopped():
         if error is None or isinstance(error, channel.broken):
             raise Cancelled(context.id(), context.cause or "control") from error
 
 
 class aborting:
-    """`with` this, in a thread: a stop of the context calls `abort`, which ends the block's call.
+    """For `with`, in a thread: a stop of the context calls `abort`, which ends the block's call.
 
-    The block then ends in `Cancelled`, also when it got to its end meanwhile: a stream that was cut
+    The block then ends in `Cancelled`, even if it reached its end meanwhile: a stream that was cut
     must not look finished. `abort` is called at most once and never after the block, on the thread
-    that cancels or the one that notified the channel; it must not block: shut a socket down, for
-    example. With a channel, a stop goes there, in a thread of its own, and only a kill aborts. The
-    context is the current request's unless one is given; without either it is never called.
+    that cancels or the one that notified the channel. It must not block; it may shut a socket down,
+    for example. With a channel, a stop is sent there, in a thread of its own, and only a kill
+    aborts. The context is the current request's unless one is given; without both `abort` is never
+    called.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Owner: what a context reports to the client that began it. The base class is of no client.
+"""Owner: receives what a context reports to the client that began it. The base class ignores it.
 
 Threads: called on whichever thread acts on the context, with no lock held.
 """
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 class Owner:
     def raised(self, contexts: Sequence[Context], notified: AbstractSet[str]) -> None:
-        """These rose; the supervisor already knows of those in `notified`."""
+        """The state of these contexts rose; the supervisor already knows of those in `notified`."""
 
     def ended(self, context: Context, outcome: str) -> None:
         """The request is over."""
 
     def confirmed(self, context: Context) -> None:
-        """The engine has let go of a cancelled request that is not over yet."""
+        """The engine has stopped working on a cancelled request that has not ended yet."""
 
     def progress(self, request_id: str) -> None:
-        """The request moved."""
+        """The request made progress."""
 
     def tracks(self, context: Context) -> bool:
-        """It is one of its live requests, in this process."""
+        """Whether it is one of the client's live requests, in this process."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""Peer: what the link needs from its user."""
+"""Peer: the interface that the link's user implements."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class Peer:
         raise NotImplementedError
 
     def tick(self, now: float) -> Optional[float]:
-        """Does what is due and returns when it wants to be called next, on the same clock."""
+        """Does what is due, and returns when it has to be called next, by the same clock."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Calls of another tier's endpoint, on whichever of its instances.
+"""Calls the endpoint of another tier on any of its instances.
 
     from lastcall.remote import Endpoint
 
@@ -10,14 +10,15 @@
             yield response
 
 Rules
-  1. The request goes as JSON by POST to the address that the instance's registry has, and the
-     answer comes back as server-sent events, or whole.
+  1. The request is sent as JSON by POST to the address in the instance's registry; the answer comes
+     back as server-sent events, or whole.
   2. The call is a child of `context`, the current request's unless given. A stop of the parent is
-     sent as a stop, and what the other tier still sends is delivered; a kill, and a caller that
-     leaves, closes the connection, which is a kill there.
-  3. An answer that was cut never looks finished: `Cancelled`, `Rejected`, or `CallFailed`.
-  4. Where an instance does not answer, or a drain refuses, the next one is asked, each of them
-     once. After the head of an answer nothing is sent again.
+     sent as a stop, and everything that the other tier still sends is delivered. A kill, or a
+     caller that leaves, closes the connection, which is a kill there.
+  3. An answer that was cut never looks finished: it ends in `Cancelled`, `Rejected` or
+     `CallFailed`.
+  4. If an instance does not answer, or refuses because of a drain, the next one is tried, each of
+     them once. After the head of an answer nothing is sent again.
 
 Threads: an `Endpoint` belongs to one event loop; contexts may be cancelled from any thread.
 """
@@ -55,7 +56,7 @@ __all__ = ["CallFailed", "Endpoint", "Instance", "NoInstance", "Stream"]
 T = TypeVar("T")
 
 CONNECT_WITHIN = 5.0  # seconds
-STOP_WITHIN = 1.0  # seconds for the other tier to take a stop; then the connection is closed
+STOP_WITHIN = 1.0  # seconds for the other tier to accept a stop; then the connection is closed
 
 _log = logging.getLogger("lastcall")
 
@@ -67,7 +68,8 @@ class NoInstance(LastcallError):
 class CallFailed(LastcallError):
     """The other tier answered with an error, or its answer broke off.
 
-    `status` is the HTTP status, 200 for what broke off; `error` the error object where it sent one.
+    `status` is the HTTP status, 200 for an answer that broke off; `error` is the error object if
+    the other tier sent one.
     """
 
     def __init__(self, message: str, status: int, error: Optional[dict[str, Any]] = None) -> None:
@@ -81,12 +83,12 @@ class Endpoint:
 
     Its instances come from one of
 
-    etcd    URLs of etcd, where supervisors with the registry `etcd` enter themselves
+    etcd    URLs of etcd, where supervisors with the registry `etcd` register themselves
     files   the directory of the registry `file`
-    urls    URLs that are known
+    urls    known URLs
 
-    path    what is called there, `/ENDPOINT` unless given
-    headers sent with each call
+    path    the path to call there, `/ENDPOINT` unless given
+    headers are sent with each call
     """
 
     def __init__(
@@ -129,13 +131,13 @@ class Endpoint:
         return await self._call(request, context, in_turn)
 
     async def random(self, request: Any, *, context: Optional[Context] = None) -> Stream:
-        """Each call goes to any instance."""
+        """Each call goes to a random instance."""
         return await self._call(request, context, lambda all: random.sample(all, len(all)))
 
     async def direct(
         self, request: Any, instance_id: int, *, context: Optional[Context] = None
     ) -> Stream:
-        """The call goes to that instance and to no other one."""
+        """The call goes only to that instance."""
         return await self._call(
             request, context, lambda all: [each for each in all if each.id == instance_id]
         )
@@ -173,9 +175,9 @@ class Endpoint:
 
 
 class Stream:
-    """The answer: `async for` gives its items; `aclose()` leaves before its end.
+    """The answer: `async for` yields its items; `aclose()` leaves before its end.
 
-    An item is the JSON value of an event, or its text where that is not JSON.
+    An item is the JSON value of an event, or its text if that is not JSON.
     """
 
     def __init__(self, call: _Call, instance: Instance) -> None:
@@ -185,7 +187,7 @@ class Stream:
 
     @property
     def context(self) -> Context:
-        """The call's own: to cancel it alone."""
+        """The context of the call itself, with which it can be cancelled alone."""
         return self._call.context
 
     def __aiter__(self) -> Stream:
@@ -234,13 +236,14 @@ class _Call:
             parent.link_child(self.context)
 
     async def cut_by_stop(self, begin: Callable[[], Awaitable[T]]) -> T:
-        """Awaits what precedes the request: a stop there need not be reported."""
+        """Awaits a step before the request is sent: a stop there need not be sent to the other
+        side."""
         self.context.raise_if_stopped()
         self._waits = step = asyncio.ensure_future(begin())
         try:
             return await step
         except asyncio.CancelledError:
-            # Ours, where the stop has cancelled the step alone.
+            # The cancellation is ours if the stop has cancelled only the step.
             if step.cancelled() and not self._is_cancelled():
                 self.context.raise_if_stopped()
             raise
@@ -305,7 +308,7 @@ class _Call:
         self.end(None)
 
     def leave(self) -> None:
-        """The caller that the answer is for is gone."""
+        """Called when the caller that waited for the answer is gone."""
         if self.context.outcome is None:
             self.context.kill(LEFT)
             self.end(None)
@@ -316,7 +319,7 @@ class _Call:
         self.forget()
 
     def dropped(self) -> None:
-        """On any thread: the answer is not read any more."""
+        """Called on any thread when the answer is not read any more."""
         if self.context.outcome is None:
             self._soon(self.leave)
 
@@ -345,7 +348,8 @@ class _Call:
             self._exchange.close()
 
     async def _report_stop(self) -> None:
-        """Another tier that cannot be notified gets what every server understands."""
+        """Sends the stop; if the other tier does not accept it, the connection is closed, which
+        every server understands."""
         url = f"{self._url}{outgoing.CALLS}{self._channel}"
         try:
             await asyncio.wait_for(http1.ask("DELETE", url), STOP_WITHIN)
@@ -378,7 +382,8 @@ class _Call:
 
 
 async def _read_out(events: AsyncIterator[Any]) -> None:
-    """Reads to the end of the body: a caller that leaves before it counts as a client that left."""
+    """Reads to the end of the body, because a caller that leaves before counts as a client that
+    left."""
 
     async def read() -> None:
         async for _ in events:

@@ -1,9 +1,9 @@
 """RequestScope: a request as a block, for threads (`with`) and for asyncio (`async with`).
 
 Rules
-  1. Nothing happens before the block is entered; what was entered is always ended.
-  2. A wait for admission that fails in any way, a cancelled task included, withdraws the request.
-  3. Without a parent of its own it is a sub-request of the one that is worked on where it begins.
+  1. Nothing happens before the block is entered; a request that was begun is always ended.
+  2. A wait for admission that fails for any reason, even a cancelled task, withdraws the request.
+  3. Without a parent of its own it is a sub-request of the request that the code there works on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .ledger import Ledger
 
 
 class RequestScope:
-    """The result of `Client.request`; the arguments are explained there and at `Client.begin`."""
+    """The result of `Client.request`; see there and at `Client.begin` for the arguments."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class RequestScope:
                       self._priority, self._way)  # fmt: skip
         admission = self._ledger.begin(entry, self._admit)
         if isinstance(parent, Context):
-            parent.link_child(context)  # a parent that was cancelled cancels the wait too
+            parent.link_child(context)  # so that the parent's cancel also cancels the wait
         return context, admission
 
 

@@ -1,9 +1,9 @@
 """Session: the protocol with the supervisor, from hello to the last answer.
 
 Rules
-  1. The connection may end at any moment; the next one is greeted with all that is to be known.
-  2. Every line with a `seq` is answered by `ack` or `error`, and neither of these by anything.
-  3. User code runs on the lanes of `callbacks`, contexts are raised with no lock held.
+  1. The connection may end at any moment; on the next one the greeting reports the whole state.
+  2. Every line with a `seq` is answered by `ack` or `error`; these are never answered themselves.
+  3. User code runs on the lanes of `callbacks`; contexts are cancelled without a lock.
 
 Threads: all methods from any; `Peer` methods on the link's thread.
 """
@@ -67,14 +67,14 @@ class Session(Peer, Outlet):
                 self._send("endpoint.unregister", endpoint=name)
 
     def announce_registration(self) -> None:
-        """This process leaves registries of its own when it is asked to."""
-        self._send("registered")  # lost without a connection: the next greeting has it
+        """Announces that this process leaves its own registries when it is asked to."""
+        self._send("registered")  # without a connection it is lost, but the next greeting has it
 
     def report_load(self, **load: Any) -> None:
         self._send("load", **load)
 
     def send_critical(self) -> bool:
-        """False when it was sent already."""
+        """Marks this process as critical; False if that was sent already."""
         with self._lock:
             is_news = not self._hello["critical"]
             self._hello["critical"] = True
@@ -83,7 +83,8 @@ class Session(Peer, Outlet):
             return is_news
 
     def report_fatal(self, reason: str, detail: str) -> Optional[concurrent.futures.Future[bool]]:
-        """The future is done when the supervisor has acknowledged; None without a socket."""
+        """Returns a future that is done when the supervisor has acknowledged; None without a
+        socket."""
         with self._lock:
             if self._link is None:
                 return None
@@ -94,7 +95,7 @@ class Session(Peer, Outlet):
             return self._fatal[2]
 
     def doubt(self, cleared: Cleared) -> object:
-        """Asks whether the engine is alive; what it returns is for `forget_doubt`."""
+        """Asks whether the engine is alive; returns the handle for `forget_doubt`."""
         with self._lock:
             doubt = self._doubts.add(cleared)
             if self.connected:
@@ -113,7 +114,7 @@ class Session(Peer, Outlet):
             self.ledger.close()
 
     def detach(self) -> None:
-        """In a forked child: nothing of the parent's connection or requests is ours."""
+        """In a forked child: gives up the parent's connection and requests, which are not ours."""
         self._lock = threading.RLock()
         self.is_over = True
         link, self._link = self._link, None
@@ -122,7 +123,7 @@ class Session(Peer, Outlet):
         self.welcome = None
         self.ledger.reset(self._lock)
 
-    # --- Outlet: the way out for the ledger
+    # --- Outlet: what the ledger uses
 
     @property
     def enabled(self) -> bool:  # type: ignore[override]
@@ -152,7 +153,7 @@ class Session(Peer, Outlet):
         if self._link is not None:
             self._link.wake()
 
-    # --- Peer: what the link asks
+    # --- Peer: what the link calls
 
     def greeting(self) -> list[Line]:
         live, announcement = self.ledger.announcement()
@@ -171,7 +172,7 @@ class Session(Peer, Outlet):
     def lost(self, tokens: list[object]) -> None:
         self.ledger.lost(tokens)
         self._answers.clear()
-        if self.welcome is not None:  # one that never sent a welcome was not there
+        if self.welcome is not None:  # a supervisor that sent no welcome does not count
             self.lost_at = time.monotonic()
         self.welcome = None
 
@@ -239,12 +240,12 @@ class Session(Peer, Outlet):
         mode, reason = wire.field(message, "mode", str), wire.field(message, "reason", str)
         if not all(isinstance(each, str) for each in ids):
             raise wire.WireError("bad_field", "cancel.ids: expected strings")
-        # A word that this version does not know is not a reason to go on generating.
+        # A reason that this version does not know must not prevent the cancel.
         reason = wire.known_word(reason, wire.REASONS, "control")
         notified = frozenset(ids)
         for request_id in ids:
             context = self.ledger.find(request_id)
-            if context is not None:  # else it ended while the line was on its way
+            if context is not None:  # otherwise it ended while the line was on its way
                 context._raise(KILLED if mode == "kill" else STOPPED, reason, notified=notified)
 
     def _on_health_check(self, message: wire.Message) -> None:

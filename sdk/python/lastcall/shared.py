@@ -1,4 +1,4 @@
-"""The one client that a process shares."""
+"""The client that all code of a process shares."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _shared: Optional[Made] = None
 
 
 def connect(name: Optional[str] = None, **options: Any) -> Client:
-    """The process's one client, made by the first call (see `Client` for the options).
+    """The process's shared client, made by the first call (see `Client` for the options).
 
-    Later calls without options return it, and other options are refused. A forked child gets one
-    of its own. One that was closed is followed by a new one, with the same options unless others
-    are given; what was made with the old one, its handlers too, then goes through the new one.
+    Later calls without options return it, and different options are refused. A forked child gets a
+    client of its own. After a close the next call makes a new client, with the same options unless
+    others are given; everything that was made with the old one, including its handlers, then uses
+    the new one.
     """
     global _shared
     if name is not None:

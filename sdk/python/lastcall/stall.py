@@ -1,14 +1,14 @@
-"""Stall: reports when a call on the connection's thread does not return.
+"""Stall: reports a call on the connection's thread that does not return.
 
-Some of the program's callbacks run on the connection's thread (those of a context, and what the log
-calls). While one of them runs, nothing reaches the supervisor and nothing is received from it.
+Some of the program's callbacks run on the connection's thread (those of contexts, and log
+handlers). While one of them runs, nothing is sent to the supervisor and nothing is received from
+it.
 
 Rules
-  1. The other threads that have something to send look, so that no thread is needed to watch a
-     thread.
-  2. Each call is reported once, with where it stands.
+  1. Other threads check this when they have something to send, so no extra thread has to watch.
+  2. Each call is reported once, with its stack.
 
-Threads: `call` on the one thread, `report` on any.
+Threads: `call` on the connection's thread, `report` on any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 import traceback
 from typing import Callable, Optional, TypeVar
 
-PATIENCE = 5.0  # seconds; code that keeps the interpreter to itself for one or two is common
+PATIENCE = 5.0  # seconds; code that holds the interpreter lock for one or two is common
 
 _log = logging.getLogger("lastcall")
 _T = TypeVar("_T")

@@ -1,11 +1,11 @@
-"""Stand-in: the session that speaks for a client that was closed or forked away.
+"""Stand-in: the session that replaces that of a client that was closed or forked away.
 
 Rules
-  1. It is the one of `connect()`, once this process has called it, as long as that is open and
-     speaks to the same socket. Else it is the client's own, which sends nothing any more.
-  2. A request takes its endpoint along, as the client has registered it.
+  1. It is the session of `connect()`, once this process has called it, as long as that is open and
+     uses the same socket. Otherwise it is the client's own, which sends nothing any more.
+  2. A request brings along its endpoint as the client has registered it.
 
-So what was decorated or handed out before a fork works in each child that connects.
+So everything that was decorated or handed out before a fork works in each child that connects.
 
 Threads: any.
 """
@@ -24,7 +24,7 @@ _complained: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
 def share(session: Session) -> None:
-    """It is the one of `connect()` from now on."""
+    """Makes it the session of `connect()` from now on."""
     global _shared
     _shared = session
 
@@ -36,7 +36,7 @@ def session_for(own: Session) -> Session:
 
 
 def session_to_begin(own: Session, endpoint: Optional[str]) -> Session:
-    """As `session_for`, for a request of that endpoint."""
+    """Like `session_for`, for a request of that endpoint."""
     session = session_for(own)
     if session is own:
         if own.is_over and own.enabled and own not in _complained:

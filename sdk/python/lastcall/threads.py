@@ -1,8 +1,7 @@
-"""The client's threads, which take none of the program's signals.
+"""The client's threads, which receive none of the program's signals.
 
-A program may block a signal at any time, to read it with signalfd or sigwait. One thread that does
-not block it is enough for the signal to be delivered there, where its default action ends the
-process.
+A program may block a signal at any time, to read it with signalfd or sigwait. If a single thread
+does not block it, the signal is delivered there, and its default action ends the process.
 """
 
 from __future__ import annotations
@@ -28,20 +27,21 @@ def start(thread: threading.Thread) -> None:
 
 @contextlib.contextmanager
 def signals_of_main() -> Iterator[None]:
-    """For the program's code on a thread of ours, whose processes inherit what is blocked.
+    """Sets the main thread's mask while the program's code runs on a thread of ours.
 
-    One that blocks SIGTERM could not be terminated. What the main thread does not block either is
-    delivered there first, but until it has run a signal is still pending for the whole process, and
-    a thread that opens itself takes it: only the main thread can run the handler, and the kernel
-    has put that back to sleep. So what is pending stays blocked this time. What comes between the
-    look and the change may still be taken, and so may a signal of a moment ago where the callback
-    itself changes the mask or is hit by another one; Python has no way to close that.
+    Processes that it starts inherit the mask, and one that blocks SIGTERM could not be terminated.
+    A signal that the main thread does not block either is delivered there first, but until that
+    thread has run the signal is pending for the whole process, and a thread that unblocks it would
+    take it: then only the main thread could run the handler, but the kernel has put it back to
+    sleep. So pending signals stay blocked this time. A signal that arrives between the check and
+    the change may still be taken, and so may a recent one if the callback itself changes the mask
+    or is interrupted by another signal; Python has no way to prevent that.
     """
     mask = _mask_of_main()
     if mask is None:
         yield
         return
-    pending = signal.sigpending()  # as late as can be
+    pending = signal.sigpending()  # as late as possible
     before = signal.pthread_sigmask(signal.SIG_SETMASK, mask | pending)
     try:
         yield
@@ -50,7 +50,7 @@ def signals_of_main() -> Iterator[None]:
 
 
 def _mask_of_main() -> Optional[set[int]]:
-    """None where the system does not report it."""
+    """The main thread's mask; None if the system does not report it."""
     try:
         with open("/proc/self/status", "rb") as status:
             [word] = [line.split()[1] for line in status if line.startswith(b"SigBlk:")]

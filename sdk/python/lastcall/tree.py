@@ -1,12 +1,13 @@
 """The cancellation tree: walks over linked contexts, and the one lock that guards all trees.
 
 Rules
-  1. Walks are loops: user-made graphs may be as deep as they like.
-  2. A child is never below its parent's state, so a walk stops where the level is reached already.
-  3. A context stays linked while it is unfinished or has an unfinished child below it: the child
-     still has to receive a cancel from further up.
+  1. Walks are loops, because users' graphs may have any depth.
+  2. A child's state is never below its parent's, so a walk stops where the level is already
+     reached.
+  3. A context stays linked while it is unfinished or has an unfinished child below it, because the
+     child still has to receive cancels from further up.
 
-Threads: every function wants `lock` held.
+Threads: every function requires that `lock` is held.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 LIVE, STOPPED, KILLED = 0, 1, 2
 
-# Re-entrant, because a signal handler may cancel on the very thread that holds it.
+# It is re-entrant, because a signal handler may cancel on the thread that holds it.
 lock = threading.RLock()
 
 
@@ -35,7 +36,8 @@ os.register_at_fork(
 
 
 def below(top: Context, level: int) -> list[Context]:
-    """The contexts that rise with `top` to `level`: children before parents, in link order."""
+    """The contexts whose state rises to `level` with `top`: children before parents, in link
+    order."""
     if not top._children:
         return [top]
     order: list[Context] = []
@@ -68,7 +70,7 @@ def reaches(start: Context, goal: Context) -> bool:
 
 
 def cause_above(start: Context) -> str:
-    """The first reason other than "parent" up the tree; "parent" when it began elsewhere."""
+    """The first reason other than "parent" up the tree; "parent" if the cancel began elsewhere."""
     seen = {start}
     todo = [start]
     while todo:
@@ -83,7 +85,7 @@ def cause_above(start: Context) -> str:
 
 
 def leave(start: Context) -> None:
-    """Unlinks what is finished with nothing unfinished below it, from `start` upwards."""
+    """Unlinks finished contexts without unfinished ones below them, from `start` upwards."""
     todo = [start]
     while todo:
         node = todo.pop()

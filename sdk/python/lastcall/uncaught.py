@@ -1,12 +1,12 @@
-"""Reports uncaught exceptions to the supervisor, then lets the previous hook do its work.
+"""Reports uncaught exceptions to the supervisor, then calls the previous hook.
 
-An uncaught exception on the main thread ends the process: the report adds its traceback to what
-the supervisor would otherwise only see as an exit. On another thread it ends only that thread,
-which is fatal for an engine's worker and harmless for a telemetry thread; hence the choice.
-multiprocessing calls no hook for the target of a child, but up to Python 3.12 its finalizers, while
-the exception is under way; later ones leave `Client.guard` around the target.
+An uncaught exception on the main thread ends the process: the report adds the traceback to an end
+that the supervisor would otherwise only see as an exit. On another thread it ends only that thread,
+which is fatal for an engine's worker but harmless for a telemetry thread; hence the choice.
+multiprocessing calls no hook for the target of a child. Up to Python 3.12 it runs its finalizers
+while the exception is being raised; for later versions use `Client.guard` around the target.
 
-A forked child has made no choice yet: what its parent's clients chose ends with the fork.
+A forked child has made no choice yet: the choices of its parent's clients end with the fork.
 
 Threads: `install` and `remove` from any; the hooks run on the thread that failed.
 """
@@ -42,7 +42,8 @@ def install(report: Report, choice: Choice) -> None:
 
 
 def at_child_end(callback: Callable[[], object], *, priority: int) -> None:
-    """In a child of multiprocessing, which may end without atexit; elsewhere nothing."""
+    """Calls back at the end of a child of multiprocessing, which may not run atexit; elsewhere does
+    nothing."""
     module = sys.modules.get("multiprocessing")
     if module is not None and module.parent_process() is not None:
         sys.modules["multiprocessing.util"].Finalize(None, callback, exitpriority=priority)
@@ -55,7 +56,7 @@ def remove(report: Report) -> None:
 def _on_main(
     kind: type[BaseException], error: BaseException, trace: Optional[TracebackType]
 ) -> None:
-    # Ctrl-C is an order, not a failure.
+    # Ctrl-C is a command, not a failure.
     if not issubclass(kind, KeyboardInterrupt):
         detail = "".join(traceback.format_exception(kind, error, trace))
         for report in list(_reports):

@@ -1,14 +1,14 @@
-"""Watch: tasks and child processes whose end would leave the engine a shell.
+"""Watch: tasks and child processes without which the engine is useless.
 
-A child process that dies takes no exception of this process with it, and a task that fails is
-noticed when it is awaited, which may be never.
+A child process that dies raises no exception in this process, and a task that fails is noticed only
+when it is awaited, which may never happen.
 
 Rules
-  1. A child's end is fatal unless it ended with 0 or by TERM, which is how one is stopped on
-     purpose, or how it ended cannot be known (it is another process's child). With `any_end` any
-     end is.
-  2. Its status is read without reaping it: the code that started it still gets it.
-  3. Once the supervisor cleans up, ends are wanted and are not reported.
+  1. A child's end is fatal unless it ended with 0 or by TERM, which is how children are stopped on
+     purpose, or its status cannot be known (it is another process's child). With `any_end` every
+     end is fatal.
+  2. The status is read without reaping the child, so the code that started it still gets it.
+  3. Once the supervisor cleans up, ends are expected and not reported.
 
 Threads: methods from any; one daemon thread waits for all children.
 """
@@ -33,15 +33,15 @@ Report = Callable[[str, str], object]  # reason, detail
 Forget = Callable[[], None]
 Child = tuple[int, Any, str, bool]  # pid, process, name, any_end
 
-_FIND_EVERY = 0.5  # seconds between looks for new children of multiprocessing
-_STATUS_WITHIN = 1.0  # seconds for another thread's wait to have reported its result
+_FIND_EVERY = 0.5  # seconds between searches for new children of multiprocessing
+_STATUS_WITHIN = 1.0  # seconds in which another thread's wait has to report its result
 
 _log = logging.getLogger("lastcall")
 _watchers: weakref.WeakSet[ChildWatcher] = weakref.WeakSet()
 
 
 class ChildWatcher:
-    """Reports children that died. `is_over` returns whether ends are expected from now on."""
+    """Reports children that died. `is_over` returns whether ends are now expected."""
 
     def __init__(self, report: Report, is_over: Callable[[], bool]) -> None:
         self._report = report
@@ -70,7 +70,7 @@ class ChildWatcher:
             raise NotImplementedError(f"cannot watch {name}: this system has no pidfd_open")
         try:
             if told_code(process) is not None:
-                raise ProcessLookupError  # its pid may be another's by now
+                raise ProcessLookupError  # its pid may belong to another process by now
             fd = os.pidfd_open(pid)
         except ProcessLookupError:
             self._died(pid, process, name, any_end)
@@ -81,7 +81,7 @@ class ChildWatcher:
                 return lambda: None
             try:
                 self._start()
-            except RuntimeError:  # no thread to be had: it may be asked for again
+            except RuntimeError:  # no thread could be started: the caller may try again
                 os.close(fd)
                 raise
             child = self._children[fd] = pid, process, name, any_end
@@ -97,7 +97,7 @@ class ChildWatcher:
                     self._release()
 
     def abandon(self) -> None:
-        """For a forked child: the thread is not here, and the children are another process's."""
+        """For a forked child: the thread does not exist here, and the children are the parent's."""
         self._lock = threading.Lock()
         self._closed, self._thread = True, None
         self._release()
@@ -114,7 +114,7 @@ class ChildWatcher:
         os.write(self._wake_write, b"w")
 
     def _release(self) -> None:
-        """Called once: afterwards the numbers may be another process's."""
+        """Closes the descriptors only once: afterwards their numbers may belong to other files."""
         if self._released:
             return
         self._released = True
@@ -128,7 +128,8 @@ class ChildWatcher:
                 self._wake()
 
     def _take(self, fd: int, child: Child) -> bool:
-        """With the lock held. False when it is gone: another child may have the number by now."""
+        """With the lock held: removes the child. False if it is gone; another one may have the
+        number."""
         if self._children.get(fd) is not child:
             return False
         del self._children[fd]
@@ -160,7 +161,7 @@ class ChildWatcher:
 
     def _find(self) -> None:
         module = sys.modules.get("multiprocessing.process")
-        # Not active_children(), which reaps what others may be waiting for.
+        # Not active_children(), which reaps children that other code may be waiting for.
         for process in list(getattr(module, "_children", ())):
             if process not in self._found and process.pid is not None:
                 self._found.add(process)
@@ -196,7 +197,8 @@ def exit_code_of(pid: int, process: Any) -> Optional[int]:
 
 
 def told_code(process: Any) -> Optional[int]:
-    """The result that the process object knows. `exitcode` is not asked, since it reaps."""
+    """The result that the process object already knows. `exitcode` is not used, because it
+    reaps."""
     code = getattr(getattr(process, "_popen", process), "returncode", None)
     return code if isinstance(code, int) else None
 
@@ -218,7 +220,7 @@ def watch_future(
     any_end: bool,
     report: Report,
 ) -> Forget:
-    """Reports the exception of a task or future; that it was cancelled only with `any_end`."""
+    """Reports the exception of a task or future, and its cancellation only with `any_end`."""
 
     forgotten: list[bool] = []
 
@@ -236,7 +238,7 @@ def watch_future(
     remove: Optional[Callable[[Any], object]] = getattr(future, "remove_done_callback", None)
 
     def forget() -> None:
-        forgotten.append(True)  # futures of threads cannot take a callback back
+        forgotten.append(True)  # a callback cannot be removed from a concurrent future
         if remove is not None:
             remove(on_done)
 

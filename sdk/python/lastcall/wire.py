@@ -1,9 +1,10 @@
-"""The wire of the lastcall socket: one JSON object a line, UTF-8 (docs/ipc.md).
+"""The wire format of the lastcall socket: one JSON object per line, in UTF-8 (docs/ipc.md).
 
 Rules
-  1. Pure: bytes in, values out. No socket, no clock, no state but the unfinished line.
-  2. Nothing longer than `MAX_LINE` is ever produced; a longer incoming line is an error.
-  3. The closed sets of the protocol are written here once; everyone else imports them.
+  1. The module is pure: bytes in, values out. It has no socket, no clock, and no state except the
+     unfinished line.
+  2. It never produces a line longer than `MAX_LINE`; a longer incoming line is an error.
+  3. The closed sets of the protocol are defined only here; all other modules import them.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ HEALTH = frozenset(("healthy", "busy", "dead"))
 
 Message = dict[str, Any]
 
-# For a short line json.loads takes nearly twice as long.
+# Used directly, because json.loads takes nearly twice as long for a short line.
 _decoder = json.JSONDecoder()
 _SPACES = " \t\r\n"  # RFC 8259, section 2
 
 
 class WireError(Exception):
-    """A line that cannot be used. `code` is one of the protocol's error codes."""
+    """A line is not valid. `code` is one of the protocol's error codes."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -54,7 +55,7 @@ class WireError(Exception):
 
 
 def encode(op: str, **fields: Any) -> bytes:
-    """One line. Fields that are None are left out."""
+    """Encodes one line. Fields that are None are left out."""
     message: Message = {"op": op}
     message.update((key, value) for key, value in fields.items() if value is not None)
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
@@ -65,7 +66,7 @@ def encode(op: str, **fields: Any) -> bytes:
 
 
 def encode_ids(op: str, ids: Iterable[str], **fields: Any) -> Iterator[bytes]:
-    """As many lines as `ids` needs, each within the limit."""
+    """Encodes `ids` in as many lines as necessary, each within the limit."""
     room = MAX_LINE - len(encode(op, ids=[], **fields))
     batch: list[str] = []
     used = 0
@@ -81,7 +82,7 @@ def encode_ids(op: str, ids: Iterable[str], **fields: Any) -> Iterator[bytes]:
 
 
 def encode_clipped(op: str, key: str, text: str, **fields: Any) -> bytes:
-    """One line in which `text` may be long: its end is kept, which is where a traceback has its
+    """Encodes one line in which `text` may be long: only its end is kept, where a traceback has its
     message."""
     keep = MAX_LINE // 4
     while True:
@@ -110,7 +111,7 @@ def decode(line: bytes) -> Message:
 
 
 def check_id(text: object, what: str = "request id") -> str:
-    """The text itself when it may go on the wire as an id, else ValueError."""
+    """Returns the text if it may be sent as an id, otherwise raises ValueError."""
     if not isinstance(text, str) or not text:
         raise ValueError(f"cannot use this {what}: expected a non-empty string")
     try:
@@ -129,7 +130,8 @@ def check_priority(priority: object) -> int:
 
 
 def clip_name(text: str) -> str:
-    """A name is for people and labels: one that is too long (a model's path) loses its start."""
+    """Shortens a name for people and labels: one that is too long (a model's path) loses its
+    start."""
     if len(text) * 4 <= MAX_ID:
         return text
     return text.encode("utf-8", "replace")[-MAX_ID:].decode("utf-8", "ignore")
@@ -143,12 +145,13 @@ def check_word(word: str, allowed: frozenset[str], what: str) -> str:
 
 
 def known_word(word: str, known: frozenset[str], unknown: str) -> str:
-    """The word, or what a newer supervisor's word is taken for (docs/ipc.md, 'Closed sets')."""
+    """The word, or `unknown` for a word of a newer supervisor (docs/ipc.md, 'Closed sets')."""
     return word if word in known else unknown
 
 
 def field(message: Message, key: str, kind: type) -> Any:
-    """A required field of the given type, else a `bad_field` error that names it."""
+    """Returns a required field of the given type, otherwise raises a `bad_field` error that names
+    it."""
     value = message.get(key)
     # bool is an int to Python, but not to JSON.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -161,7 +164,7 @@ def optional_field(message: Message, key: str, kind: type) -> Any:
 
 
 class LineReader:
-    """Cuts a byte stream into lines; memory is bounded by one line."""
+    """Splits a byte stream into lines; memory is bounded by one line."""
 
     def __init__(self) -> None:
         self._rest = b""
