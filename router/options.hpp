@@ -12,8 +12,8 @@
 namespace lastcall::router {
 
 /// The number of clients for which the limit of open files has room, but at most the configured
-/// number: each client costs two descriptors, and some are reserved for everything else. Source:
-/// docs/router.md, `limits`.
+/// number: each client costs two descriptors, and some are reserved for everything else.
+/// Source: docs/router.md, `limits`.
 std::size_t most_connections(Limits const& limits, std::uint64_t descriptors);
 
 ingress::Options options_of(Settings const& settings);

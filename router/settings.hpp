@@ -6,8 +6,8 @@
 // LASTCALL_ROUTER_CONFIG names, otherwise kDefaultPath.
 //
 // The text form of each key, its range and its meaning are in settings_keys.cpp, which also
-// generates docs/router-config.md and its JSON Schema. Pure values, except for that file; no thread
-// rule.
+// generates docs/router-config.md and its JSON Schema.
+// Pure values, except for that file; no thread rule.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Rows of the configuration's key table that are not in settings_keys.cpp. Pure values, no thread
-// rule.
+// Rows of the configuration's key table that are not in settings_keys.cpp.
+//
+// Pure values, no thread rule.
 #pragma once
 
 #include "config/keys.hpp"

@@ -2,8 +2,8 @@
 // time.
 //
 // Rule: it is a comment in the stream, so that clients that do not know it ignore it; it is sent
-// only to clients that announced themselves as routers. Pure, no thread rule. Source:
-// docs/continuation.md, 'Early hand-off'.
+// only to clients that announced themselves as routers.
+// Pure, no thread rule. Source: docs/continuation.md, 'Early hand-off'.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 // found still in use is returned in the same way once half of it has been freed, however little
 // that is. Each check also updates the gauge.
 //
-// Thread rule: the loop's thread; the walk over the heap runs on a thread of its own. Source:
-// malloc_trim(3).
+// Thread rule: the loop's thread; the walk over the heap runs on a thread of its own.
+// Source: malloc_trim(3).
 #pragma once
 
 #include <cstddef>

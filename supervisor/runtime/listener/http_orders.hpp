@@ -16,8 +16,8 @@
 //  3. An impossible order is answered with 409 and the reason. A repeated order changes nothing.
 //  4. Each order leaves the same record as an order on the admin socket, with the caller's address.
 //
-// Thread rule: answer() on the listener's thread, the handler on the loop's. Source:
-// docs/operations.md, 'Scaling down'; specification, 'Drain and stop'.
+// Thread rule: answer() on the listener's thread, the handler on the loop's.
+// Source: docs/operations.md, 'Scaling down'; specification, 'Drain and stop'.
 #pragma once
 
 #include <cstdint>
