@@ -2,7 +2,11 @@
 #include "discovery/http_worker.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include <netinet/in.h>
@@ -109,6 +113,27 @@ class Server {
   std::thread thread_;
 };
 
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       std::filesystem::directory_iterator());
+}
+
+/// Waits at its end until a thread that was left behind has ended: one that ends in a handshake
+/// while the process does looks like a leak of OpenSSL's.
+class NoThreadStays {
+ public:
+  ~NoThreadStays() {
+    auto const until = TimePoint::clock::now() + std::chrono::seconds(20);
+    while (threads() > before_ && TimePoint::clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_LE(threads(), before_);
+  }
+
+ private:
+  std::ptrdiff_t const before_ = threads();
+};
+
 class HttpWorkerTest : public LoopTest {
  protected:
   /// Asks, and keeps the reply of each.
@@ -129,6 +154,7 @@ class HttpWorkerTest : public LoopTest {
     return run_until([&] { return replies_.size() == count; });
   }
 
+  NoThreadStays const no_thread_stays_;
   std::vector<HttpReply> replies_;
   HttpWorker worker_{io_.get_executor(), "test", {}};
 };
