@@ -95,6 +95,10 @@ int flush_directory(std::string const& directory) {
   return error;
 }
 
+std::string temporary_path(std::string const& directory, Instance const& instance) {
+  return directory + "/." + instance_hex(instance.id) + ".json.tmp";
+}
+
 }  // namespace
 
 std::string instance_path(std::string const& directory, Instance const& instance) {
@@ -112,7 +116,7 @@ std::string write_instance_file(std::string const& directory, Instance const& in
   if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
     return foreign;
   }
-  auto const temporary = directory + "/." + instance_hex(instance.id) + ".json.tmp";
+  auto const temporary = temporary_path(directory, instance);
   if (int const failed = write_durably(temporary, content_of(instance, started_at)); failed != 0) {
     ::unlink(temporary.c_str());
     return failure("write", temporary, failed);
@@ -130,6 +134,10 @@ RegistryResult remove_instance_file(std::string const& directory, Instance const
   auto const path = instance_path(directory, instance);
   if (auto foreign = check_owner(path, instance); !foreign.empty()) {
     return RegistryResult::ok(std::move(foreign));
+  }
+  auto const temporary = temporary_path(directory, instance);
+  if (check_owner(temporary, instance).empty()) {
+    ::unlink(temporary.c_str());  // left behind by a supervisor that was killed while it wrote
   }
   if (::unlink(path.c_str()) != 0) {
     // Without the directory there is no file either, so no router finds us there.

@@ -132,6 +132,16 @@ TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_removed_without_registeri
   EXPECT_EQ(files(), 0U);
 }
 
+TEST_F(FileRegistryTest, what_an_earlier_life_was_writing_when_it_was_killed_is_removed) {
+  auto const torn = fs::path(directory_) / ("." + instance_hex(instance().id) + ".json.tmp");
+  write(torn, R"({"instance_id": 7, "pod_)");
+  EXPECT_TRUE(remove(*registry()).confirmed);
+  EXPECT_EQ(files(), 0U);
+  write(torn, R"({"pod_uid": "pod-2"})");
+  EXPECT_TRUE(remove(*registry()).confirmed);
+  EXPECT_EQ(files(), 1U) << "it belongs to another pod";
+}
+
 TEST_F(FileRegistryTest, foreign_files_are_left_alone) {
   auto const other = fs::path(directory_) / "1234.json";
   write(other, "theirs");
