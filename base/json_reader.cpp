@@ -29,6 +29,7 @@ constexpr char simple_escape(char c) {
 
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
                                        std::span<Inner> inner) {
+  Scanner::forget(inner);
   Scanner scanner(text);
   scanner.skip_space();
   scanner.list(1, members, inner);

@@ -39,13 +39,20 @@ class Scanner {
 
   std::optional<SyntaxError> error() const { return error_; }
 
+  /// Empties the lists of `inner` and of what is further in.
+  static void forget(std::span<Inner> inner) {
+    for (Inner& each : inner) {
+      each.members->clear();
+      each.elements = 0;
+      each.kind = Kind::null;
+      forget(each.inner);
+    }
+  }
+
   /// Appends the members of an object.
   void list(int depth, std::vector<Member>& members, std::span<Inner> inner) {
     constexpr std::size_t kUsual = 8;
     members.reserve(kUsual);
-    for (Inner& each : inner) {
-      forget(each);
-    }
     object(depth, inner, [&members](Value const& key, Value const& value) {
       members.push_back({key.escaped, key.text, value});
     });
@@ -158,19 +165,10 @@ class Scanner {
   }
 
  private:
-  static void forget(Inner& inner) {
-    inner.members->clear();
-    inner.elements = 0;
-    inner.kind = Kind::null;
-    for (Inner& each : inner.inner) {
-      forget(each);
-    }
-  }
-
   Value value_of(std::string_view key, int depth, std::span<Inner> inner) {
     for (Inner& each : inner) {
       if (each.key == key) {
-        forget(each);
+        forget({&each, 1});  // of several members of this key the last one counts
         return each.place == Inner::Place::value ? inner_value(depth, each)
                                                  : inner_array(depth, each);
       }
