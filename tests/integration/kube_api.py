@@ -307,3 +307,4 @@ class RealApi:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        shutil.rmtree(self.folder / "etcd", ignore_errors=True)  # over 120 MB

@@ -216,11 +216,13 @@ class Etcd:
             one.process.wait()
 
     def close(self):
+        """Ends every member; its log stays, but not its data, which is over 120 MB."""
         for member in self.members:
             if member.process.poll() is None:
                 member.process.send_signal(signal.SIGCONT)
                 member.process.kill()
                 member.process.wait()
+            shutil.rmtree(os.path.join(self.directory, member.name), ignore_errors=True)
 
 
 def guard(etcd):
