@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from serve_peer import PATIENCE
+from serve_peer import PATIENCE, answer_checks_until
 from serve_world import SLEEPER
 
 # A check that runs by its interval alone would come too late for anybody here.
@@ -14,31 +14,26 @@ def now_ms():
     return int(time.monotonic() * 1000)
 
 
-def answer(peers, status):
-    """To the check that has come to each of them."""
-    for peer in peers:
-        peer.expect("health.check")
-        peer.send("health", status=status)
-
-
 @pytest.fixture
 def serving(world):
     """The supervisor, its process, one peer that doubts and one that does not."""
     one = world(health=SELDOM)
     run = one.run(*SLEEPER)
     peers = one.peer(name="doubts"), one.peer(name="does not")
-    one.wait_for_log("check awaited")  # the first round may have been before either of them
-    if one.status()["phase"] == "starting":
-        answer(peers, "healthy")
-    one.wait_for_phase("serving")
+    answer_checks_until(
+        lambda: one.status()["phase"] == "serving", peers, "healthy", "the engine serves"
+    )
     return one, run, peers
 
 
 def test_a_doubt_is_over_when_every_check_has_passed_that_began_behind_it(serving):
     _, _, (doubts, other) = serving
     began = now_ms()
-    doubts.ask("health.doubt")
-    answer((doubts, other), "healthy")
+    doubts.ask("health.doubt")  # perhaps in the middle of a check, which clears nothing then
+    answer_checks_until(
+        lambda: any(line["op"] == "health.cleared" for line in doubts.lines),
+        (doubts, other), "healthy", "the doubt is cleared",
+    )  # fmt: skip
     assert doubts.expect("health.cleared")["at_ms"] >= began
     doubts.ask("endpoint.register", endpoint="e")
     other.ask("endpoint.register", endpoint="e")
@@ -46,11 +41,13 @@ def test_a_doubt_is_over_when_every_check_has_passed_that_began_behind_it(servin
 
 
 def test_a_doubt_in_a_dead_engine_ends_with_its_death(serving):
-    one, run, (doubts, other) = serving
+    _, run, (doubts, other) = serving
     other.ask("request.begin", id="r")
     doubts.send("health.doubt")
-    while one.status()["phase"] == "serving" and run.poll() is None:
-        answer((doubts, other), "dead")
+    answer_checks_until(
+        lambda: any(line["op"] == "cancel" for line in other.lines),
+        (doubts, other), "dead", "the engine is dead",
+    )  # fmt: skip
     other.expect("cancel", ids=["r"], reason="engine_dead")
     assert run.wait(timeout=PATIENCE) == 1
     assert not [m for m in doubts.lines if m["op"] == "health.cleared"]

@@ -1,14 +1,12 @@
 """What keeps a supervisor from starting, and what does not."""
 
-import contextlib
 import os
 import signal
 import socket
 import subprocess
-import threading
 
 import pytest
-from serve_peer import PATIENCE, wait_until
+from serve_peer import PATIENCE, answer_checks_until, wait_until
 from serve_world import LASTCALL, SLEEPER
 
 # A registry that is slow is not one that fails.
@@ -158,29 +156,21 @@ def test_an_exec_check_decides_when_the_engine_is_ready(world):
     assert one.report()["cause"] == "dead"
 
 
-class Answers(threading.Thread):
-    """Answers every check of one peer: on a busy machine, any one answer may come too late."""
-
-    def __init__(self, peer, status):
-        super().__init__(daemon=True)
-        self.peer, self.status = peer, status
-        self.start()
-
-    def run(self):
-        with contextlib.suppress(AssertionError, OSError):  # the supervisor has ended
-            while self.peer.expect("health.check"):
-                self.peer.send("health", status=self.status, detail="cuda")
-
-
 def test_an_ipc_check_receives_dead_from_the_sdk(world):
     one = world()
     one.config["health"]["checks"] = [{"name": "sdk", "ipc": {}, "timeout": "500ms"}]
     run = one.run(*SLEEPER)
-    answers = Answers(one.peer(), "healthy")
-    serving(one)
-    assert run.poll() is None
-    answers.status = "dead"
-    assert run.wait(timeout=PATIENCE) == 1
+    peer = one.peer()
+    answer_checks_until(
+        lambda: '"phase begun","phase":"serving"' in one.log(), [peer], "healthy", "it serves"
+    )
+
+    def has_died():
+        peer.answer_checks("dead", detail="cuda")
+        return run.poll() is not None
+
+    wait_until(has_died, "it ends")
+    assert run.returncode == 1
     assert "cuda" in one.report()["detail"]
 
 
