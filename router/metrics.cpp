@@ -12,6 +12,9 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "router/buckets.hpp"
+#include "router/model_series.hpp"
+
 namespace lastcall::router {
 namespace {
 
@@ -19,11 +22,6 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
-using Buckets = Histogram::BucketBoundaries;
-
-Buckets const kDurations{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,   2.5,
-                         5,     10,   20,    30,   60,  120,  300, 600, 1800};
-Buckets const kGaps{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
 constexpr std::array<std::string_view, 5> kFailovers{"refused", "unreachable", "broken",
                                                      "timed_out", "stalled"};
@@ -34,10 +32,6 @@ constexpr std::array<std::string_view, 5> kOutcomes{"continued", "finished", "re
 
 double seconds(Metrics::Duration duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-std::string text_of(std::string_view label) {
-  return std::string(label.empty() ? "unknown" : label);
 }
 
 /// For example "10.0.0.7:8000".
@@ -122,23 +116,10 @@ struct Metrics::Series {
   }
 
   prometheus::Registry registry;
-  Family<Counter>& requests =
-      family<Counter>("dynamo_frontend_requests_total", "Requests that have ended, by outcome.");
-  Family<Gauge>& inflight =
-      family<Gauge>("dynamo_frontend_inflight_requests", "Requests that run at present.");
-  Family<Histogram>& duration = family<Histogram>("dynamo_frontend_request_duration_seconds",
-                                                  "Time from a request's head to its end.");
-  Family<Histogram>& to_first =
-      family<Histogram>("dynamo_frontend_time_to_first_token_seconds",
-                        "Time from a request's head to the first byte of its answer's body.");
-  Family<Histogram>& gaps = family<Histogram>("dynamo_frontend_inter_token_latency_seconds",
-                                              "Time between two reads that completed events of a "
-                                              "stream.");
+  ModelSeries by_model{registry};
   Family<Counter>& left = family<Counter>("dynamo_frontend_disconnected_clients_total",
                                           "Clients that disconnected before their answer was "
                                           "complete.");
-  Family<Gauge>& queued =
-      family<Gauge>("dynamo_frontend_queued_requests", "Requests whose answer has not begun.");
   Gauge& disconnected = family<Gauge>("dynamo_frontend_disconnected_clients",
                                       "Clients that disconnected before their answer was "
                                       "complete.")
@@ -211,43 +192,37 @@ Metrics::Metrics() : series_(std::make_unique<Series>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::began(std::string_view model) {
-  series_->inflight.Add({{"model", text_of(model)}}).Increment();
-  series_->queued.Add({{"model", text_of(model)}}).Increment();
+  series_->by_model.began(model);
 }
 
 void Metrics::taken(std::string_view model) {
-  series_->queued.Add({{"model", text_of(model)}}).Decrement();
+  series_->by_model.taken(model);
 }
 
 void Metrics::first_byte(std::string_view model, Duration took) {
-  series_->to_first.Add({{"model", text_of(model)}}, kDurations).Observe(seconds(took));
+  series_->by_model.first_byte(model, took);
 }
 
 void Metrics::event_gap(std::string_view model, Duration took) {
-  series_->gaps.Add({{"model", text_of(model)}}, kGaps).Observe(seconds(took));
+  series_->by_model.event_gap(model, took);
 }
 
 void Metrics::client_left(std::string_view model, std::string_view endpoint, bool is_stream) {
-  series_->left.Add({{"model", text_of(model)}}).Increment();
+  series_->left.Add({{"model", label_of(model)}}).Increment();
   series_->disconnected.Increment();
   series_->cancellations
-      .Add({{"model", text_of(model)},
+      .Add({{"model", label_of(model)},
             {"endpoint", std::string(endpoint)},
             {"request_type", is_stream ? "stream" : "unary"}})
       .Increment();
 }
 
 void Metrics::finished(Finished const& finished) {
-  std::string const model = text_of(finished.model);
-  series_->inflight.Add({{"model", model}}).Decrement();
-  series_->duration.Add({{"model", model}}, kDurations).Observe(seconds(finished.took));
-  series_->requests
-      .Add({{"model", model},
-            {"endpoint", std::string(finished.endpoint)},
-            {"request_type", finished.is_stream ? "stream" : "unary"},
-            {"status", finished.error_type.empty() ? "success" : "error"},
-            {"error_type", std::string(finished.error_type)}})
-      .Increment();
+  series_->by_model.ended(finished.model,
+                          {.endpoint = finished.endpoint,
+                           .is_stream = finished.is_stream,
+                           .error_type = finished.error_type},
+                          finished.took);
 }
 
 void Metrics::failed_over(Failover why) {
@@ -259,13 +234,13 @@ void Metrics::migrated(std::string_view model, std::string_view reason, std::str
       .Increment();
   if (why_not.empty()) {
     series_->dynamo_migrations
-        .Add({{"model", text_of(model)}, {"migration_type", "ongoing_request"}})
+        .Add({{"model", label_of(model)}, {"migration_type", "ongoing_request"}})
         .Increment();
   }
 }
 
 void Metrics::asked_another(std::string_view model) {
-  series_->dynamo_migrations.Add({{"model", text_of(model)}, {"migration_type", "new_request"}})
+  series_->dynamo_migrations.Add({{"model", label_of(model)}, {"migration_type", "new_request"}})
       .Increment();
 }
 
@@ -318,7 +293,7 @@ void Metrics::refused(std::string_view reason) {
 }
 
 void Metrics::rejected(std::string_view model, std::string_view endpoint) {
-  series_->rejections.Add({{"model", text_of(model)}, {"endpoint", std::string(endpoint)}})
+  series_->rejections.Add({{"model", label_of(model)}, {"endpoint", std::string(endpoint)}})
       .Increment();
 }
 

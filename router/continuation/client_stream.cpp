@@ -179,13 +179,12 @@ void ClientStream::emit(Event const& event, JsonEdits const& edits, std::string&
   out.append(event.bytes.substr(at + event.data.size()));
 }
 
-void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& texts,
-                         std::string& out) {
-  learn(chunk);
-  if (is_left_out(chunk, texts)) {
-    return;
-  }
-  JsonEdits edits(event.data);
+/// Whether an event stays as it came, so that its members need not be looked at.
+bool ClientStream::changes_nothing(Texts const& texts) const {
+  return !leg_.asks_more && !leg_.is_later && !leg_.before && !texts.content && !texts.reasoning;
+}
+
+void ClientStream::change(JsonEdits& edits, Chunk const& chunk, Texts const& texts) {
   if (leg_.is_later) {
     change_head(edits, chunk, Head(head_.view()));
   }
@@ -202,6 +201,18 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
   bool const has_offsets = request_.endpoint == Endpoint::completions && leg_.before;
   change_offsets(edits, chunk, has_offsets ? leg_.before->characters : 0);
   add_early_ids(edits, chunk);
+}
+
+void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& texts,
+                         std::string& out) {
+  learn(chunk);
+  if (is_left_out(chunk, texts)) {
+    return;
+  }
+  JsonEdits edits(event.data);
+  if (!changes_nothing(texts)) {
+    change(edits, chunk, texts);
+  }
   has_role_ = has_role_ || chunk.has_role;
   has_finished_ = has_finished_ || chunk.finish == Finish::normal;
   emit(event, edits, out);

@@ -1,0 +1,82 @@
+#include "router/metrics.hpp"
+
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The value of the series that begins so; empty if there is none.
+std::string value_of(Metrics const& metrics, std::string const& series) {
+  std::string const text = "\n" + metrics.text();
+  std::size_t const at = text.find("\n" + series + " ");
+  if (at == std::string::npos) {
+    return {};
+  }
+  std::size_t const begin = at + series.size() + 2;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(RouterMetrics, RequestsOfAModelAreCountedInItsOwnSeries) {
+  Metrics metrics;
+  for (int i = 0; i < 3; ++i) {
+    metrics.began("llama");
+  }
+  metrics.began("");
+  metrics.taken("llama");
+  EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_inflight_requests{model="llama"})"), "3");
+  EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_queued_requests{model="llama"})"), "2");
+  EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_inflight_requests{model="unknown"})"), "1");
+}
+
+TEST(RouterMetrics, AnEventsGapIsObservedOnce) {
+  Metrics metrics;
+  metrics.first_byte("llama", 30ms);
+  metrics.event_gap("llama", 2ms);
+  metrics.event_gap("llama", 20ms);
+  metrics.event_gap("qwen", 2ms);
+  std::string const gaps = "dynamo_frontend_inter_token_latency_seconds";
+  EXPECT_EQ(value_of(metrics, gaps + R"(_count{model="llama"})"), "2");
+  EXPECT_EQ(value_of(metrics, gaps + R"(_bucket{model="llama",le="0.0025"})"), "1");
+  EXPECT_EQ(value_of(metrics, gaps + R"(_bucket{model="llama",le="0.025"})"), "2");
+  EXPECT_EQ(value_of(metrics, gaps + R"(_count{model="qwen"})"), "1");
+  std::string const first = "dynamo_frontend_time_to_first_token_seconds";
+  EXPECT_EQ(value_of(metrics, first + R"(_count{model="llama"})"), "1");
+  EXPECT_EQ(value_of(metrics, first + R"(_bucket{model="llama",le="0.05"})"), "1");
+}
+
+TEST(RouterMetrics, EachKindOfEndHasItsCounter) {
+  Metrics metrics;
+  auto const end = [&metrics](bool is_stream, std::string_view error) {
+    metrics.began("llama");
+    metrics.finished({.model = "llama",
+                      .endpoint = "chat_completions",
+                      .is_stream = is_stream,
+                      .error_type = error,
+                      .took = 3s});
+  };
+  end(true, "");
+  end(true, "");
+  end(false, "");
+  end(true, "overload");
+  auto const count = [&metrics](std::string const& type, std::string const& status,
+                                std::string const& error) {
+    return value_of(metrics, R"(dynamo_frontend_requests_total{endpoint="chat_completions",)"
+                             R"(error_type=")" +
+                                 error + R"(",model="llama",request_type=")" + type +
+                                 R"(",status=")" + status + R"("})");
+  };
+  EXPECT_EQ(count("stream", "success", ""), "2");
+  EXPECT_EQ(count("unary", "success", ""), "1");
+  EXPECT_EQ(count("stream", "error", "overload"), "1");
+  EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_inflight_requests{model="llama"})"), "0");
+  EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_request_duration_seconds_count{model="llama"})"),
+            "4");
+}
+
+}  // namespace
+}  // namespace lastcall::router
