@@ -2,7 +2,6 @@
 
 #include <array>
 #include <map>
-#include <type_traits>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -12,7 +11,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include "router/buckets.hpp"
+#include "router/families.hpp"
 #include "router/model_series.hpp"
 
 namespace lastcall::router {
@@ -106,13 +105,7 @@ std::string_view name(Moving kind) {
 struct Metrics::Series {
   template <class Metric>
   Family<Metric>& family(char const* name, char const* help) {
-    if constexpr (std::is_same_v<Metric, Counter>) {
-      return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-    } else if constexpr (std::is_same_v<Metric, Gauge>) {
-      return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-    } else {
-      return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
-    }
+    return router::family<Metric>(name, help, registry);
   }
 
   prometheus::Registry registry;

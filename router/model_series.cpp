@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
-#include "router/buckets.hpp"
+#include "router/families.hpp"
 
 namespace lastcall::router {
 namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
 
 double seconds(ModelSeries::Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -18,30 +22,20 @@ std::string label_of(std::string_view model) {
 }
 
 ModelSeries::ModelSeries(prometheus::Registry& registry)
-    : requests_(prometheus::BuildCounter()
-                    .Name("dynamo_frontend_requests_total")
-                    .Help("Requests that have ended, by outcome.")
-                    .Register(registry)),
-      inflight_(prometheus::BuildGauge()
-                    .Name("dynamo_frontend_inflight_requests")
-                    .Help("Requests that run at present.")
-                    .Register(registry)),
-      queued_(prometheus::BuildGauge()
-                  .Name("dynamo_frontend_queued_requests")
-                  .Help("Requests whose answer has not begun.")
-                  .Register(registry)),
-      duration_(prometheus::BuildHistogram()
-                    .Name("dynamo_frontend_request_duration_seconds")
-                    .Help("Time from a request's head to its end.")
-                    .Register(registry)),
-      to_first_(prometheus::BuildHistogram()
-                    .Name("dynamo_frontend_time_to_first_token_seconds")
-                    .Help("Time from a request's head to the first byte of its answer's body.")
-                    .Register(registry)),
-      gaps_(prometheus::BuildHistogram()
-                .Name("dynamo_frontend_inter_token_latency_seconds")
-                .Help("Time between two reads that completed events of a stream.")
-                .Register(registry)) {}
+    : requests_(family<Counter>("dynamo_frontend_requests_total",
+                                "Requests that have ended, by outcome.", registry)),
+      inflight_(family<Gauge>("dynamo_frontend_inflight_requests", "Requests that run at present.",
+                              registry)),
+      queued_(family<Gauge>("dynamo_frontend_queued_requests",
+                            "Requests whose answer has not begun.", registry)),
+      duration_(family<Histogram>("dynamo_frontend_request_duration_seconds",
+                                  "Time from a request's head to its end.", registry)),
+      to_first_(family<Histogram>(
+          "dynamo_frontend_time_to_first_token_seconds",
+          "Time from a request's head to the first byte of its answer's body.", registry)),
+      gaps_(family<Histogram>("dynamo_frontend_inter_token_latency_seconds",
+                              "Time between two reads that completed events of a stream.",
+                              registry)) {}
 
 ModelSeries::Model& ModelSeries::of(std::string_view model) {
   auto const known = models_.find(model);
@@ -84,7 +78,7 @@ void ModelSeries::ended(std::string_view model, Ended const& how, Duration took)
   counter_of(model, how).Increment();
 }
 
-prometheus::Counter& ModelSeries::counter_of(std::string_view model, Ended const& how) {
+Counter& ModelSeries::counter_of(std::string_view model, Ended const& how) {
   std::vector<Count>& counts = of(model).ended;
   auto const known = std::find_if(counts.begin(), counts.end(), [&how](Count const& each) {
     return each.endpoint == how.endpoint && each.is_stream == how.is_stream &&
@@ -93,12 +87,11 @@ prometheus::Counter& ModelSeries::counter_of(std::string_view model, Ended const
   if (known != counts.end()) {
     return *known->counter;
   }
-  prometheus::Counter& counter =
-      requests_.Add({{"model", label_of(model)},
-                     {"endpoint", std::string(how.endpoint)},
-                     {"request_type", how.is_stream ? "stream" : "unary"},
-                     {"status", how.error_type.empty() ? "success" : "error"},
-                     {"error_type", std::string(how.error_type)}});
+  Counter& counter = requests_.Add({{"model", label_of(model)},
+                                    {"endpoint", std::string(how.endpoint)},
+                                    {"request_type", how.is_stream ? "stream" : "unary"},
+                                    {"status", how.error_type.empty() ? "success" : "error"},
+                                    {"error_type", std::string(how.error_type)}});
   counts.push_back(
       {std::string(how.endpoint), how.is_stream, std::string(how.error_type), &counter});
   return counter;

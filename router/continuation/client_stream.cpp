@@ -179,30 +179,6 @@ void ClientStream::emit(Event const& event, JsonEdits const& edits, std::string&
   out.append(event.bytes.substr(at + event.data.size()));
 }
 
-/// Whether an event stays as it came, so that its members need not be looked at.
-bool ClientStream::changes_nothing(Texts const& texts) const {
-  return !leg_.asks_more && !leg_.is_later && !leg_.before && !texts.content && !texts.reasoning;
-}
-
-void ClientStream::change(JsonEdits& edits, Chunk const& chunk, Texts const& texts) {
-  if (leg_.is_later) {
-    change_head(edits, chunk, Head(head_.view()));
-  }
-  bool const takes_ids = leg_.asks_more && !request_.wants_ids;
-  bool const takes_usage = leg_.asks_more && !request_.wants_all_usage;
-  edits.remove(chunk.top, [&](json::Member const& m) {
-    return (takes_usage && m.key == "usage") ||
-           ((takes_ids || leg_.is_later) && m.key == "prompt_token_ids");
-  });
-  if (!takes_usage) {
-    change_usage(edits, chunk);
-  }
-  change_choice(edits, chunk, texts);
-  bool const has_offsets = request_.endpoint == Endpoint::completions && leg_.before;
-  change_offsets(edits, chunk, has_offsets ? leg_.before->characters : 0);
-  add_early_ids(edits, chunk);
-}
-
 void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& texts,
                          std::string& out) {
   learn(chunk);
@@ -210,8 +186,24 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     return;
   }
   JsonEdits edits(event.data);
-  if (!changes_nothing(texts)) {
-    change(edits, chunk, texts);
+  if (leg_.is_later) {
+    change_head(edits, chunk, Head(head_.view()));
+  }
+  // Otherwise the event stays as it came, and its members need not be searched.
+  if (leg_.asks_more || leg_.is_later || leg_.before || texts.content || texts.reasoning) {
+    bool const takes_ids = leg_.asks_more && !request_.wants_ids;
+    bool const takes_usage = leg_.asks_more && !request_.wants_all_usage;
+    edits.remove(chunk.top, [&](json::Member const& m) {
+      return (takes_usage && m.key == "usage") ||
+             ((takes_ids || leg_.is_later) && m.key == "prompt_token_ids");
+    });
+    if (!takes_usage) {
+      change_usage(edits, chunk);
+    }
+    change_choice(edits, chunk, texts);
+    bool const has_offsets = request_.endpoint == Endpoint::completions && leg_.before;
+    change_offsets(edits, chunk, has_offsets ? leg_.before->characters : 0);
+    add_early_ids(edits, chunk);
   }
   has_role_ = has_role_ || chunk.has_role;
   has_finished_ = has_finished_ || chunk.finish == Finish::normal;

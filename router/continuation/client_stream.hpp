@@ -77,8 +77,6 @@ class ClientStream {
 
  private:
   void learn(Chunk const& chunk);
-  bool changes_nothing(Texts const& texts) const;
-  void change(JsonEdits& edits, Chunk const& chunk, Texts const& texts);
   void change_usage(JsonEdits& edits, Chunk const& chunk) const;
   void change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const;
   void add_early_ids(JsonEdits& edits, Chunk const& chunk);

@@ -9,7 +9,8 @@ ROW = re.compile(r"^\| `((?:dynamo|lastcall)_[a-z_]+)` \| (counter|gauge|histogr
 
 
 def test_every_family_of_the_router_is_documented_with_its_type():
-    code = (ROOT / "router/metrics.cpp").read_text(encoding="utf-8")
+    files = ROOT / "router/metrics.cpp", ROOT / "router/model_series.cpp"
+    code = "".join(file.read_text(encoding="utf-8") for file in files)
     page = (ROOT / "docs/router.md").read_text(encoding="utf-8")
     families = {(name, kind.lower()) for kind, name in FAMILY.findall(code)}
     assert len(families) > 20
