@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,24 +18,25 @@ class Attempts {
  public:
   explicit Attempts(std::uint32_t most) : most_(most) {}
 
-  std::vector<std::uint64_t> tried() const {
-    std::vector<std::uint64_t> all;
-    if (first_ != 0) {
-      all.push_back(first_);
+  /// The ids of the workers, valid until the next change.
+  std::span<std::uint64_t const> tried() const {
+    if (search_ && !search_->all.empty()) {
+      return search_->all;
     }
-    if (search_) {
-      all.insert(all.end(), search_->others.begin(), search_->others.end());
-    }
-    return all;
+    return {&first_, first_ != 0 ? 1U : 0U};
   }
-  std::size_t count() const { return (first_ != 0) + (search_ ? search_->others.size() : 0); }
+  std::size_t count() const { return tried().size(); }
   bool are_left() const { return count() < most_; }
   void note(Worker const& worker) {
-    if (first_ == 0) {
+    if (count() == 0) {
       first_ = worker.id();
-    } else {
-      search().others.push_back(worker.id());
+      return;
     }
+    std::vector<std::uint64_t>& all = search().all;
+    if (all.empty()) {
+      all.push_back(first_);
+    }
+    all.push_back(worker.id());
   }
   /// Called when a worker has failed with this request. Returns false the first time, so that
   /// another worker gets the request; true after that, because a second failure is attributed to
@@ -57,7 +59,7 @@ class Attempts {
   /// Called when no worker is left; all of them may then be tried again.
   void ask_all() {
     first_ = 0;
-    search().others.clear();
+    search().all.clear();
   }
   /// Called when one of the workers answers, so the earlier attempts no longer matter.
   void have_ended() {
@@ -70,7 +72,7 @@ class Attempts {
  private:
   /// Most requests do without it, because the first worker answers.
   struct Search {
-    std::vector<std::uint64_t> others;
+    std::vector<std::uint64_t> all;  // empty for one or none
     std::uint64_t crossed = 0;
     Time until{};
   };
