@@ -49,7 +49,13 @@ Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
   Refused const limit = moves_.take(Cause::engine_death);
   // A request that has produced tokens is less likely to be the cause of the death than another one
   // that was in flight, so it is no suspect.
-  return limit == Refused::no && is_poison(now) ? Refused::poison : limit;
+  if (!is_poison(now)) {
+    return limit;
+  }
+  call_.parts.log.warning(
+      "engines have died with this request: it and equal ones are refused",
+      {{"request_id", call_.id()}, {"model", call_.wanted.model}, {"worker", worker.url()}});
+  return limit == Refused::no ? Refused::poison : limit;
 }
 
 Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool has_begun,

@@ -39,6 +39,8 @@ def test_a_request_that_kills_its_engine_kills_two_of_a_fleet(router):
         assert killer.error["type"] == "poison"
         assert killer.answer_headers["x-should-retry"] == "false"
         left(fleet, 2)
+        (poison,) = [line for line in one.log().splitlines() if "engines have died" in line]
+        assert f'"request_id":"{killer.answer_headers["x-request-id"]}"' in poison
         # Its client may not know, and sends it again.
         assert User(one.port, POISON).ended().status == 502
         left(fleet, 2)
