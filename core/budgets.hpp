@@ -80,6 +80,8 @@ struct Budgets {
   /// The shim signals by itself if no order has come by this time (1.5 s before D, scaled).
   constexpr Instant shim_term_at(Instant deadline) const { return deadline - 3 * kill_margin / 2; }
   constexpr Instant engine_kill_at(Instant deadline) const { return deadline - kill_margin; }
+  /// The engine's processes are waited for until this time; what is left of the list has the rest.
+  constexpr Instant killed_by(Instant deadline) const { return deadline - kill_margin / 2; }
 
   friend bool operator==(Budgets const&, Budgets const&) = default;
 };

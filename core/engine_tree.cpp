@@ -51,12 +51,12 @@ void EngineTree::forget() {
   *this = EngineTree{};
 }
 
-std::optional<Instant> EngineTree::gone_by(Instant engine_kill_at) const {
+std::optional<Instant> EngineTree::gone_by(Instant killed_by) const {
   if (state_ != State::leaving) {
     return std::nullopt;
   }
   Instant const ends_at = std::min(grace_ends_at_, rest_killed_at_.value_or(grace_ends_at_));
-  return std::min(ends_at + kAfterGrace, engine_kill_at + kKillTaken);
+  return std::min(ends_at + kAfterGrace, killed_by);
 }
 
 Instant EngineTree::counted_from(Instant main_ended_at) const {

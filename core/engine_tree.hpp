@@ -50,9 +50,9 @@ class EngineTree {
   void forget();
 
   State state() const { return state_; }
-  /// The time from which the rest counts as gone, whatever is reported; absent if nothing waits for
-  /// it.
-  std::optional<Instant> gone_by(Instant engine_kill_at) const;
+  /// The time from which the rest counts as gone, whatever is reported, at the latest `killed_by`;
+  /// absent if nothing waits for it.
+  std::optional<Instant> gone_by(Instant killed_by) const;
   /// KILL was sent to all that is left, before its time.
   void rest_killed(Instant now) { rest_killed_at_ = now; }
   bool is_rest_killed() const { return rest_killed_at_.has_value(); }

@@ -91,7 +91,7 @@ bool hook_is_done(Machines const& m) {
 
 std::optional<Instant> rest_gone_by(Machines const& m) {
   auto const deadline = m.coordinator.deadline();
-  return deadline ? m.engine.tree().gone_by(m.coordinator.clock.budgets().engine_kill_at(*deadline))
+  return deadline ? m.engine.tree().gone_by(m.coordinator.clock.budgets().killed_by(*deadline))
                   : std::nullopt;
 }
 
