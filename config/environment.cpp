@@ -44,7 +44,7 @@ PodGrace pod_grace(Environment const& environment, Problems& problems) {
     return {};
   }
   if (environment("KUBERNETES_SERVICE_HOST")) {
-    return {kKubernetesDefault, "the pod is taken to grant 30s, the Kubernetes default: " +
+    return {kKubernetesDefault, "assuming that the pod grants 30s, the Kubernetes default: " +
                                     std::string(kPodGraceVariable) + " is not set"};
   }
   return {};

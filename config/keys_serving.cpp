@@ -183,7 +183,7 @@ void add_admission(Keys& keys, Admission& admission) {
                 .live = true},
                {.path = "admission.engine_wait_limit",
                 .slot = &admission.engine_wait_limit,
-                .doc = "Running requests that may be without their first byte at once.",
+                .doc = "Running requests that may wait for their first byte at the same time.",
                 .range = Range{1, 1'000'000},
                 .unset = "not considered",
                 .live = true},

@@ -29,8 +29,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
   bool const hands_off_early = config.shutdown.migrate == Migrate::at_start;
   std::vector<PlanRow> rows{
       {Duration{0}, "cause", "the stop begins: every registry removes this instance"},
-      {deregistered, "deregistered",
-       "the registries have confirmed, or are not waited for any longer"},
+      {deregistered, "deregistered", "the registries have confirmed, or are no longer waited for"},
       {closed, "drain", "new requests are refused from here on; the drain begins"},
   };
   if (hands_off_early) {
@@ -52,9 +51,9 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
       {budgets.engine_term_at(deadline) - cause, "engine_term",
        resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",
-       "the shim sends TERM by itself if no order came"},
+       "the shim sends TERM by itself if it received no order"},
       {budgets.engine_kill_at(deadline) - cause, "engine_kill",
-       "SIGKILL to what engine.rest_grace has left of the engine's tree"},
+       "SIGKILL to what is left of the engine's processes"},
       {deadline - cause, "deadline", "exit"},
   };
   rows.insert(rows.end(), end.begin(), end.end());

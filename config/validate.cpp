@@ -192,8 +192,8 @@ class Validator {
     });
     if (config_.lifecycle.enabled && !connects) {
       warn("lifecycle.enabled",
-           "without an http or tcp check, only the time that passed shows that another engine "
-           "runs");
+           "without an http or tcp check, another engine is recognised only by the time that has "
+           "passed");
     }
     if (config_.lifecycle.enabled && config_.lifecycle.http && !config_.lifecycle.token) {
       warn("lifecycle.token",

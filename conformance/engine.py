@@ -52,7 +52,7 @@ def options_of(arguments):
     add("--workers-are", choices=("children", "setsid", "daemons"), default="children",
         help="daemons: forked twice, so that the engine is not their parent")
     add("--daemons-live-s", type=float, default=3600)
-    add("--sdk", action="store_true", help="take part through the Python package lastcall")
+    add("--sdk", action="store_true", help="participate through the Python package lastcall")
     add("--role", default="main", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 

@@ -53,7 +53,7 @@ def options_of():
         help="take the cells of an earlier run instead of playing them again")
     add("--docs", action="store_true", help="remake docs/conformance.md and the transcripts")
     add("--must-hold", action="append", default=[], metavar="SUBJECT",
-        help="end with 1 where this subject fails a scenario")
+        help="end with 1 if this subject fails a scenario")
     add("--transcripts", action="store_true", help="print the transcripts of failed cells")
     add("--list", action="store_true", help="list the subjects and scenarios")
     return parser.parse_args()

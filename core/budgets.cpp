@@ -73,8 +73,8 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
   if (wanted != settings.grace_period) {
     plan.warnings.push_back(
         "shutdown.grace_period: " + ms_text(settings.grace_period) + " cut to " + ms_text(wanted) +
-        ": pod or container grant " + ms_text(*pod_grace) + ", of which " + ms_text(kPodMargin) +
-        " are left to the kubelet or the container engine" +
+        ": the pod or container grants " + ms_text(*pod_grace) + ", of which " +
+        ms_text(kPodMargin) + " are left to the kubelet or the container engine" +
         (spent.count() > 0 ? " and " + ms_text(spent) + " were spent in preStop" : "") +
         "; raise terminationGracePeriodSeconds (outside of Kubernetes LASTCALL_POD_GRACE_SECONDS "
         "and the stop timeout), or lower grace_period");
@@ -90,10 +90,10 @@ BudgetPlan derive_budgets(ShutdownSettings const& settings, std::optional<Durati
   }
   Duration const least = b.late_accept_after(b.deregister_timeout);
   if (settings.registries && least < b.late_accept) {
-    plan.warnings.push_back("shutdown.late_accept: only " + ms_text(least) + " of " +
-                            ms_text(settings.late_accept) +
-                            " are left where deregistration takes all of its " +
-                            ms_text(b.deregister_timeout) + ": they share " + ms_text(b.shared));
+    plan.warnings.push_back(
+        "shutdown.late_accept: only " + ms_text(least) + " of " + ms_text(settings.late_accept) +
+        " are left if deregistration takes all of its " + ms_text(b.deregister_timeout) +
+        ": together they get " + ms_text(b.shared));
   } else {
     warn_if_cut(plan.warnings, "late_accept", settings.late_accept, b.late_accept, b.total);
   }

@@ -110,10 +110,10 @@ std::optional<CheckBoard::Finding> CheckBoard::silent(Instant now, Duration limi
 std::optional<std::string> CheckBoard::busy_text() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].seen && rows_[i].last == CheckVerdict::busy) {
-      return "check '" + checks_[i].name + "' says busy";
+      return "check '" + checks_[i].name + "' reports busy";
     }
     if (rows_[i].seen && rows_[i].last == CheckVerdict::not_asked) {
-      return "check '" + checks_[i].name + "' could not be asked" + finding(i).because;
+      return "check '" + checks_[i].name + "' could not be run" + finding(i).because;
     }
     if (rows_[i].slow_since) {
       return "check '" + checks_[i].name + "' is slow" + finding(i).because;

@@ -59,7 +59,7 @@ std::string EngineProcess::exit_text(bool ordered) const {
   if (exit_.oom) {
     return exit_.signal == kSigKill
                ? "the engine was killed for lack of memory (oom)"
-               : "the engine ended after a process of it was killed for lack of memory (oom)";
+               : "the engine ended after one of its processes was killed for lack of memory (oom)";
   }
   if (ordered) {
     return "the engine ended on the shim's stop signal, with " +

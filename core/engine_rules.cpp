@@ -146,8 +146,8 @@ void shim_lost(Machines& m, Instant now) {
       // Nothing failed: the kubelet ends a pod like this if its grace is shorter than was known
       // here.
       detail =
-          "the engine container's shim is gone before the stop was over, as when the pod's "
-          "grace was shorter than the one that was configured";
+          "the engine container's shim was gone before the stop was over: the pod's grace may "
+          "be shorter than the configured one";
       cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
     }
     judge_unordered_exit(m, now, CauseKind::shim_lost, std::string(detail));
@@ -212,7 +212,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   LC_ASSERT(accepts_shim(m, hello.boot));
   bool const same_life = m.shim.is_known();
   if (m.prestop.awaiting()) {
-    end_awaiting(m, "its shim reported it");
+    end_awaiting(m, "its shim connected");
   }
   m.shim.hello(hello);
   m.recovery.end();

@@ -231,7 +231,7 @@ Snapshot snapshot(Machines const& m) {
     s.replacement = {.since = awaiting->since, .condemned = awaiting->condemned};
     s.verdict = awaiting->verdict;
     s.verdict_reason =
-        awaiting->condemned ? std::string_view(awaiting->why) : "waits for another engine";
+        awaiting->condemned ? std::string_view(awaiting->why) : "waiting for another engine";
   }
   s.registered = m.registrations.is_registered() || m.registrations.is_empty();
   s.peers = m.peers.connected_count();

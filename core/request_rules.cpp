@@ -32,7 +32,7 @@ std::optional<Refuse> crowded_out(Machines const& m, RequestBegun const& request
   }
   std::size_t const of_peers = m.ledger.in_flight() - m.ledger.of_peer(kIngressPeer);
   if (of_peers >= m.settings.peers_requests) {
-    return limit("all connections have ", m.settings.peers_requests, "their");
+    return limit("all connections together have ", m.settings.peers_requests, "their");
   }
   return std::nullopt;
 }

@@ -30,7 +30,7 @@ struct EtcdAccess {
 
 class EtcdClient {
  public:
-  static constexpr char const* kUnreadable = "the answer is not etcd's";
+  static constexpr char const* kUnreadable = "the answer is not from etcd";
 
   struct Answer {
     bool ok = false;

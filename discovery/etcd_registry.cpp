@@ -106,7 +106,7 @@ class EtcdRegistry final : public Registry {
       kept_until_ = began + session_->lease_ttl();
       beat_after(began + third - now);
     } else if (now >= kept_until_) {
-      on_lost_("the lease could not be kept alive: " + beat.error);
+      on_lost_("cannot keep the lease alive: " + beat.error);
     } else {
       beat_after(std::min<std::chrono::steady_clock::duration>(kBeatAgain, kept_until_ - now));
     }

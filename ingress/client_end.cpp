@@ -73,7 +73,7 @@ void Client::expired(Wait wait) {
     case Wait::body:
     case Wait::client:
       if (!request_ && out_.empty() && !in_.empty()) {
-        refuse_early(408, "the request did not come in time");
+        refuse_early(408, "the request did not arrive in time");
       } else {
         lost();
       }
@@ -155,7 +155,7 @@ void Client::part() {
   if (in_.empty()) {
     end_connection(relay::After::linger);
   } else {
-    refuse_early(408, "the request did not come in time");
+    refuse_early(408, "the request did not arrive in time");
   }
 }
 

@@ -31,7 +31,8 @@ EngineSocket::Reached EngineSocket::reach(EnginePool const& pool, std::uint32_t 
     case Io::broken:
       break;
   }
-  pool.tls_failed(tls_->failure() ? tls_->failure()->detail : "the connection ended in it");
+  pool.tls_failed(tls_->failure() ? tls_->failure()->detail
+                                  : "the connection ended during the handshake");
   return Reached::failed;
 }
 

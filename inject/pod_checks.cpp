@@ -58,7 +58,7 @@ class Checks {
 
   bool check_layout() const {
     for (Node const* const node : target_.around) {
-      if (!is_editable(node, "a part around the pod")) {
+      if (!is_editable(node, "an object around the pod")) {
         return false;
       }
     }

@@ -39,7 +39,7 @@ HeadFault parse_fields(std::string_view rest, Fields& fields, ConnectionOptions&
     }
     std::string_view const name = line.substr(0, colon);
     if (name.empty() || !all(name, kToken)) {
-      return {400, "a header name that is no token"};
+      return {400, "a header name that is not a token"};
     }
     std::string_view const value = trimmed(line.substr(colon + 1));
     if (!all(value, kValue)) {
@@ -49,7 +49,7 @@ HeadFault parse_fields(std::string_view rest, Fields& fields, ConnectionOptions&
       return {431, "too many header lines"};
     }
     if (same(name, "connection") && !connection.add(value)) {
-      return {400, "a Connection field with too many elements, or too long a one"};
+      return {400, "a Connection field with too many elements, or with one that is too long"};
     }
   }
 }

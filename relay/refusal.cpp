@@ -46,13 +46,16 @@ Refusal rejected_because(RejectedReason reason, std::chrono::milliseconds retry_
 }
 
 Refusal engine_silent(std::chrono::milliseconds retry_after) {
-  return {
-      503,  "overloaded",   "the engine is unresponsive; send the request again, elsewhere at once",
-      true, "unresponsive", retry_after};
+  return {503,
+          "overloaded",
+          "the engine is unresponsive; send the request to another replica now, or here later",
+          true,
+          "unresponsive",
+          retry_after};
 }
 
 Refusal engine_unavailable() {
-  return {503, "engine_unavailable", "the engine takes no connections", true, {}};
+  return {503, "engine_unavailable", "the engine accepts no connections", true, {}};
 }
 
 Refusal engine_failed() {
@@ -76,13 +79,12 @@ Refusal bad_request(unsigned status, std::string_view what) {
 }
 
 Refusal too_many_connections() {
-  return {
-      503, "too_many_connections", "this replica has no place for another connection", true, {}};
+  return {503, "too_many_connections", "this replica has no room for another connection", true, {}};
 }
 
 Refusal too_many_of_address() {
   return {503, "too_many_connections",
-          "this replica has no place for another connection of this address", true, "address"};
+          "this replica has no room for another connection from this address", true, "address"};
 }
 
 Refusal no_memory() {

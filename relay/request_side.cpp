@@ -41,7 +41,7 @@ RequestSide::Taken RequestSide::take(std::span<char> bytes, Time now, Limits con
     taken = take_chunks(bytes, limits);
   }
   if (state_ == RequestState::body && !pace_.took(taken.used, now, limits.silence)) {
-    return refuse(408, "the body comes too slowly");
+    return refuse(408, "the body arrives too slowly");
   }
   return taken;
 }

@@ -135,7 +135,7 @@ void Answer::drop() {
 bool Answer::forget_record() {
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
-    parts().log.debug("the record of an answer is dropped for lack of memory",
+    parts().log.debug("the record of an answer was dropped for lack of memory",
                       {{"request_id", call_.id()}});
   }
   return is_forgotten;

@@ -298,7 +298,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   call_.parts.fleet.failed(*worker, now);
   call_.parts.metrics.failed_over(why);
   call_.parts.log.debug(
-      "a worker is given up before its first byte",
+      "a worker was given up before its first byte",
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
@@ -336,7 +336,7 @@ void Legs::proof_ended(Leaving const& leaving) {
   std::string out;
   Seam::Going const going = seam_.go_on(call_, reason, limit, out);
   call_.parts.metrics.migrated(call_.label(), reason, seam_.why_not());
-  call_.parts.log.info("an answer goes on at another worker, or ends",
+  call_.parts.log.info("an answer lost its worker: it continues at another one, or ends",
                        {{"request_id", call_.id()},
                         {"worker", worker->url()},
                         {"reason", reason},

@@ -52,7 +52,7 @@ probes::Reply LoadControl::answer(probes::ThresholdCall const& call) {
     if (!parts_.fleet.announces(change->model)) {
       return probes::threshold_error(404, "model: '" + change->model + "' is not served here");
     }
-    parts_.log.info("thresholds of load set", {{"by", "http"}, {"model", change->model}});
+    parts_.log.info("load thresholds set", {{"by", "http"}, {"model", change->model}});
     parts_.thresholds.set(*change);
     limit_all();
   }

@@ -73,14 +73,14 @@ void Operators::know_worker(std::string const& url, std::string const& line) {
 
 probes::Reply Operators::answer(probes::Request const& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
-    return plain(kOnlyGet, "only GET\n");
+    return plain(kOnlyGet, "only GET is allowed here\n");
   }
   if (request.path == "/livez") {
     return plain(kFine, "ok\n");
   }
   if (request.path == "/readyz") {
     if (is_ending_) {
-      return plain(kNotReady, "the router ends\n");
+      return plain(kNotReady, "the router is shutting down\n");
     }
     probes::Reply reply =
         has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");

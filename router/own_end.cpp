@@ -74,7 +74,7 @@ void OwnEnd::look() {
 }
 
 void OwnEnd::cut() {
-  parts_.log.warning("requests are cut at the end of the grace period",
+  parts_.log.warning("cutting requests at the end of the grace period",
                      {{"requests", parts_.live.size()}});
   std::vector<RoutedRequest*> all;
   parts_.live.for_each([&](RoutedRequest& request) { all.push_back(&request); });

@@ -46,7 +46,8 @@ std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& lo
         if (reading.problem.empty()) {
           log.info("the certificate was read again");
         } else {
-          log.error("the certificate in use stays", {{"detail", reading.problem}});
+          log.error("cannot use the new certificate: the present one stays in use",
+                    {{"detail", reading.problem}});
         }
       });
   ingress::TlsReading const reading = context->load();
@@ -120,9 +121,10 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   void source_troubled(std::string const& source, std::string const& problem) {
     metrics.source_failed(source, !problem.empty());
     if (!problem.empty()) {
-      log.warning("the last known workers stay in use", {{"source", source}, {"detail", problem}});
+      log.warning("cannot read a source of workers: its last known workers stay in use",
+                  {{"source", source}, {"detail", problem}});
     } else if (troubled.contains(source)) {
-      log.info("the source of workers can be read again", {{"source", source}});
+      log.info("a source of workers can be read again", {{"source", source}});
     }
     if (problem.empty()) {
       troubled.erase(source);
@@ -145,7 +147,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       load.came(worker);
       std::string const problem = parts.connections.open(*worker);
       if (problem.empty()) {
-        log.info("a worker came", {{"worker", worker->url()}, {"model", worker->model()}});
+        log.info("a worker has joined", {{"worker", worker->url()}, {"model", worker->model()}});
       } else {
         log.warning("a worker cannot be reached", {{"worker", worker->url()}, {"detail", problem}});
       }
@@ -173,7 +175,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   void reload() {
     log.info("reload requested", {{"by", "signal HUP"}});
     if (own_end.has_begun()) {
-      log.warning("cannot reload during the router's end: the configuration stays as it is");
+      log.warning("cannot reload while the router shuts down: the configuration stays as it is");
       return;
     }
     LoadedSettings loaded = load_settings(loaded_from, config::process_environment());
@@ -196,13 +198,13 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   void stop(int signal) {
     std::size_t const in_flight = parts.live.size();
     if (!own_end.begin()) {
-      log.info("a further signal is ignored", {{"signal", signal}});
+      log.info("signal ignored: the router is already shutting down", {{"signal", signal}});
       return;
     }
     operators.end();
-    log.info("the router ends", {{"signal", signal},
-                                 {"in_flight", in_flight},
-                                 {"grace_ms", settings.shutdown.grace_period.count()}});
+    log.info("the router is shutting down", {{"signal", signal},
+                                             {"in_flight", in_flight},
+                                             {"grace_ms", settings.shutdown.grace_period.count()}});
   }
 
   // --- ConnectionObserver ---
@@ -255,7 +257,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
                           std::string const& problem) { source_troubled(source, problem); },
        .skipped =
            [this](std::string const& what, std::string const& problem) {
-             log.warning("an entry that is not a worker is skipped",
+             log.warning("skipping an entry that is not a worker",
                          {{"what", what}, {"detail", problem}});
            }}};
 };

@@ -16,8 +16,8 @@ void judge_source(StaticSource const& named, std::string const& at, auto const& 
     std::optional<config::Url> const url = config::parse_url(named.urls[i]);
     if (url && url->path != "/") {
       complain(at + ".static.urls[" + std::to_string(i) + "]",
-               "a URL with a path, expected scheme, host and port alone: requests keep the path "
-               "that they came with");
+               "a URL with a path, expected scheme, host and port alone: requests keep their "
+               "own path");
     }
   }
 }
@@ -31,7 +31,7 @@ void judge_source(EtcdSource const& etcd, std::string const& at, auto const& com
              "one of two, expected cert_file and key_file or neither");
   }
   if (etcd.component && !etcd.dynamo_namespace) {
-    complain(at + ".etcd.component", "without a namespace, expected namespace too");
+    complain(at + ".etcd.component", "set without namespace, expected both");
   }
 }
 
@@ -54,8 +54,9 @@ void judge(Settings const& settings, config::Places const& places, config::Probl
     complain("choosing.skip_most", "less than choosing.skip_first, expected at least that");
   }
   if (settings.shutdown.late_accept > settings.shutdown.grace_period) {
-    complain("shutdown.late_accept",
-             "longer than shutdown.grace_period, expected at most that: it is a part of it");
+    complain(
+        "shutdown.late_accept",
+        "longer than shutdown.grace_period, expected at most that: it is part of the grace period");
   }
   if (settings.listen.port != 0 && settings.listen == settings.operators) {
     complain("operators", "the same as listen, expected another port");

@@ -85,7 +85,8 @@ std::string WorkerConnections::load_tls() {
         if (reading.problem.empty()) {
           parts_.log.info("the files of worker_tls were read again");
         } else {
-          parts_.log.error("the files of worker_tls in use stay", {{"detail", reading.problem}});
+          parts_.log.error("cannot use the new files of worker_tls: the present ones stay in use",
+                           {{"detail", reading.problem}});
         }
       });
   ingress::TlsReading const reading = tls_->load();

@@ -70,7 +70,7 @@ std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
   }
   Announced found{.url = text_member(content, "advertise"), .model = text_member(content, "model")};
   if (std::string const wrong = problem_of_worker(found.url); !wrong.empty()) {
-    problem = "its `advertise` is not a worker's: " + wrong;
+    problem = "`advertise` is not the URL of a worker: " + wrong;
     return std::nullopt;
   }
   return found;

@@ -96,7 +96,7 @@ void perform(Parts& s, Action action, Event event) {
       return leave(s);
     case Action::never:
       LogLine() << "event " << static_cast<int>(event) << " is impossible in state "
-                << static_cast<int>(s.state) << ": this is a bug, and was ignored";
+                << static_cast<int>(s.state) << ": ignored, but this is a bug";
       return;
     case Action::hold:
       // Once these processes have ended, nothing is left to wait for.
@@ -125,7 +125,7 @@ void happen(Parts& s, Event event) {
 /// just reported why it cannot run.
 void refuse_start(Parts& s, Ending ending) {
   LogLine() << "the supervisor cannot run, and ended with code " << ending.code
-            << ": the command is not started";
+            << ": not starting the command";
   s.service.never_restart();
   give_up(s, ending.code);
 }

@@ -59,7 +59,7 @@ void watch_service(Parts& s) {
     case Vigil::Need::ask:
       return s.link.send_ping();
     case Vigil::Need::give_up:
-      LogLine() << "the supervisor has not answered for 20 s: it is killed and started again";
+      LogLine() << "the supervisor has not answered for 20 s: killing it and starting it again";
       kill(s.service.pid(), SIGKILL);
       return s.vigil.end();
   }

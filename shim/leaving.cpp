@@ -131,7 +131,7 @@ void heed_exit_order(Parts& s) {
   if (code == given) {
     return;
   }
-  LogLine() << "the command had ended by itself before its KILL: code " << code << ", not "
+  LogLine() << "the command had ended by itself before the KILL: code " << code << ", not "
             << given;
   if (s.departure.correct(code)) {
     write_report(s.options.termination_log, s.departure.report().view());

@@ -188,7 +188,7 @@ void receive_error(Parts& s, Order const& order) {
   std::string_view const code = order.raw_error_code.substr(0, LinkNews::kLongestRefusal);
   if (s.link.has_welcome() || s.link_news.is_new_refusal(code)) {
     LogLine() << "the supervisor at " << s.options.socket << " answers with error " << code
-              << ", asked as uid " << std::int64_t{geteuid()};
+              << " (asked as uid " << std::int64_t{geteuid()} << ")";
   }
 }
 

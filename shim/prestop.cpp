@@ -96,7 +96,7 @@ class PrestopCall {
         error_ = EBUSY;
         end = order.busy ? End::away : End::refused;
         if (!order.busy) {
-          LogLine() << "preStop: the supervisor refuses the call: " << *line;
+          LogLine() << "preStop: the supervisor refused the call: " << *line;
         }
         return true;
       }

@@ -159,7 +159,7 @@ void report_news(Parts& s) {
       continue;
     }
     write_engine_died(s.link.out(), message_of(death));
-    LogLine() << death.name.view() << ", process " << death.pid << ", has ended by itself";
+    LogLine() << death.name.view() << ", process " << death.pid << ", ended by itself";
     s.first_death.note(death, s.now);
   }
   for (ProcessNews const& stop : s.watch.stops()) {

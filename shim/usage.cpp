@@ -5,7 +5,8 @@ namespace lastcall::shim {
 char const kUsage[] =
     R"(usage: lastcall-shim [options] -- COMMAND [ARGUMENT]...
 
-PID 1 of an engine container: starts COMMAND, reaps every child, and ends both in good order.
+PID 1 of an engine container: starts COMMAND, reaps every child, and enforces the
+deadline of a stop.
 
   --socket PATH              supervisor's socket; without it a plain init
   --supervisor-timeout 10s   start COMMAND after this long without an order to

@@ -58,7 +58,7 @@ class Adapter:
             return json.loads(done.stdout)
         except ValueError:
             words = (done.stderr or done.stdout).strip()[-400:]
-            raise Unable(f"{self.name} {verb}: no JSON, but: {words}") from None
+            raise Unable(f"{self.name} {verb}: expected JSON, got: {words}") from None
 
     def cannot(self, scenario):
         cannot = self.facts.get("cannot", {})
@@ -103,7 +103,7 @@ class Run:
         if scenario.waits_ready and not wait_until(
             lambda: self.pod.is_ready or self.pod.engine.ended.is_set(), START_S
         ):
-            raise Unable("the pod did not get ready: " + self._tails())
+            raise Unable("the pod did not become ready: " + self._tails())
         self.read_trace()
 
     def _tails(self):

@@ -242,14 +242,15 @@ def conclude(code, entries, results, directory):
     if problems:
         print("\nNOT clean: " + "; ".join(problems))
         return 1
-    print(f"\nclean: {len(numbers())} requests, each completed, handed off or refused in words")
+    print(f"\nclean: {len(numbers())} requests, "
+          "each completed, handed off or refused with an error")  # fmt: skip
     return 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description="a clean stop, shown")
+    parser = argparse.ArgumentParser(description="shows a clean stop")
     parser.add_argument("lastcall", help="path of the lastcall binary")
-    parser.add_argument("--rate", type=float, default=20.0, help="tokens a second")
+    parser.add_argument("--rate", type=float, default=20.0, help="tokens per second")
     options = parser.parse_args()
     # Short on purpose: a Unix socket's path has at most 107 bytes.
     directory = Path(tempfile.mkdtemp(prefix="lastcall-demo-", dir="/tmp"))

@@ -226,5 +226,5 @@ if __name__ == "__main__":
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--tokens", type=int, default=50, help="per answer, without max_tokens")
-    parser.add_argument("--rate", type=float, default=20.0, help="tokens a second")
+    parser.add_argument("--rate", type=float, default=20.0, help="tokens per second")
     asyncio.run(main(parser.parse_args()))

@@ -46,7 +46,7 @@ class StreamReader:
             return False, f"ended with the error {kind!r} after {self.tokens} tokens"
         if self.done and not cut:
             return True, f"completed, {self.tokens} tokens"
-        return False, f"cut off after {self.tokens} tokens without a word"
+        return False, f"cut off after {self.tokens} tokens without notice"
 
 
 def refusal(status, body):

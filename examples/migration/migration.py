@@ -209,7 +209,7 @@ def demonstrate(lastcall, router, directory):
         started.append(Worker("third", lastcall, directory))
         if not started[2].is_ready():
             return not_ready(directory)
-        timeline.say("demo", "rollout: a third engine is there; SIGTERM to the first")
+        timeline.say("demo", "rollout: a third engine is ready; SIGTERM to the first")
         first.process.send_signal(signal.SIGTERM)
         ended.append(first.process.wait(30))
         timeline.say("demo", f"the first has handed over what it had, and exited with {ended[0]}")
@@ -241,19 +241,20 @@ def conclude(clients, ended, moved):
         kind = "chat" if client.path == CHAT else "text"
         print(f"answer {client.number} ({kind}) {words}")
     said = ", ".join(f"{count} ({why})" for why, count in sorted(moved.items())) or "none"
-    print(f"answers that went on at another engine: {said}")
-    problems = [] if all(is_whole for is_whole, _ in verdicts) else ["answers are not whole"]
+    print(f"answers that continued at another engine: {said}")
+    problems = [] if all(is_whole for is_whole, _ in verdicts) else ["an answer is not complete"]
     problems += [] if ended == [0, 1] else [f"exit codes {ended}, expected [0, 1]"]
     problems += [] if moved else ["nothing had to move"]
     if problems:
         print("\nNOT clean: " + "; ".join(problems))
         return 1
-    print(f"\nclean: {len(clients)} answers, each whole; no client saw the rollout or the crash")
+    print(f"\nclean: {len(clients)} answers, each complete; "
+          "no client noticed the rollout or the crash")  # fmt: skip
     return 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description="answers that outlive their engines, shown")
+    parser = argparse.ArgumentParser(description="shows answers that outlive their engines")
     parser.add_argument("lastcall", help="path of the lastcall binary")
     parser.add_argument("router", help="path of the lastcall-router binary")
     options = parser.parse_args()

@@ -22,7 +22,7 @@ quiet apt-get update -q
 python3 -m zipfile -e /try/dist/lastcall-*-py3-none-any.whl /opt/python
 export PYTHONPATH=/opt/python
 
-# A stop of an engine with streams: each completed, handed off, or refused in words; then exit 0.
+# A stop of an engine with streams: each completed, handed off or refused; then exit 0.
 show() {  # LASTCALL
   say "$("$1" version) of $1 on $(uname -m), $(ldd --version | head -n 1)"
   quiet "$1" check --set engine.kind=vllm

@@ -46,7 +46,8 @@ struct GaugeReader::State {
       reading.in_flight = whole(*running + *waiting);
       reading.load = settings.running_is_load ? reading.in_flight : std::nullopt;
     } else {
-      reading.problem = "no figure of " + (running ? settings.waiting : settings.running);
+      reading.problem =
+          "the metrics have no value of " + (running ? settings.waiting : settings.running);
     }
     if (auto const tokens = text->sum(settings.tokens)) {
       reading.tokens = whole(*tokens);

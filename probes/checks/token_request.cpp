@@ -116,7 +116,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     begin(std::move(sent), std::move(done), std::move(further));
     can_answer_ = false;
     look(attempt_, 0, [this](bool rests) {
-      rests ? end(Outcome::asleep, "it is asleep and takes no requests") : find_model();
+      rests ? end(Outcome::asleep, "the engine is asleep and accepts no requests") : find_model();
     });
   }
 
@@ -179,7 +179,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     get(attempt_, models_, [this](CheckResult result, std::string const& text) {
       std::optional<std::string> id = first_model(text).id;
       if (result != CheckResult::passed || !id) {
-        end(Outcome::refused, "it lists no model");
+        end(Outcome::refused, "the engine lists no model");
       } else {
         model_ = std::move(*id);
         post();
@@ -237,7 +237,7 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
           return;
         }
         abandon(self->attempt_);
-        self->end(Outcome::asleep, "it fell asleep after the request was sent");
+        self->end(Outcome::asleep, "the engine fell asleep after the request was sent");
       });
     });
   }

@@ -141,7 +141,7 @@ void read_answer(std::string& text, ProbeAnswer& answer) {
     relay::ReadHead read;
     if (left.empty() || !reader.read_head(left, {}, read)) {
       answer.status = 0;
-      answer.problem = "the server there does not answer in HTTP";
+      answer.problem = "the server there does not speak HTTP";
       return;
     }
     answer.status = static_cast<int>(read.head.status);

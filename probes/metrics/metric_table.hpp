@@ -113,11 +113,11 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "again"},
     {"lastcall_prestop_calls_total", MetricType::counter, "hook", "preStop calls received"},
     {"lastcall_prestop_refused_total", MetricType::counter, "",
-     "Calls of the preStop listener that were refused: no token, another one, or from within the "
-     "pod"},
+     "Calls of the preStop listener that were refused: without a token, with a wrong one, or from "
+     "within the pod"},
     {"lastcall_http_calls_refused_total", MetricType::counter, "path",
-     "Calls of the probe port that were refused for their token: none, another one, or none that "
-     "can be read here"},
+     "Calls of the probe port that were refused: without a token, with a wrong one, or while the "
+     "supervisor's own cannot be read"},
     {"lastcall_prestop_false_total", MetricType::counter, "",
      "preStop calls after which the pod serves again, because it was not being deleted"},
     {"lastcall_prestop_waiting", MetricType::gauge, "",
@@ -136,7 +136,8 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
     {"lastcall_engine_check_duration_seconds", MetricType::histogram, "check",
      "How long engine checks took"},
     {"lastcall_engine_metrics_up", MetricType::gauge, "",
-     "1 while the engine's own metrics are part of this text; absent unless they should be"},
+     "1 while the engine's own metrics are part of this text; absent without "
+     "probes.merge_engine_metrics"},
     // Admission.
     {"lastcall_admission_limit", MetricType::gauge, "kind",
      "Largest number of requests that may run or wait; +Inf while unlimited"},
@@ -162,7 +163,7 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
      "How long registrations and deregistrations took"},
     // The ingress.
     {"lastcall_ingress_buffer_bytes", MetricType::gauge, "",
-     "Memory that the buffers of all connections hold, and that connections take besides"},
+     "Memory of the buffers of all connections, and of the connections themselves"},
     {"lastcall_ingress_connections", MetricType::gauge, "side",
      "Connections of clients and to the engine"},
     {"lastcall_ingress_control_requests_total", MetricType::counter, "decision",

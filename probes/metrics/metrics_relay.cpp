@@ -17,7 +17,7 @@ constexpr std::string_view kEnginePath = "/metrics/engine";
 constexpr char const* kText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char const* kMark = "X-Lastcall-Scrape";
 constexpr int kLoopDetected = 508;
-constexpr char const* kLoop = "engine.metrics.url leads to lastcall's own listener";
+constexpr char const* kLoop = "engine.metrics.url is the URL of lastcall's own listener";
 
 std::string random_mark() {
   std::random_device random;
@@ -133,7 +133,7 @@ Reply MetricsRelay::merged(EngineText::Answer const& answer) {
   std::string problem = answer.problem == "status 508" ? kLoop : answer.problem;
   bool const is_openmetrics = names_openmetrics(answer.content_type);
   if (problem.empty() && !is_openmetrics && !is_text(answer.content_type)) {
-    problem = "its type is " + answer.content_type + ", expected a Prometheus text";
+    problem = "its type is " + answer.content_type + ", expected Prometheus' text format";
   }
   if (problem.empty()) {
     report_up_(true);
@@ -141,7 +141,7 @@ Reply MetricsRelay::merged(EngineText::Answer const& answer) {
       return Reply{.body = std::move(*both),
                    .content_type = is_openmetrics ? answer.content_type : kText};
     }
-    problem = "it is not Prometheus' text format";
+    problem = "it is not in Prometheus' text format";
   }
   report_up_(false);
   std::replace(problem.begin(), problem.end(), '\n', ' ');

@@ -72,8 +72,8 @@ RequestContext Client::begin_admitted(
 RequestContext Client::begin_admitted(RequestOptions options) {
   if (!session_->can_wait()) {
     throw std::logic_error(
-        "cannot wait for admission here: the client has no thread of its own, or this is it, so "
-        "that nobody would receive the answer");
+        "cannot wait for admission here: the client has no thread of its own, or this "
+        "is that thread, so nobody would receive the answer");
   }
   auto const promise = std::make_shared<std::promise<Admission>>();
   auto future = promise->get_future();

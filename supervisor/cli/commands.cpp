@@ -153,9 +153,9 @@ Run setup_cancel(CLI::App& app) {
       ->type_name("ID");
   app.add_flag("--kill", options->kill, "Cut off at once instead of requesting a stop");
   app.footer(
-      "Either IDs or --root is required. Prints what was asked of the engine, which ends them.\n"
-      "Exit codes: 0 asked for at least one; 1 nothing to cancel (not in flight, or cancelled\n"
-      "already), or no supervisor; 2 bad usage or a bad configuration.");
+      "Either IDs or --root is required. The engine itself ends the requests, a moment later.\n"
+      "Exit codes: 0 at least one was asked to stop, or cut off; 1 nothing to cancel (not in\n"
+      "flight, or cancelled already), or no supervisor; 2 bad usage or a bad configuration.");
   return [options](Streams const& streams) {
     return run_cancel(*options, config::process_environment(), streams.out, streams.err);
   };
@@ -176,7 +176,7 @@ Run setup_admission(CLI::App& app) {
   add("--queue-limit", options->queue_limit, "Requests that may wait for a place", "N");
   add("--queue-timeout", options->queue_timeout, "Longest wait for a place", "DURATION");
   add("--engine-wait-limit", options->engine_wait_limit,
-      "Requests that may be without their "
+      "Requests that may wait for their "
       "first byte",
       "N");
   add("--active-decode-blocks-threshold", options->active_decode_blocks_threshold,

@@ -41,7 +41,7 @@ void print_text(Json const& answer, std::ostream& out, std::ostream& err) {
     err << "and " << count << " more; see the supervisor's log\n";
   }
   if (!answer.value("ok", false)) {
-    err << "not reloaded: the configuration that runs stays as it is\n";
+    err << "not reloaded: the running configuration stays as it is\n";
     return;
   }
   for (Json const& entry : list_of(answer, "applied")) {

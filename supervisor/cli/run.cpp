@@ -152,7 +152,7 @@ void greet(config::Config const& config, RunSockets const& sockets, bool command
         << " (for status, drain and the others: --admin-socket)\n";
   }
   if (::isatty(STDIN_FILENO) != 0 && command_has_terminal) {
-    err << "lastcall run: the command has the terminal, Ctrl-C is its own; `kill " << ::getpid()
+    err << "lastcall run: the command has the terminal and receives Ctrl-C; `kill " << ::getpid()
         << "` stops gracefully, within " << config::to_text(config.shutdown.budgets.grace_period)
         << '\n';
   } else if (::isatty(STDIN_FILENO) != 0) {
@@ -182,10 +182,10 @@ void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
   ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   config::Duration& grace = loaded.config.shutdown.budgets.grace_period;
   grace = std::min(grace, config::Duration(std::chrono::seconds(seconds - 2)));
-  err << "lastcall run: this container is taken to be killed " << text
+  err << "lastcall run: assuming that this container is killed " << text
       << " s after its stop signal, as is usual outside of Kubernetes, so a stop takes up to "
       << config::to_text(grace)
-      << "; where it has longer, set LASTCALL_POD_GRACE_SECONDS (docker run --stop-timeout 62 -e "
+      << "; if it has longer, set LASTCALL_POD_GRACE_SECONDS (docker run --stop-timeout 62 -e "
          "LASTCALL_POD_GRACE_SECONDS=62)\n";
 }
 

@@ -81,7 +81,7 @@ std::optional<int> end_in(std::string const& phase, std::string const& before, F
         return phase == "drained" ? std::optional(kExitSuccess) : std::nullopt;
       }
       err << "lastcall: "
-          << (is_at_the_end_of_a_stop(before) ? "a stop came before the end of the drain"
+          << (is_at_the_end_of_a_stop(before) ? "a stop began before the drain had ended"
                                               : "the drain was undone")
           << ": the phase is " << phase << '\n';
       return kExitFailure;

@@ -92,7 +92,7 @@ void put_stop(std::ostream& out, JsonValue const& status) {
 void put_hook(std::ostream& out, JsonValue const& status) {
   if (JsonValue const& hook = member_of(status, "prestop"); !hook.empty()) {
     std::string line = "called " + duration_text(member_number(hook, "called_ms")) + " ago, ";
-    line += member_flag(hook, "deletion") ? "the pod is deleted" : "a container restart";
+    line += member_flag(hook, "deletion") ? "the pod is being deleted" : "a container restart";
     if (member_flag(hook, "waits")) {
       line += ", returns within " + duration_text(member_number(hook, "returns_within_ms"));
     }
@@ -100,7 +100,8 @@ void put_hook(std::ostream& out, JsonValue const& status) {
   }
   if (JsonValue const& replacement = member_of(status, "replacement"); !replacement.empty()) {
     put_row(out, "preStop",
-            "another engine is awaited for " + duration_text(member_number(replacement, "for_ms")) +
+            "waiting for another engine for " +
+                duration_text(member_number(replacement, "for_ms")) +
                 (member_flag(replacement, "condemned") ? ", this one was found dead" : ""));
   }
 }
@@ -141,7 +142,7 @@ void put_requests(std::ostream& out, JsonValue const& status) {
   std::string line = source == "unknown" ? std::string("unknown (no SDK or ingress counts them)")
                                          : std::to_string(member_number(flight, "requests"));
   if (std::int64_t const late = member_number(flight, "late"); late > 0) {
-    line += ", " + std::to_string(late) + " came late";
+    line += ", " + std::to_string(late) + " late";
   }
   if (std::int64_t const oldest = member_number(flight, "oldest_ms"); oldest > 0) {
     line += ", oldest " + duration_text(oldest);
@@ -161,7 +162,7 @@ void put_admission(std::ostream& out, JsonValue const& status) {
   auto const count = [&admission](char const* key) {
     return std::to_string(member_number(admission, key));
   };
-  std::string line = count("running") + " run, " + count("waiting") + " wait";
+  std::string line = count("running") + " running, " + count("waiting") + " waiting";
   if (limit > 0) {
     line += ", at most " + std::to_string(limit) + " and " + count("queue_limit");
   }

@@ -20,8 +20,8 @@ void ask_supervisor(Visit const& visit, Findings& findings) {
   Json const& status = visit.status;
   if (status.contains("engine") && status["engine"].value("shim_missing", false)) {
     findings.push_back({"engine",
-                        "the engine is ready and no shim is connected, so that its TERM is not "
-                        "held: start it as `lastcall-shim --socket " +
+                        "the engine is ready but no shim is connected, so nothing holds its stop "
+                        "signal: start it as `lastcall-shim --socket " +
                             visit.loaded.config.ipc.socket + " -- COMMAND`"});
   }
   Json const& health = json::member(status, "health");
@@ -40,7 +40,7 @@ void look_at_gauges(config::EngineGauges const& gauges, std::string const& kind,
   auto const answer = target ? get(*target) : std::nullopt;
   if (answer && answer->find(gauges.running) == std::string::npos) {
     findings.push_back({"engine", gauges.url + " has no " + gauges.running +
-                                      ", so that it is unknown what is in flight: start the "
+                                      ", so it is unknown what is in flight: start the "
                                       "engine with its metrics on, or set engine.kind (" +
                                       kind + ") or engine.metrics"});
   }
@@ -53,7 +53,7 @@ void look_at_engine(Visit const& visit, Findings& findings) {
                         config.ingress.enabled;
   if (!is_known) {
     findings.push_back({"engine",
-                        "nothing is known of the engine but its process: set engine.kind (vllm, "
+                        "only the engine's process is known: set engine.kind (vllm, "
                         "sglang, trtllm, dynamo) or engine.url"});
     return;
   }
@@ -72,7 +72,8 @@ void look_at_engine(Visit const& visit, Findings& findings) {
 
 void look_at(std::string const& key, std::string const& url, Findings& findings) {
   auto const target = target_of(url);
-  std::string const problem = target ? connect_problem(*target) : "no such form of address";
+  std::string const problem =
+      target ? connect_problem(*target) : "not a URL with a host and a port";
   if (!problem.empty()) {
     findings.push_back({"registries", key + ": " + url + " cannot be reached (" + problem +
                                           "): correct it, or let traffic through"});

@@ -33,7 +33,7 @@ void examine_graces(Visit const& visit, Findings& findings) {
   std::error_code error;
   if (visit.in_pod() && !is_given) {
     findings.push_back({"graces",
-                        "LASTCALL_POD_GRACE_SECONDS is not set in this pod, so that 30 s are "
+                        "LASTCALL_POD_GRACE_SECONDS is not set in this pod, so 30 s are "
                         "assumed: set it to terminationGracePeriodSeconds in both containers"});
   } else if (!is_given && std::filesystem::exists("/.dockerenv", error)) {
     findings.push_back({"graces",
@@ -49,7 +49,7 @@ void examine_graces(Visit const& visit, Findings& findings) {
     findings.push_back(
         {"graces", "requests have only " + tenths(drain) + " of the stop's " +
                        tenths(budgets.total) +
-                       ", the rest is reserved for cleanup: grant more (`lastcall plan` shows "
+                       "; the rest is reserved for cleanup: grant more (`lastcall plan` shows "
                        "the timeline), or lower shutdown.cleanup_reserve"});
   }
 }

@@ -90,7 +90,7 @@ void print(doctor::Findings const& findings, bool as_json) {
     std::cout << finding.area << ": " << finding.text << '\n';
   }
   if (findings.empty()) {
-    std::cout << "nothing found: ports, sockets, users, graces, engine and registries fit\n";
+    std::cout << "no problems found with ports, sockets, users, graces, engine and registries\n";
   }
 }
 

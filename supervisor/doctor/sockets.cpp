@@ -25,8 +25,9 @@ std::string me() {
 std::string socket_problem(std::string const& key, std::string const& path) {
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
   if (path.size() > kLongest) {
-    return key + ": " + path + " has " + std::to_string(path.size()) + " bytes, the kernel takes " +
-           std::to_string(kLongest) + ": choose a shorter path";
+    return key + ": " + path + " has " + std::to_string(path.size()) +
+           " bytes, the kernel accepts at most " + std::to_string(kLongest) +
+           ": choose a shorter path";
   }
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
@@ -37,8 +38,7 @@ std::string socket_problem(std::string const& key, std::string const& path) {
   std::error_code error;
   if (!fs::is_directory(there, error)) {
     return key + ": " + there.string() +
-           " is not a directory, so that nothing can be created in it: set " + key +
-           " to a path in one";
+           " is not a directory, so nothing can be created in it: set " + key + " to a path in one";
   }
   if (::access(there.c_str(), W_OK | X_OK) == 0) {
     return {};
@@ -52,7 +52,7 @@ std::string socket_problem(std::string const& key, std::string const& path) {
 std::string stranger_text(Speaks speaks, std::string const& socket) {
   return speaks == Speaks::not_to_us
              ? "a supervisor runs, and ipc.allow_uids of its configuration does not name " + me() +
-                   ", who connects to " + socket +
+                   ", which connects to " + socket +
                    ": run this as its user or as root, or name that "
                    "user"
              : "a supervisor may run, but " + me() + " may not connect to " + socket +
@@ -65,7 +65,7 @@ void examine_sockets(Visit const& visit, Findings& findings) {
   config::Ipc const& ipc = visit.loaded.config.ipc;
   if (fs::path(ipc.socket).parent_path() == fs::path(ipc.admin_socket).parent_path()) {
     findings.push_back({"sockets",
-                        "ipc.socket and ipc.admin_socket are in the same directory, so that the "
+                        "ipc.socket and ipc.admin_socket are in the same directory, so the "
                         "engine can reach the operator's: set ipc.admin_socket to a directory that "
                         "the engine's container does not mount"});
   }

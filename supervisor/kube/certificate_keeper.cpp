@@ -52,7 +52,7 @@ KeyPair CertificateKeeper::make(std::string const& before, std::int64_t now) con
   auto made =
       make_key_pair({names_.host(), names_.service + "." + names_.space, names_.service}, now);
   if (!made) {
-    throw LookFailed{"cannot make a certificate: no memory, or no random numbers"};
+    throw LookFailed{"cannot create a certificate: no memory, or no random numbers"};
   }
   made->authorities = authorities_of(*made, before + held_, now);
   return *std::move(made);
@@ -66,7 +66,7 @@ bool CertificateKeeper::create_secret(Json const& registration, std::int64_t now
   if (!is_written(answer)) {
     return false;
   }
-  look.done.emplace_back("certificate made");
+  look.done.emplace_back("certificate created");
   return true;
 }
 
@@ -87,7 +87,7 @@ bool CertificateKeeper::take_secret(Json const& secret, std::int64_t now, Certif
   KeyPair wanted = look.pair;
   wanted.authorities = authorities_of(look.pair, {}, now);
   return wanted == look.pair ||
-         write_secret(secret, std::move(wanted), "earlier authorities were removed", look);
+         write_secret(secret, std::move(wanted), "earlier authorities removed", look);
 }
 
 bool CertificateKeeper::write_secret(Json const& secret, KeyPair pair, char const* what,
@@ -109,7 +109,7 @@ bool CertificateKeeper::trust(Json const& registration, CertificateLook& look) {
   if (!patch(names_.registration_path(), operations)) {
     return false;
   }
-  look.done.emplace_back("registration trusts it");
+  look.done.emplace_back("registration updated to trust the certificate");
   return true;
 }
 

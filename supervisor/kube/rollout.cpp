@@ -33,7 +33,7 @@ std::string wrong_with(RolloutOptions const& options) {
     return "--timeout '" + options.timeout + "', expected a duration such as 30m";
   }
   if (!options.command.empty() && options.verb != "watch") {
-    return "a command after `--` is for watch";
+    return "a command after `--` is only for watch";
   }
   return {};
 }

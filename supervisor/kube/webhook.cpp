@@ -150,7 +150,7 @@ class Webhook {
       log("info", {{"msg", what}, {"secret", options_.kept.secret}});
     }
     if (look.problem != problem_ && is_fine) {
-      log("info", {{"msg", "the certificate is maintained again"}});
+      log("info", {{"msg", "the certificate can be maintained again"}});
     } else if (look.problem != problem_) {
       log("warning", {{"msg", "the certificate cannot be maintained"}, {"reason", look.problem}});
     }
@@ -192,7 +192,8 @@ class Webhook {
     bool const is_usable = reading.problem.empty();
     counts_.read_certificate(is_usable);
     certificate_ends_at_ = is_usable ? reading.ends_at : certificate_ends_at_;
-    std::string const what = is_usable ? reading.warning : reading.problem + "; the old one stays";
+    std::string const what =
+        is_usable ? reading.warning : reading.problem + "; the old one stays in use";
     if (what.empty()) {
       log("info", {{"msg", "certificate read"}});
     } else {
@@ -261,7 +262,8 @@ class Webhook {
          .tls_failed =
              [this](ingress::TlsFailure const& failure) {
                counts_.tls_failed(failure.kind);
-               log("warning", {{"msg", "no TLS with a client"}, {"reason", failure.detail}});
+               log("warning",
+                   {{"msg", "a client's TLS handshake failed"}, {"reason", failure.detail}});
                if (upkeep_ && failure.kind == ingress::TlsFailure::Kind::certificate) {
                  upkeep_->hurry();
                }

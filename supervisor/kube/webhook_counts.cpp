@@ -117,7 +117,7 @@ std::string Counts::exposition() const {
         << '\n';
   }
   describe(out, "lastcall_webhook_certificate_reads_total", "counter",
-           "Readings of the certificate's files");
+           "Reads of the certificate's files");
   out << "lastcall_webhook_certificate_reads_total{outcome=\"refused\"} " << certificates_[0]
       << "\nlastcall_webhook_certificate_reads_total{outcome=\"taken\"} " << certificates_[1]
       << '\n';

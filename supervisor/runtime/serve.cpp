@@ -31,7 +31,7 @@ void make_room_for_connections(Log& log, std::uint32_t threads) {
   std::uint64_t const limit = descriptor_limit();
   DescriptorShares const shares = descriptor_shares(limit, threads);
   if (limit < shares.wanted) {
-    log.warning("the hard limit of descriptors is too low for every connection",
+    log.warning("the hard limit of open files is too low for all connections",
                 {{"limit", limit},
                  {"needed", shares.wanted},
                  {"connections", shares.sessions},

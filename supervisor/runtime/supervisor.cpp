@@ -185,7 +185,7 @@ void Supervisor::read_stop_record() {
     log_.warning(note);
   }
   if (blob) {
-    log_.warning("an earlier run was in a stop, which continues",
+    log_.warning("continuing the stop that an earlier run began",
                  {{"record", stop_record_.path()}});
     loop_.feed(lifecycle::StopRecordRead{*blob});
   }
@@ -259,7 +259,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
 void Supervisor::prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq) {
   if (!seq) {
     return server_.error(peer, seq, ipc::ErrorCode::bad_field,
-                         "seq: expected, because the answer is the return of the call");
+                         "seq: expected, because the call returns with the answer");
   }
   if (!hook_calls_.takes_calls()) {
     return server_.error(peer, seq, ipc::ErrorCode::not_allowed,

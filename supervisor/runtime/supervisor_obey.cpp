@@ -164,7 +164,8 @@ void Supervisor::remember(lifecycle::Remember const& order) {
     return;
   }
   if (std::string const problem = stop_record_.write(order.blob); !problem.empty()) {
-    log_.error("a restart would not know of this stop", {{"detail", problem}});
+    log_.error("cannot record this stop: a restarted supervisor would not know of it",
+               {{"detail", problem}});
   }
 }
 

@@ -71,7 +71,7 @@ probes::Reply Supervisor::thresholds_over_http(probes::ThresholdCall const& call
   if (!is_served) {
     return probes::threshold_error(404, "model: '" + set->model + "' is not served here");
   }
-  log_.info("thresholds of load set", {{"by", "http"}, {"model", set->model}});
+  log_.info("load thresholds set", {{"by", "http"}, {"model", set->model}});
   loop_.feed(lifecycle::LoadThresholdsChanged{probes::changed(thresholds(), *set)});
   changed();
   return probes::threshold_reply({.model = set->model, .thresholds = thresholds()});

@@ -51,12 +51,12 @@ def test_a_socket_of_any_name_reaches_the_engine(helm, accepted, mode):
 
 def test_a_name_that_no_service_can_have_is_refused(helm):
     refusal = helm.refusal("-f", DEMO, release="1a")
-    assert '"1a-lastcall" is no name for a Service' in refusal and "fullnameOverride" in refusal
+    assert '"1a-lastcall" is not a name for a Service' in refusal and "fullnameOverride" in refusal
     assert "fullnameOverride" in helm.refusal("-f", DEMO, release="a.b")
     assert helm.objects("-f", DEMO, *sets("fullnameOverride=a1"), release="1a")
     assert helm.objects("-f", DEMO, *sets("service.enabled=false"), release="1a")
     refusal = helm.refusal("-f", DEMO, *sets("nameOverride=Big", "service.enabled=false"))
-    assert '"x-Big" is no name for an object' in refusal
+    assert '"x-Big" is not a name for an object' in refusal
 
 
 @pytest.mark.parametrize("key", ["nameOverride", "fullnameOverride", "serviceAccountName"])

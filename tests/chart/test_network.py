@@ -196,7 +196,7 @@ UNKNOWN = "It is unknown what is in flight"
 def test_the_notes_promise_no_quick_end_where_the_figure_in_flight_is_unknown(helm, settings, says):
     notes = helm.notes("-f", DEMO, *sets("config.shutdown.grace_period=90s", *settings))
     assert (UNKNOWN in notes) is says
-    assert ("A pod without requests in flight is gone in about 2000 ms" in notes) is not says
+    assert ("A pod without requests in flight is gone after about 2000 ms" in notes) is not says
 
 
 @pytest.mark.parametrize(("grace", "drain", "cut"), [("60s", 15000, 17000), ("12s", 5000, 7000)])

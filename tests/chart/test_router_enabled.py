@@ -241,7 +241,7 @@ def test_the_notes_show_where_clients_connect(helm):
         (("router.podLabels.app\\.kubernetes\\.io/name=a",), "router.podLabels has"),
         (("router.config.listen=0.0.0.0:7090",), "both port 7090"),
         (("router.config.operators=0.0.0.0:8080",), "both port 8080"),
-        (("router.config.listen=127.0.0.1:8080",), "nobody outside of the pod"),
+        (("router.config.listen=127.0.0.1:8080",), "cannot be reached from outside of the pod"),
         (("router.terminationGracePeriodSeconds=1806",), "1806 is too small"),
         (("router.config.choosing.atempts=3",), "atempts"),
         (("router.replicas=3",), "replicas"),

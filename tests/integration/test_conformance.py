@@ -108,7 +108,7 @@ def test_an_adapter_that_does_not_answer_in_json_is_named(tmp_path):
     (tmp_path / "broken").chmod(0o755)
     done = kit("--adapters", str(tmp_path), "--scenario", "short-stream-completes")
     assert done.returncode == 2
-    assert "broken describe: no JSON, but: no" in done.stderr
+    assert "broken describe: expected JSON, got: no" in done.stderr
 
 
 @pytest.mark.parametrize(

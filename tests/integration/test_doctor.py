@@ -95,7 +95,7 @@ def test_where_all_of_it_fits_nothing_is_found(doctor):
     with engine(VLLM) as port:
         code, out, err = doctor(engine_port=port)
     assert (code, err) == (0, ""), out
-    assert out.startswith("nothing found")
+    assert out.startswith("no problems found")
 
 
 def test_a_port_that_another_process_has_is_named_with_its_key(doctor):
@@ -115,7 +115,7 @@ def test_an_engine_that_is_not_there_is_named_with_its_address(doctor):
 def test_an_engine_of_another_kind_has_not_the_gauges(doctor):
     with engine("sglang:num_running_reqs 0\n") as port:
         found = findings(doctor(engine_port=port))
-    assert "has no vllm:num_requests_running, so that it is unknown what is in flight" in found
+    assert "has no vllm:num_requests_running, so it is unknown what is in flight" in found
 
 
 def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):

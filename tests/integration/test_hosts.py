@@ -156,7 +156,8 @@ def logged_by_run(*options, before=PID_1, **environment):
         [*before, LASTCALL, "run", "--set", port, *options, "--", "/bin/true"],
         capture_output=True, text=True, timeout=60, env={**clean, **environment},
     )  # fmt: skip
-    return [line for line in done.stderr.splitlines() if "is taken to be killed" in line]
+    assumed = "assuming that this container is killed"
+    return [line for line in done.stderr.splitlines() if assumed in line]
 
 
 @pytest.mark.parametrize(

@@ -428,7 +428,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_2_with_the_reason(api, change, said
         (("status",), "expected a workload (KIND/NAME) or --selector, one of them"),
         (("watch", "pod/x"), "'pod/x', expected KIND/NAME with one of deployment, statefulset"),
         (("watch", "-l", "a=b", "--timeout", "5"), "--timeout '5', expected a duration"),
-        (("status", "-l", "a=b", "--", "true"), "a command after `--` is for watch"),
+        (("status", "-l", "a=b", "--", "true"), "a command after `--` is only for watch"),
         (("status", "-l", "a=b", "--kubeconfig", "/no/file"), "cannot open /no/file"),
         (("show",), "show"),
     ],

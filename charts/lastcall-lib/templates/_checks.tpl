@@ -52,7 +52,7 @@ problems, one a line; each message names the values and what was expected.
 {{- include "lastcall-lib.problem" (printf "config.lifecycle.token and prestop.tokenSecret need Kubernetes 1.26, this cluster is %s: its kubelet leaves the headers of a preStop call out; expected prestop.hook: exec" $version) -}}
 {{- end -}}
 {{- if and $token $secret.name -}}
-{{- include "lastcall-lib.problem" "config.lifecycle.token and prestop.tokenSecret.name are both there, expected one of them" -}}
+{{- include "lastcall-lib.problem" "config.lifecycle.token and prestop.tokenSecret.name are both set, expected one of them" -}}
 {{- else if and $secret.name (not (include "lastcall-lib.hookToken" .)) -}}
 {{- include "lastcall-lib.problem" (printf "prestop.tokenSecret: there is no key %s in a Secret %s of namespace %s that this rendering can read; `helm template` reads none: expected the Secret before an install or upgrade, prestop.hook: exec, or config.lifecycle.token" $secret.key $secret.name .Release.Namespace) -}}
 {{- end -}}

@@ -20,9 +20,9 @@
 {{- $sidecar := include "lastcall-lib.securityOf" (list . "sidecar" "runAsUser") -}}
 {{- $mode := ((.Values.config | default dict).ipc | default dict).mode | default "0660" -}}
 {{- if and $engine (not $sidecar) -}}
-{{- include "lastcall-lib.problem" (printf "the engine's user is %s and the sidecar's is its image's, so nobody knows whether the socket between them takes both, expected sidecar.securityContext.runAsUser or podSecurityContext.runAsUser" $engine) -}}
+{{- include "lastcall-lib.problem" (printf "the engine's user is %s and the sidecar's is its image's, so it is unknown whether both can use the socket between them, expected sidecar.securityContext.runAsUser or podSecurityContext.runAsUser" $engine) -}}
 {{- else if and $sidecar (not $engine) -}}
-{{- include "lastcall-lib.problem" (printf "the sidecar's user is %s and the engine's is its image's, so nobody knows whether the socket between them takes both, expected engine.securityContext.runAsUser or podSecurityContext.runAsUser" $sidecar) -}}
+{{- include "lastcall-lib.problem" (printf "the sidecar's user is %s and the engine's is its image's, so it is unknown whether both can use the socket between them, expected engine.securityContext.runAsUser or podSecurityContext.runAsUser" $sidecar) -}}
 {{- else if and (ne $engine $sidecar) (not (regexMatch "[2367]$" $mode)) -}}
 {{- if not (include "lastcall-lib.haveCommonGroup" .) -}}
 {{- include "lastcall-lib.problem" (printf "the engine's user %s and the sidecar's %s have no group in common, so the engine would not reach the socket between them, expected podSecurityContext.fsGroup, or the same runAsGroup for both" $engine $sidecar) -}}

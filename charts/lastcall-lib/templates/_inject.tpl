@@ -197,7 +197,7 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 {{- range $key := include "lastcall-lib.decidedKeys" . | fromJsonArray -}}
 {{- if hasKey $.notes (printf "lastcall.dev/config.%s" $key) -}}
-{{- fail (printf "lastcall.dev/config.%s is there, expected no word on it: injection decides it for all containers of the pod" $key) -}}
+{{- fail (printf "lastcall.dev/config.%s is set, expected it to be left out: injection decides it for all containers of the pod" $key) -}}
 {{- end -}}
 {{- end -}}
 {{- range $key, $value := .notes -}}

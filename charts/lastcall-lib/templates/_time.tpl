@@ -7,7 +7,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- define "lastcall-lib.ms" -}}
 {{- $text := . | toString -}}
 {{- if not (regexMatch "^[0-9]+(ms|s|m|h)$" $text) -}}
-{{- fail (printf "%q is no duration, expected digits and a unit such as 60s, 500ms, 2m or 1h" $text) -}}
+{{- fail (printf "%q is not a duration, expected digits and a unit such as 60s, 500ms, 2m or 1h" $text) -}}
 {{- end -}}
 {{- $unit := regexFind "[a-z]+$" $text -}}
 {{- $factor := get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit -}}
@@ -65,7 +65,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $signal := ($config.engine | default dict).stop_signal | default "SIGTERM" -}}
 {{- $rows := list
   (list 0 "the stop begins: every registry removes this instance")
-  (list (int64 $b.deregister) "the registries have confirmed, or are not waited for any longer")
+  (list (int64 $b.deregister) "the registries have confirmed, or are no longer waited for")
   (list $closed "new requests are refused from here on; the drain begins") -}}
 {{- if eq (($config.shutdown | default dict).migrate | default "at_end") "at_start" -}}
 {{- $rows = append $rows (list $closed "requests of endpoints with graceful_shutdown: false are handed off") -}}
@@ -80,8 +80,8 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")
   (list (sub $total (mul 2 $margin)) (printf "%s to the engine" $signal))
-  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM by itself if no order came")
-  (list (sub $total $margin) "SIGKILL to what engine.rest_grace has left of the engine's tree")
+  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM by itself if it received no order")
+  (list (sub $total $margin) "SIGKILL to what is left of the engine's processes")
   (list $total "exit")) -}}
 {{- end -}}
 {{- $sortable := list -}}

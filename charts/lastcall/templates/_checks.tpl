@@ -11,9 +11,9 @@
 {{- define "lastcall.checksNames" -}}
 {{- $name := include "lastcall.fullname" . -}}
 {{- if and .Values.service.enabled (not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name)) -}}
-{{- include "lastcall-lib.problem" (printf "%q is no name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
+{{- include "lastcall-lib.problem" (printf "%q is not a name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
 {{- else if not (regexMatch "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $name) -}}
-{{- include "lastcall-lib.problem" (printf "%q is no name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
+{{- include "lastcall-lib.problem" (printf "%q is not a name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
 {{- end -}}
 {{- range $key, $labels := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels -}}
 {{- range $reserved := list "app.kubernetes.io/instance" "app.kubernetes.io/name" -}}
@@ -40,11 +40,11 @@
 {{- end -}}
 {{- $name := include "lastcall.accountName" . -}}
 {{- if and .Values.rbac.create (not $name) -}}
-{{- include "lastcall-lib.problem" "rbac.create without an account: the namespace's default one, of every other pod too, would get the rights, expected serviceAccount.name, or serviceAccount.create: true" -}}
+{{- include "lastcall-lib.problem" "rbac.create without a service account: the rights would go to the namespace's default one, which other pods use too, expected serviceAccount.name, or serviceAccount.create: true" -}}
 {{- end -}}
 {{- $asks := include "lastcall-lib.kubernetesRegistries" . | fromJsonArray -}}
 {{- if and $asks (not $name) (not .Values.automountServiceAccountToken) -}}
-{{- include "lastcall-lib.problem" "config.discovery has kubernetes, but the pods have no account with rights for it, expected rbac.create: true, or the name of an account of yours as serviceAccount.name" -}}
+{{- include "lastcall-lib.problem" "config.discovery has kubernetes, but the pods have no service account with rights for it, expected rbac.create: true, or the name of an account of yours as serviceAccount.name" -}}
 {{- end -}}
 {{- end -}}
 
@@ -79,12 +79,12 @@
 {{- if $persistence.enabled -}}
 {{- range .Values.volumes -}}
 {{- if eq (toString .name) "models" -}}
-{{- include "lastcall-lib.problem" "volumes has one named models, which persistence makes; expected another name, or persistence.existingClaim" -}}
+{{- include "lastcall-lib.problem" "volumes has one named models, which persistence creates; expected another name, or persistence.existingClaim" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if and (include "lastcall-lib.ordersSecret" .) ((.Values.config | default dict).probes | default dict).orders_token_file -}}
-{{- include "lastcall-lib.problem" "orders.tokenSecret.name and config.probes.orders_token_file are both there, expected one of them" -}}
+{{- include "lastcall-lib.problem" "orders.tokenSecret.name and config.probes.orders_token_file are both set, expected one of them" -}}
 {{- end -}}
 {{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
 {{- include "lastcall-lib.problem" (printf "service.nodePort is %d, but service.type is ClusterIP; expected NodePort or LoadBalancer" (int64 .Values.service.nodePort)) -}}

@@ -24,7 +24,7 @@ true
 {{- $longest := sub (int64 $b.total) (add (int64 $b.reserve) (int64 $b.settle) $late) -}}
 {{- $unknown := include "lastcall.unknownMs" . | int64 | min $longest -}}
 {{- if or (include "lastcall.hasGauges" .) (include "lastcall-lib.hasIngress" .) -}}
-{{- printf "A pod without requests in flight is gone in about %d ms and what its engine needs to end" $late -}}
+{{- printf "A pod without requests in flight is gone after about %d ms plus the time that its engine needs to end" $late -}}
 {{- if and (not (include "lastcall.hasGauges" .)) (eq (get (.Values.config.ingress | default dict) "exclusive" | toString) "false") }},
 from the first request on that its ingress has relayed
 {{- end -}}
@@ -58,7 +58,7 @@ The Service sends requests to port {{ include "lastcall.targetPort" . | replace 
 {{- define "lastcall.openHooks" -}}
 {{- if and (include "lastcall-lib.hooksByHttp" .) (not (include "lastcall-lib.hookToken" .)) -}}
 WARNING: prestop.hook is http, without a token: any client that reaches port {{ include "lastcall-lib.lifecyclePort" . }} of a pod can take it
-out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away by a NetworkPolicy.
+out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others away with a NetworkPolicy.
 {{- end -}}
 {{- end -}}
 
@@ -70,8 +70,8 @@ out of service. Use prestop.hook: exec, set prestop.tokenSecret, or keep others 
 {{- $hasToken = or $hasToken (eq (toString .name) "LASTCALL_ADMISSION_TOKEN") -}}
 {{- end -}}
 {{- if and $admission.http_api (not $hasToken) -}}
-WARNING: config.admission.http_api is on, without a token: any client that reaches port {{ include "lastcall-lib.probePort" . }} of a pod can have it
-refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep others away by a NetworkPolicy.
+WARNING: config.admission.http_api is on, without a token: any client that reaches port {{ include "lastcall-lib.probePort" . }} of a pod can make it
+refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep others away with a NetworkPolicy.
 {{- end -}}
 {{- end -}}
 
@@ -80,7 +80,7 @@ refuse every request. Set LASTCALL_ADMISSION_TOKEN in sidecar.env, or keep other
 {{- $engine := include "lastcall-lib.securityOf" (list . "engine" "runAsUser") -}}
 {{- $sidecar := include "lastcall-lib.securityOf" (list . "sidecar" "runAsUser") -}}
 {{- if and .Values.shareProcessNamespace (eq $engine $sidecar) -}}
-WARNING: shareProcessNamespace is on, and engine and sidecar run as one user: a process in the engine's
+WARNING: shareProcessNamespace is on, and engine and sidecar run as the same user: a process in the engine's
 container can reach the operators' socket and the sidecar's files through a check or a hook of it. Set
 another engine.securityContext.runAsUser, or leave shareProcessNamespace off.
 {{- end -}}
@@ -100,8 +100,8 @@ The account {{ include "lastcall.routerAccountName" . }} needs get, list and wat
 {{ $namespaces | join ", " }}: without them the routers find no worker and are not ready.
 {{- end }}
 {{- if and (include "lastcall-lib.hasIngress" . | not) (not (.Values.router.config | default dict).workers) }}
-Without config.ingress a drain cuts an engine's streams by the engine's own stop: they continue at another
-pod as after a crash, once per request. With it the sidecar hands them over.
+Without config.ingress, the stop of an engine cuts its streams: they continue at another pod as after a
+crash, once per request. With config.ingress the sidecar hands them over.
 {{- end }}
 {{- end -}}
 {{- end -}}

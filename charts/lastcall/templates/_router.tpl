@@ -111,13 +111,13 @@ probes: {listen: "[::]:7090"}
 {{- $router := .Values.router | default dict -}}
 {{- if $router.enabled -}}
 {{- if and (not ($router.config | default dict).workers) (not .Values.service.enabled) -}}
-{{- include "lastcall-lib.problem" "router finds its workers by the Service, and service.enabled is false; expected service.enabled: true, or router.config.workers" -}}
+{{- include "lastcall-lib.problem" "the router finds its workers by the Service, but service.enabled is false; expected service.enabled: true, or router.config.workers" -}}
 {{- else if and (not ($router.config | default dict).workers) (include "lastcall-lib.hasIngress" .) (((.Values.config.ingress | default dict).tls | default dict).cert_file) -}}
-{{- include "lastcall-lib.problem" "router speaks plain HTTP to its workers, and config.ingress.tls is there; expected no config.ingress.tls, or router.config.workers" -}}
+{{- include "lastcall-lib.problem" "the router speaks plain HTTP to its workers, but config.ingress.tls is set; expected no config.ingress.tls, or router.config.workers" -}}
 {{- end -}}
 {{- $namespaces := include "lastcall.routerNamespaces" . | fromJsonArray -}}
 {{- if and $namespaces (not (include "lastcall.routerAccountName" .)) -}}
-{{- include "lastcall-lib.problem" "router.config.workers has kubernetes, but the router's pods have no account with rights for it, expected router.serviceAccount.create: true, or the name of an account of yours as router.serviceAccount.name" -}}
+{{- include "lastcall-lib.problem" "router.config.workers has kubernetes, but the router's pods have no service account with rights for it, expected router.serviceAccount.create: true, or the name of an account of yours as router.serviceAccount.name" -}}
 {{- end -}}
 {{- $budget := $router.podDisruptionBudget | default dict -}}
 {{- if and $budget.enabled (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable) -}}
@@ -134,7 +134,7 @@ probes: {listen: "[::]:7090"}
 {{- if not $port -}}
 {{- include "lastcall-lib.problem" (printf "%s is %s, expected a port from 1 to 65535" $key $address) -}}
 {{- else if include "lastcall-lib.isLoopback" $address -}}
-{{- include "lastcall-lib.problem" (printf "%s is %s, which nobody outside of the pod reaches, expected an address of the pod such as 0.0.0.0:%s" $key $address $port) -}}
+{{- include "lastcall-lib.problem" (printf "%s is %s, which cannot be reached from outside of the pod, expected an address of the pod such as 0.0.0.0:%s" $key $address $port) -}}
 {{- else if hasKey $seen $port -}}
 {{- include "lastcall-lib.problem" (printf "%s and %s are both port %s, but share one network" $key (get $seen $port) $port) -}}
 {{- end -}}

@@ -270,7 +270,7 @@ class Session(Peer, Outlet):
     def _on_error(self, message: wire.Message) -> None:
         text = f"{message.get('code')}: {message.get('message')}"
         if message.get("code") == "unknown_op":
-            _log.debug("the lastcall supervisor is an older one: %s", text)
+            _log.debug("the lastcall supervisor is older than this SDK: %s", text)
         elif self.welcomed or self._link is None or self._link.is_news(text):
             _log.error("the lastcall supervisor refused a line: %s", text)
         self._on_answer(message, text)

@@ -46,6 +46,7 @@ class Stall:
         self._since = None
         stack = traceback.format_stack(sys._current_frames().get(self._thread))
         _log.error(
-            "the lastcall connection is held up for %.1f s, as by a callback that blocks; nothing "
-            "reaches the supervisor until this goes on:\n%s", now - since, "".join(stack),
+            "the lastcall connection has been held up for %.1f s, probably by a callback that "
+            "blocks; nothing reaches the supervisor until it returns:\n%s",
+            now - since, "".join(stack),
         )  # fmt: skip

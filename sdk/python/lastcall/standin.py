@@ -41,7 +41,7 @@ def session_to_begin(own: Session, endpoint: Optional[str]) -> Session:
     if session is own:
         if own.is_over and own.enabled and own not in _complained:
             _complained.add(own)
-            _log.warning("a request begins on a client that is closed: no supervisor receives it")
+            _log.warning("a request began on a closed client: no supervisor receives it")
     elif endpoint in own.endpoints and endpoint not in session.endpoints:
         session.set_endpoint(endpoint, own.endpoints[endpoint])
     return session

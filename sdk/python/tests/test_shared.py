@@ -176,7 +176,7 @@ def test_requests_of_a_closed_client_of_ones_own_stay_with_it(supervisor, path, 
         for _ in range(2):
             other.begin().end()
     [record] = caplog.records
-    assert "is closed" in record.getMessage()
+    assert "closed client" in record.getMessage()
     assert supervisor.all("request.begin") == []
 
 

@@ -139,8 +139,8 @@ std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& 
       executor_, [executor = executor_, command = exec.command, timeout, child, check, output] {
         if (*child && !(*child)->is_gone()) {
           boost::asio::post(executor, [check] {
-            (*check)->answered(
-                {.result = CheckResult::timed_out, .detail = "killed: its last run has not ended"});
+            (*check)->answered({.result = CheckResult::timed_out,
+                                .detail = "its last run was killed and has not ended"});
           });
           return std::string{};
         }
@@ -275,7 +275,7 @@ void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string
   bool const is_expected = is_good || callbacks_.is_starting();
   log_.write(is_expected ? LogLevel::info : LogLevel::warning,
              is_good       ? "check passes"
-             : is_expected ? "check awaited"
+             : is_expected ? "check has not passed yet"
                            : "check fails",
              {{"check", row.name}, {"detail", detail}});
 }
@@ -289,7 +289,7 @@ void HealthDriver::health(ipc::PeerId peer, ipc::Health const& health) {
     outcome(*ipc_index_, {.result = CheckResult::failed_definite,
                           .detail = "the SDK reports dead: " + health.detail});
   } else {
-    log_.warning("an SDK reports 'dead', and health.checks has no ipc check",
+    log_.warning("an SDK reports 'dead', which has no effect: health.checks has no ipc check",
                  {{"peer", peer}, {"detail", health.detail}});
   }
 }

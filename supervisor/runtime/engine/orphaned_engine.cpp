@@ -57,7 +57,7 @@ void OrphanedEngine::end() {
     return;
   }
   is_ending_ = true;
-  log_.warning("the engine has lost its shim and is ended", {{"engine_pid", main_.pid}});
+  log_.warning("the engine has lost its shim: ending it", {{"engine_pid", main_.pid}});
   collect();
   send(main_, SIGTERM);
   send(main_, SIGCONT);
@@ -122,8 +122,10 @@ void OrphanedEngine::tick() {
       }
     }
     if (is_gone || now >= limit_) {
-      log_.write(is_gone ? LogLevel::info : LogLevel::error, "the engine without a shim",
-                 {{"engine_pid", main_.pid}, {"is_gone", is_gone}});
+      log_.write(is_gone ? LogLevel::info : LogLevel::error,
+                 is_gone ? "the engine that lost its shim has ended"
+                         : "the engine that lost its shim could not be ended",
+                 {{"engine_pid", main_.pid}});
       is_ending_ = false;
       forget();
       return;

@@ -68,7 +68,8 @@ void TokenDriver::withdraw() {
 
 void TokenDriver::look(lifecycle::AskToken const& order) {
   if (!gauges_) {
-    take(order, probes::TokenRequest::Outcome::asleep, "it is unknown whether it works");
+    take(order, probes::TokenRequest::Outcome::asleep,
+         "without its metrics it is unknown whether the engine is busy");
     return;
   }
   gauges_->read(kLook, [this, order](probes::GaugeReading const& reading) {
@@ -88,7 +89,8 @@ void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string
   bool const has_choice = ranks.size() > 1 && !rank_header_.empty();
   if (!has_choice && ranks.size() > 1 && order.use == TokenUse::barrier) {
     take(order, probes::TokenRequest::Outcome::refused,
-         "it has " + std::to_string(ranks.size()) + " ranks, and none of them can be chosen");
+         "the engine has " + std::to_string(ranks.size()) +
+             " ranks, and none of them can be chosen");
     return;
   }
   if (!has_choice) {
@@ -113,7 +115,8 @@ void TokenDriver::prove_header(lifecycle::AskToken const& order) {
         }
         bool const is_ignored = outcome == probes::TokenRequest::Outcome::generated;
         take(order, is_ignored ? probes::TokenRequest::Outcome::refused : outcome,
-             is_ignored ? "it ignores " + rank_header_ + ", so no rank can be chosen" : detail);
+             is_ignored ? "the engine ignores " + rank_header_ + ", so no rank can be chosen"
+                        : detail);
       },
       probes::TokenRequest::Header{rank_header_, kNoRank});
 }
@@ -154,13 +157,13 @@ void TokenDriver::take(lifecycle::AskToken const& order, probes::TokenRequest::O
   if (is_bad) {
     reported = outcome == Outcome::empty ? TokenOutcome::empty : TokenOutcome::refused;
     if (last_problem_ != detail || order.use == TokenUse::barrier) {
-      log_.warning("the engine did not answer a request of one token with one",
+      log_.warning("the engine did not answer a request of one token with a token",
                    {{"use", name(order.use)}, {"detail", detail}});
     }
   } else if (outcome == Outcome::asleep) {
     reported = TokenOutcome::withheld;
     if (order.use == TokenUse::barrier) {
-      log_.info("no request of one token is sent, so that it stays unknown what is in flight",
+      log_.info("the request of one token is not sent: what is in flight stays unknown",
                 {{"detail", detail}});
     }
   }

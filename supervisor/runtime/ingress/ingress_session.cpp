@@ -105,15 +105,16 @@ std::string IngressSession::secure() {
       log_.warning("clients will refuse the ingress's certificate", {{"detail", warning}});
     }
   };
-  auto context = std::make_unique<
-      ingress::TlsContext>(tls_settings(tls), [this, warn](ingress::TlsReading const& reading) {
-    if (reading.problem.empty()) {
-      log_.info("the ingress has read its certificate again");
-      warn(reading.warning);
-    } else {
-      log_.error("the ingress keeps the certificate that it has", {{"detail", reading.problem}});
-    }
-  });
+  auto context = std::make_unique<ingress::TlsContext>(
+      tls_settings(tls), [this, warn](ingress::TlsReading const& reading) {
+        if (reading.problem.empty()) {
+          log_.info("the ingress has read its certificate again");
+          warn(reading.warning);
+        } else {
+          log_.error("cannot use the new certificate: the ingress keeps its present one",
+                     {{"detail", reading.problem}});
+        }
+      });
   ingress::TlsReading const reading = context->load();
   warn(reading.warning);
   relay_->listener().secure(std::move(context));
@@ -176,7 +177,7 @@ void IngressSession::listen_again() {
   last_arrivals_.cancel();
   relay_->listener().close();
   if (std::string const problem = listen(); !problem.empty()) {
-    log_.error("the ingress does not serve again", {{"detail", problem}});
+    log_.error("the ingress cannot listen again", {{"detail", problem}});
   }
 }
 

@@ -140,8 +140,8 @@ void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
 void IngressSession::control_called(ingress::ControlCall const& call) {
   if (call.rest != relay::Rest::none) {
     bool const begins = call.rest == relay::Rest::begins;
-    log_.info(begins ? "the engine was put to sleep: lastcall sends it no request of its own "
-                       "until it was woken up and has answered one"
+    log_.info(begins ? "the engine was put to sleep: lastcall sends it no requests of its "
+                       "own until it has been woken up and has answered a request"
                      : "the engine was woken up");
     events_.feed(lifecycle::EngineRests{begins});
   }

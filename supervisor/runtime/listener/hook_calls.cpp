@@ -144,7 +144,7 @@ void HookCalls::await(lifecycle::AwaitReplacement const& order) {
   if (watch_) {
     watch_->start(order.condemned);
   } else if (!takes_calls_) {
-    replaced("nothing shows when it comes");
+    replaced("no address is configured at which it could be seen");
   }
 }
 

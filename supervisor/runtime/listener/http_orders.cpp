@@ -124,8 +124,8 @@ std::optional<probes::Reply> HttpOrders::refuse_stranger(probes::Request const& 
       return std::nullopt;
     }
     if (token.empty()) {
-      call.detail = "no token can be read from " + discovery::why_no_secret(*token_file_);
-      reply = order_error(503, "no_token", "no token can be read here; see the log");
+      call.detail = "cannot read a token from " + discovery::why_no_secret(*token_file_);
+      reply = order_error(503, "no_token", "the supervisor cannot read its token; see its log");
     } else {
       reply = order_error(403, "not_allowed", header + " holds another token");
     }

@@ -116,7 +116,7 @@ class Reader {
 template <std::size_t I = 0>
 Decoded decode_as(std::string_view type, Json const& json) {
   if constexpr (I == std::variant_size_v<lifecycle::Event>) {
-    return {std::nullopt, "type: '" + std::string(type) + "' is no event"};
+    return {std::nullopt, "type: '" + std::string(type) + "' is not an event"};
   } else {
     using Type = std::variant_alternative_t<I, lifecycle::Event>;
     if (Shape<Type>::kName != type) {

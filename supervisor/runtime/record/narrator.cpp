@@ -73,26 +73,26 @@ void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) 
 void Narrator::engine_awaited(lifecycle::AwaitReplacement const& await) {
   log_.write(await.condemned ? LogLevel::critical : LogLevel::info,
              await.condemned
-                 ? "this engine does not serve again: its liveness probe fails until another "
+                 ? "this engine will not serve again: its liveness probe fails until another "
                    "engine runs"
-                 : "waits for another engine");
+                 : "waiting for another engine");
 }
 
 void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
   if (!changed.excess) {
-    log_.info("takes new requests again: the load is below its thresholds");
+    log_.info("accepting new requests again: the load is below its thresholds");
     return;
   }
   auto const& [figure, rank, value, threshold] = *changed.excess;
   if (figure == lifecycle::LoadFigure::active_decode_blocks) {
-    log_.info("refuses new requests: every rank is above a load threshold",
+    log_.info("refusing new requests: every rank is above a load threshold",
               {{"figure", name(figure)},
                {"dp_rank", rank},
                {"value", lifecycle::share_text(value)},
                {"threshold", lifecycle::share_text(threshold)}});
   } else {
     log_.info(
-        "refuses new requests: every rank is above a load threshold",
+        "refusing new requests: every rank is above a load threshold",
         {{"figure", name(figure)}, {"dp_rank", rank}, {"value", value}, {"threshold", threshold}});
   }
 }
@@ -109,7 +109,7 @@ void Narrator::report(std::string const& json) {
 void Narrator::report_corrected(int code) {
   log_.warning("drain report corrected",
                {{"exit_code", code},
-                {"detail", "the engine had ended before its KILL, as its shim now reports"}});
+                {"detail", "the shim now reports that the engine had ended before the KILL"}});
 }
 
 void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop) {

@@ -27,10 +27,11 @@ std::string misfit(lifecycle::Lifecycle const& core, lifecycle::Event const& eve
   if (auto const* limits = std::get_if<lifecycle::HealthLimitsChanged>(&event)) {
     return limits->failure_thresholds.size() == core.health().rows().size()
                ? ""
-               : "failure_thresholds: expected one a check";
+               : "failure_thresholds: expected one for each check";
   }
   if (auto const* settled = std::get_if<lifecycle::RegistrySettled>(&event)) {
-    return settled->registry < core.registries().size() ? "" : "registry: there is no such one";
+    return settled->registry < core.registries().size() ? ""
+                                                        : "registry: there is no such registry";
   }
   if (auto const* hello = std::get_if<lifecycle::ShimHello>(&event)) {
     return core.accepts_shim(hello->boot) ? "" : "boot: another shim has not finished";
@@ -166,8 +167,8 @@ bool Replay::taken(Record const& record) {
           .take_cancels(static_cast<lifecycle::PeerId>(*peer), static_cast<std::size_t>(*most))
           .ids.size();
   return count == static_cast<std::size_t>(*ids) ||
-         disagree("cancels taken: " + std::to_string(count) + " ids, recorded were " +
-                  std::to_string(*ids));
+         disagree("cancels taken: " + std::to_string(count) + " ids, but " + std::to_string(*ids) +
+                  " were recorded");
 }
 
 bool Replay::compare(Record const& record, std::string const& replayed_text) {

@@ -150,9 +150,10 @@ void EventPublisher::disconnect(lifecycle::Instant deadline, CleanupHooks::Done 
   state.timer.expires_at(to_steady(deadline));
   state.timer.async_wait([&state](boost::system::error_code error) {
     if (!error && state.done) {
-      std::exchange(state.done, nullptr)(
-          {lifecycle::ItemOutcome::timed_out,
-           state.last_error.empty() ? "the server accepts nothing" : state.last_error});
+      std::exchange(state.done, nullptr)({lifecycle::ItemOutcome::timed_out,
+                                          state.last_error.empty()
+                                              ? "the server did not accept the last events in time"
+                                              : state.last_error});
     }
   });
   state.nats.disconnect(to_steady(deadline), [&state](discovery::RegistryResult result) {

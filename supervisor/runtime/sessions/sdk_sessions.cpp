@@ -143,13 +143,13 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
     if (core_.requests().of_peer(peer) < core_.settings().peer_requests) {
       if (!std::exchange(is_crowded_, true)) {
         log_.warning(
-            "engine peers have reached the limit of all live requests, further ones are "
-            "refused",
+            "the engine peers together have reached the limit of live requests: further "
+            "requests are refused",
             {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
       }
     } else if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
       log_.warning(
-          "an engine peer has reached its limit of live requests, further ones are "
+          "an engine peer has reached its limit of live requests: further requests are "
           "refused",
           {{"peer", peer},
            {"name", row.name},

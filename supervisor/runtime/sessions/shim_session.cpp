@@ -162,7 +162,7 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
 /// After a stop signal of the supervisor, this end is expected.
 void ShimSession::process_died(ipc::EngineDied const& died) {
   log_.write(died.ordered ? LogLevel::debug : LogLevel::warning,
-             died.ordered ? "a process of the engine has ended before its main one"
+             died.ordered ? "a process of the engine ended before the main process"
                           : "a process of the engine ended by itself",
              {{"name", died.name}, {"pid", died.pid}, {"signal", died.signal}});
   events_.feed(lifecycle::EngineProcessDied{.pid = died.pid,

@@ -44,7 +44,8 @@ void ShimWatch::judge(bool is_absent, lifecycle::Instant now) {
   if (!is_absent) {
     absent_since_.reset();
     if (std::exchange(is_missing_, false)) {
-      log_.info("a shim is connected, or none is needed any more");
+      log_.info(
+          "the shim is no longer missing: one is connected, or this instance no longer serves");
       callbacks_.changed(false);
     }
     return;

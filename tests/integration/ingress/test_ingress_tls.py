@@ -246,7 +246,7 @@ def test_a_pair_that_cannot_be_used_is_reported_once_and_the_old_one_stays(secur
     certificate, _ = secure.authority.sign("second")
     _, key = secure.authority.sign("third")
     switch((certificate, key), secure.directory, 2)
-    expected = "the ingress keeps the certificate that it has"
+    expected = "cannot use the new certificate: the ingress keeps its present one"
 
     def is_reported():
         assert secure.subject() == "first"

@@ -119,7 +119,7 @@ def test_an_outage_longer_than_the_lease_is_reported_and_then_over(world, etcd):
     one = etcd_world(world, etcd, etcd={"lease_ttl": "2s"})
     keys = registered(one, etcd)
     etcd.signal(signal.SIGSTOP)
-    one.wait_for_log("the lease could not be kept alive")
+    one.wait_for_log("cannot keep the lease alive")
     wait_until(lambda: one.status()["registries"][0]["state"] == "registering")
     assert one.status()["phase"] == "serving"
     assert 'lastcall_registry_registered{registry="etcd"} 0' in one.get("/metrics")[1]
@@ -144,7 +144,7 @@ def test_a_worker_is_ready_when_it_was_registered_once_whatever_is_lost_later(wo
     etcd.signal(signal.SIGCONT)
     wait_until(lambda: one.get("/readyz")[0] == 200, "ready", patience=60)
     etcd.kill()
-    one.wait_for_log("the lease could not be kept alive")
+    one.wait_for_log("cannot keep the lease alive")
     wait_until(lambda: one.status()["registries"][0]["state"] == "registering")
     holds_for(lambda: one.get("/readyz")[0] == 200, 1)
     assert 'lastcall_registry_registered{registry="etcd"} 0' in one.get("/metrics")[1]

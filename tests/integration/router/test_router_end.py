@@ -25,7 +25,8 @@ def test_a_stream_is_finished_before_the_end(router, engines):
     user, wire = begin(one, engines[0])
     idle = one.client()
     one.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: one.operator("/readyz") == (503, "the router ends\n"), "it is not ready")
+    leaving = (503, "the router is shutting down\n")
+    wait_until(lambda: one.operator("/readyz") == leaving, "it is not ready")
     assert idle.ended()
     wait_until(lambda: not accepts(one), "nobody is accepted")
     one.process.send_signal(signal.SIGTERM)  # which changes nothing
@@ -76,7 +77,7 @@ def test_lastcall_run_drains_it(router, world, engines):
     supervisor.wait_for_log('"phase begun","phase":"serving"')
     user, wire = begin(one, engines[0])
     supervised.send_signal(signal.SIGTERM)
-    supervisor.wait_for_log("the router ends")
+    supervisor.wait_for_log("the router is shutting down")
     wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
     assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
     assert supervised.wait(timeout=20) == 0
@@ -98,7 +99,7 @@ def test_lastcall_run_leaves_the_drain_to_it(router, world, engines):
     idle = one.client()
     began = time.monotonic()
     supervised.send_signal(signal.SIGTERM)
-    supervisor.wait_for_log("the router ends")
+    supervisor.wait_for_log("the router is shutting down")
     assert idle.ended()
     said = user.rest()
     assert b'"type":"migrated"' in said and b"event: error\n" in said

@@ -25,7 +25,7 @@ def test_workers_change_while_it_runs(router, engines):
     assert not engines[0].has_arrived()
     reload(one, workers=[static(engines[1].address), static(engines[0].address)])
     wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
-    assert one.log().count("a worker came") == 3  # the one that stays has not come again
+    assert one.log().count("a worker has joined") == 3  # the one that stays has not come again
     assert one.stop() == 0
 
 

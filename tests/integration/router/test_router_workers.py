@@ -64,7 +64,7 @@ def test_a_file_that_names_no_worker_is_reported_and_skipped(router, engines, tm
     (tmp_path / ".hidden.json").write_text("{")
     one = router({"file": {"directory": str(tmp_path)}})
     asks(one, engines[0])
-    assert one.log().count("an entry that is not a worker is skipped") == 3
+    assert one.log().count("skipping an entry that is not a worker") == 3
 
 
 def test_a_pipe_among_the_files_of_workers_holds_nobody_up(router, engines, tmp_path):
@@ -75,7 +75,7 @@ def test_a_pipe_among_the_files_of_workers_holds_nobody_up(router, engines, tmp_
     asks(one, engines[0])
     os.mkfifo(tmp_path / ".made")
     os.rename(tmp_path / ".made", tmp_path / "later.json")
-    line = "an entry that is not a worker is skipped"
+    line = "skipping an entry that is not a worker"
     wait_until(lambda: one.log().count(line) == 3, "all are reported")
     asks(one, engines[0])
 

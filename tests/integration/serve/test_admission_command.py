@@ -52,11 +52,11 @@ def test_people_see_which_requests_wait_and_that_the_engine_is_busy(world):
     rows = [line.split() for line in command(one, name="requests").stdout.splitlines()[1:]]
     assert {row[0]: "waits" in row for row in rows} == {"a": False, "b": True}
     [row] = admission_rows(one)
-    assert row == "admission   1 run, 1 wait, at most 1 and 4"
+    assert row == "admission   1 running, 1 waiting, at most 1 and 4"
     command(one, "--engine-request-limit", "null", "--active-decode-blocks-threshold", "0.85")
     assert not admission_rows(one)
     peer.ask("load", active_decode_blocks=90, kv_total_blocks=100)
-    assert admission_rows(one) == ["admission   2 run, 0 wait; busy"]
+    assert admission_rows(one) == ["admission   2 running, 0 waiting; busy"]
 
 
 def admission_rows(one):

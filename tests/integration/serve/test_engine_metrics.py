@@ -115,7 +115,7 @@ def test_openmetrics_has_one_end(scraped, exporter):
     [
         (503, TEXT, "", "status 503"),
         (200, "application/json", "{}", "application/json"),
-        (200, TEXT, "<html>", "not Prometheus' text format"),
+        (200, TEXT, "<html>", "not in Prometheus' text format"),
     ],
 )
 def test_metrics_that_cannot_be_merged_leave_ours(scraped, exporter, status, kind, body, said):
@@ -187,9 +187,9 @@ def test_a_url_that_leads_back_to_us_is_reported(world, path):
     one.process = one.run(*SLEEPER)
     one.wait_for_log('"phase begun","phase":"serving"')
     status, _, text = scrape(one, "/metrics/engine")
-    assert status == 502 and "leads to lastcall's own listener" in text
+    assert status == 502 and "is the URL of lastcall's own listener" in text
     status, _, text = scrape(one, "/metrics")
-    assert status == 200 and "leads to lastcall's own listener" in text
+    assert status == 200 and "is the URL of lastcall's own listener" in text
     assert text.count("# TYPE lastcall_ready ") == 1
 
 

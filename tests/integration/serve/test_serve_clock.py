@@ -120,7 +120,7 @@ def test_an_engine_at_another_port_than_its_check_asks_has_the_log_name_the_port
         one.serve(LD_PRELOAD=CLOCK_STEP, STEP_CLOCK="monotonic", STEP_WHEN=one.path("stepped"),
                   STEP_SECONDS="75")  # fmt: skip
         one.shim(*SLEEPER)
-        one.wait_for_log("check awaited")
+        one.wait_for_log("check has not passed yet")
         one.wait_for_log("engine started")
         open(one.path("stepped"), "w").close()
         one.wait_for_log("still starting after ")

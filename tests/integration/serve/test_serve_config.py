@@ -102,7 +102,7 @@ def test_flags_reach_the_supervisor_of_run_mode(world):
 
 
 SMALL_POD = {"LASTCALL_POD_GRACE_SECONDS": "6"}
-CUT = "shutdown.grace_period: 8000ms cut to 4000ms: pod or container grant 6000ms"
+CUT = "shutdown.grace_period: 8000ms cut to 4000ms: the pod or container grants 6000ms"
 
 
 def test_budgets_over_the_pods_grace_are_cut_and_reported_everywhere(world):

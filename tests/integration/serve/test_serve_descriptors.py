@@ -90,7 +90,7 @@ def test_an_engine_that_nobody_could_ask_is_not_dead(world, kind):
         wait_until(lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] > SOFT, "raised")
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, before[1]))
-        one.wait_for_log("check 'it' could not be asked")
+        one.wait_for_log("check 'it' could not be run")
         holds_for(lambda: not bad.search(one.log()), 2.5)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         one.wait_for_log('"check passes","check":"it"', count=2)

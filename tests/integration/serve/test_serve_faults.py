@@ -41,7 +41,7 @@ def test_a_full_disk_costs_the_record_and_not_the_drain(world):
     one.admin_socket = f"/proc/{process.pid}/root{one.admin_socket}"
     one.operator().ask("drain", exit=False)
     one.wait_for_phase("drained")
-    assert "a restart would not know of this stop" in one.log()
+    assert "cannot record this stop: a restarted supervisor would not know of it" in one.log()
     assert one.operator().ask("resume")["changed"] is True
 
 

@@ -75,7 +75,7 @@ def test_an_engine_that_ends_because_its_worker_was_killed_is_named_so(world, me
     assert run.wait(timeout=2 * PATIENCE) == 1
     report = one.report()
     assert report["engine"] == {**report["engine"], "code": 3, "oom": True}
-    assert "a process of it was killed for lack of memory (oom)" in report["detail"]
+    assert "one of its processes was killed for lack of memory (oom)" in report["detail"]
 
 
 @pytest.mark.parametrize("struck", [True, False], ids=["out of memory", "a plain kill"])

@@ -57,7 +57,7 @@ def test_a_deleted_pod_holds_the_engines_stop_signal_until_its_requests_are_done
     assert call.is_alive()
     status = world.status()
     assert status["prestop"]["waits"] and status["prestop"]["deletion"]
-    assert re.search(r"^preStop +called .* ago, the pod is deleted, returns within ",
+    assert re.search(r"^preStop +called .* ago, the pod is being deleted, returns within ",
                      status_text(world), re.MULTILINE)  # fmt: skip
     end(peer)
     assert call.result()["why"] == "drained"
@@ -146,10 +146,10 @@ def test_the_same_engine_does_not_serve_again(prestop):
     world.wait_for_phase("starting")
     checks = world.status()["health"]["checks"][0]
     assert checks["state"] == "passed"  # it answers, and is still the one that has to go
-    world.wait_for_log('"waits for another engine"')
+    world.wait_for_log('"waiting for another engine"')
     status = world.status()
     assert status["phase"] == "starting" and status["replacement"]["condemned"] is False
-    assert "another engine is awaited for" in status_text(world)
+    assert "waiting for another engine for" in status_text(world)
     assert world.get("/readyz")[0] == 503
 
 
@@ -308,7 +308,7 @@ def test_a_condemned_engine_fails_its_liveness_probe_until_it_is_another(prestop
     connection.getresponse().read()
     connection.close()
     world.wait_for_livez(503)
-    world.wait_for_log("this engine does not serve again")
+    world.wait_for_log("this engine will not serve again")
     assert world.call().result()["why"] == "the engine is considered lost"
     assert world.get("/engine/livez")[0] == 503
     world.end_engine()

@@ -104,7 +104,7 @@ def test_an_answer_that_is_not_http_is_no_success(world, answer):
     server, port = listener(answer)
     done = probe(world(), "--address", f"127.0.0.1:{port}")
     assert done.returncode == 1
-    assert "does not answer in HTTP" in done.stderr or "reset" in done.stderr
+    assert "does not speak HTTP" in done.stderr or "reset" in done.stderr
     server.close()
 
 

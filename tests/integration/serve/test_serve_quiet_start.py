@@ -88,7 +88,7 @@ def test_nothing_is_warned_of_before_the_engine_has_started(world, mode, kind):
     loud = [r for r in records[:serving]
             if r["level"] not in ("DEBUG", "INFO") and r["msg"] != "a step of the loop was slow"]
     assert loud == [], one.log()
-    assert [r for r in records[:serving] if r["msg"] == "check awaited"]
+    assert [r for r in records[:serving] if r["msg"] == "check has not passed yet"]
     # The same silence afterwards is one to warn of.
     os.kill(one.status()["engine"]["pid"], 19)
     one.wait_for_log('"msg":"check fails"')

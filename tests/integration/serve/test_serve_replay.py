@@ -112,7 +112,7 @@ def test_a_changed_event_shows_in_its_actions(recorded, tmp_path):
     "change,words",
     [
         (lambda line: line[: len(line) // 2], "not valid JSON"),
-        (lambda line: line.replace('"type":"shim_hello"', '"type":"shim_hallo"'), "is no event"),
+        (lambda line: line.replace('"shim_hello"', '"shim_hallo"'), "is not an event"),
         (lambda line: line.replace('"n":', '"m":'), "n: expected"),
         (lambda line: line.replace('"at_ms":', '"at":'), "at_ms: expected"),
         (lambda line: line.replace('"actions":[', '"actions":7,"x":['), "actions: expected"),

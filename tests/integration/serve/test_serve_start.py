@@ -146,7 +146,7 @@ def test_an_exec_check_decides_when_the_engine_is_ready(world):
         {"name": "flag", "exec": {"command": ["/usr/bin/test", "-e", flag]}}
     ]
     run = one.run(*SLEEPER)
-    one.wait_for_log("check awaited")
+    one.wait_for_log("check has not passed yet")
     assert one.get("/readyz")[0] == 503
     assert not [r for r in one.records() if r["level"] == "WARNING" and "check" in r]
     open(flag, "w").close()

@@ -43,7 +43,8 @@ def test_an_exec_check_that_cannot_be_killed_holds_nothing_up(world, stuck):
     open(now, "w").close()
     one.wait_for_log("check fails")
     # Rounds go on, and none starts a second one beside the first.
-    wait_until(lambda: "its last run has not ended" in str(one.status()["health"]), "a next round")
+    unended = "its last run was killed and has not ended"
+    wait_until(lambda: unended in str(one.status()["health"]), "a next round")
     assert one.get("/livez")[0] == 200
     assert one.status()["health"]["verdict"] in ("busy", "unresponsive")
     run.send_signal(signal.SIGTERM)

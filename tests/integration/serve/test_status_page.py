@@ -84,10 +84,10 @@ def test_it_shows_each_phase_of_a_stop(world, browser):
     )
     shows(browser, "draining", "asked to end")
     assert part_shown(browser).startswith("Cancelling")
-    shows(browser, "cleaning_up", "cleared away")
+    shows(browser, "cleaning_up", "cleaned up")
     assert engine.wait(timeout=30) is not None
     wait_until(lambda: browser.run("return document.body.dataset.lost"), "the end", pause=0.05)
-    assert "does not answer any more" in browser.text()
+    assert "no longer answers" in browser.text()
     looks_right(browser, "ended")
 
     asked = browser.run("return performance.getEntriesByType('resource').map(e => e.name)")

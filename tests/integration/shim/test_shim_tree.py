@@ -201,7 +201,7 @@ def test_each_end_after_the_stop_signal_is_reported_with_the_survivors(supervise
     assert second["alive"] == 0 and "names" not in second
     boss.send({"op": "exit", "code": 0})
     assert process.wait() == 0
-    assert "has ended by itself" not in process.stderr()
+    assert "ended by itself" not in process.stderr()
 
 
 def test_an_end_after_the_stop_signal_is_no_death(parts):

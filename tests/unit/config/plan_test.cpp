@@ -16,13 +16,13 @@ TEST(Plan, The_defaults_give_this_timeline) {
             R"(shutdown timeline, latest instants after the cause
 
    0.000s  the stop begins: every registry removes this instance
-   5.000s  the registries have confirmed, or are not waited for any longer
+   5.000s  the registries have confirmed, or are no longer waited for
    6.000s  new requests are refused from here on; the drain begins
   55.000s  the drain ends: what still runs is asked to stop
   56.000s  what still runs is killed; cleanup begins
   58.000s  SIGTERM to the engine
-  58.500s  the shim sends TERM by itself if no order came
-  59.000s  SIGKILL to what engine.rest_grace has left of the engine's tree
+  58.500s  the shim sends TERM by itself if it received no order
+  59.000s  SIGKILL to what is left of the engine's processes
   60.000s  exit
 )");
 }
@@ -36,14 +36,14 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
 (the pod grants 30s)
 
    0.000s  the stop begins: every registry removes this instance
-   5.000s  the registries have confirmed, or are not waited for any longer
+   5.000s  the registries have confirmed, or are no longer waited for
    6.000s  new requests are refused from here on; the drain begins
    6.000s  requests of endpoints with graceful_shutdown: false are handed off
   23.000s  the drain ends: what still runs is asked to stop
   24.000s  what still runs is killed; cleanup begins
   26.000s  SIGINT to the engine
-  26.500s  the shim sends TERM by itself if no order came
-  27.000s  SIGKILL to what engine.rest_grace has left of the engine's tree
+  26.500s  the shim sends TERM by itself if it received no order
+  27.000s  SIGKILL to what is left of the engine's processes
   28.000s  exit
 )");
 }
@@ -56,7 +56,7 @@ TEST(Plan, Without_a_shim_the_kubelet_ends_the_engine) {
 (the pod grants 30s)
 
    0.000s  the stop begins: every registry removes this instance
-   5.000s  the registries have confirmed, or are not waited for any longer
+   5.000s  the registries have confirmed, or are no longer waited for
    6.000s  new requests are refused from here on; the drain begins
   23.000s  the drain ends: what still runs is asked to stop
   24.000s  what still runs is killed; preStop returns, the kubelet sends SIGTERM
@@ -84,7 +84,7 @@ std::string const kJson = R"({
     {
       "at_ms": 1125,
       "id": "deregistered",
-      "what": "the registries have confirmed, or are not waited for any longer"
+      "what": "the registries have confirmed, or are no longer waited for"
     },
     {
       "at_ms": 1125,
@@ -109,12 +109,12 @@ std::string const kJson = R"({
     {
       "at_ms": 4875,
       "id": "shim_term",
-      "what": "the shim sends TERM by itself if no order came"
+      "what": "the shim sends TERM by itself if it received no order"
     },
     {
       "at_ms": 5250,
       "id": "engine_kill",
-      "what": "SIGKILL to what engine.rest_grace has left of the engine's tree"
+      "what": "SIGKILL to what is left of the engine's processes"
     },
     {
       "at_ms": 6000,

@@ -105,7 +105,7 @@ TEST(Budgets, without_a_registry_nothing_is_warned_of_its_time) {
   settings.registries = true;
   auto const warnings = derive_budgets(settings, {}).warnings;
   ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_NE(warnings[1].find("they share 2250ms"), std::string::npos) << warnings[1];
+  EXPECT_NE(warnings[1].find("together they get 2250ms"), std::string::npos) << warnings[1];
 }
 
 TEST(Budgets, a_short_reserve_makes_room_for_hooks_and_the_engines_stop) {

@@ -48,7 +48,7 @@ TEST(EngineHealth, is_not_dead_because_nobody_could_ask_it) {
   for (int at = 4; at < 200; at += 2) {
     ASSERT_EQ(e.check(at * 1s, CheckVerdict::not_asked), Verdict::busy) << at;
   }
-  EXPECT_EQ(e.health.reason(), "check 'c0' could not be asked: why");
+  EXPECT_EQ(e.health.reason(), "check 'c0' could not be run: why");
   // Its silence counts from the next check on that was asked.
   EXPECT_EQ(e.check(200s, CheckVerdict::timed_out), Verdict::busy);
   EXPECT_EQ(e.pass_time(229s), Verdict::unresponsive);

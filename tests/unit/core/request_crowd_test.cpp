@@ -47,7 +47,7 @@ TEST_F(RequestCrowd, All_peers_together_have_a_limit_and_what_is_relayed_does_no
   EXPECT_EQ(begin(1, "a"), "");
   EXPECT_EQ(begin(1, "b"), "");
   EXPECT_EQ(begin(2, "c"), "");
-  EXPECT_EQ(begin(2, "d"), "all connections have 3 live requests, which is their limit");
+  EXPECT_EQ(begin(2, "d"), "all connections together have 3 live requests, which is their limit");
   EXPECT_EQ(begin(1, "d"), "this connection has 2 live requests, which is its limit");
   core_.step(now_, RequestEnded{.peer = 1, .id = "a", .outcome = Outcome::completed});
   EXPECT_EQ(begin(2, "d"), "");

@@ -91,7 +91,7 @@ TEST_F(Gauges, A_part_of_the_figures_is_no_reading) {
   GaugeReading const reading = read(http_response(200, "run 0\ntok 3\n"));
   EXPECT_EQ(reading.in_flight, std::nullopt);
   EXPECT_EQ(reading.tokens, 3U);
-  EXPECT_EQ(reading.problem, "no figure of wait");
+  EXPECT_EQ(reading.problem, "the metrics have no value of wait");
 }
 
 TEST_F(Gauges, More_than_nothing_is_never_nothing) {

@@ -150,7 +150,7 @@ TEST_F(TokenRequests, Without_a_model_the_engine_is_asked_for_its_first) {
   EXPECT_EQ(ask({.url = url("/v1/completions"), .models_url = url("/v1/models")}),
             Outcome::refused);
   EXPECT_EQ(sent_, 0);
-  EXPECT_EQ(detail_, "it lists no model");
+  EXPECT_EQ(detail_, "the engine lists no model");
 }
 
 TEST_F(TokenRequests, A_list_of_models_costs_no_stack_and_no_time_out_of_proportion) {
@@ -164,7 +164,7 @@ TEST_F(TokenRequests, A_list_of_models_costs_no_stack_and_no_time_out_of_proport
     engine_.answer(http_response(200, list));
     EXPECT_EQ(ask({.url = url("/v1/completions"), .models_url = url("/v1/models")}),
               Outcome::refused);
-    EXPECT_EQ(detail_, "it lists no model");
+    EXPECT_EQ(detail_, "the engine lists no model");
   }
 }
 
