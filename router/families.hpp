@@ -2,6 +2,7 @@
 // histograms in seconds.
 #pragma once
 
+#include <chrono>
 #include <type_traits>
 
 #include <prometheus/counter.h>
@@ -17,6 +18,10 @@ inline prometheus::Histogram::BucketBoundaries const kDurations{
 /// For the time between two events of a stream.
 inline prometheus::Histogram::BucketBoundaries const kGaps{
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+
+inline double seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 template <class Metric>
 prometheus::Family<Metric>& family(char const* name, char const* help,

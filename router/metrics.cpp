@@ -29,10 +29,6 @@ constexpr std::array<std::string_view, 3> kKinds{"planned", "failure", "stall"};
 constexpr std::array<std::string_view, 5> kOutcomes{"continued", "finished", "refused", "failed",
                                                     "cancelled"};
 
-double seconds(Metrics::Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 /// For example "10.0.0.7:8000".
 std::string worker_id_of(std::string_view url) {
   std::size_t const at = url.find("://");

@@ -11,10 +11,6 @@ using prometheus::Counter;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
-double seconds(ModelSeries::Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 }  // namespace
 
 std::string label_of(std::string_view model) {
@@ -75,11 +71,11 @@ void ModelSeries::ended(std::string_view model, Ended const& how, Duration took)
   Model& series = of(model);
   series.inflight.Decrement();
   series.duration.Observe(seconds(took));
-  counter_of(model, how).Increment();
+  counter_of(series, model, how).Increment();
 }
 
-Counter& ModelSeries::counter_of(std::string_view model, Ended const& how) {
-  std::vector<Count>& counts = of(model).ended;
+Counter& ModelSeries::counter_of(Model& series, std::string_view model, Ended const& how) {
+  std::vector<Count>& counts = series.ended;
   auto const known = std::find_if(counts.begin(), counts.end(), [&how](Count const& each) {
     return each.endpoint == how.endpoint && each.is_stream == how.is_stream &&
            each.error_type == how.error_type;

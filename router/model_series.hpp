@@ -65,7 +65,7 @@ class ModelSeries {
   };
 
   Model& of(std::string_view model);
-  prometheus::Counter& counter_of(std::string_view model, Ended const& how);
+  prometheus::Counter& counter_of(Model& series, std::string_view model, Ended const& how);
 
   Family<prometheus::Counter>& requests_;
   Family<prometheus::Gauge>& inflight_;
