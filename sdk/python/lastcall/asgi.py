@@ -229,7 +229,7 @@ class _Exchange:
 
     async def run(self, app: Application, scope: Scope) -> None:
         context = self._context
-        forget = context.on_stop(self._on_stop)
+        forget = context.on_stop(loops.OnLoop(self._loop, self._report))
         guard = KillGuard(context, self._cut_later)
         try:
             if self._inbox.gone:
@@ -303,9 +303,6 @@ class _Exchange:
 
         at(self._inbox.left_at(self._loop.time()) + UNHEARD_WITHIN)
         self._inbox.when_notified(lambda notified_at: at(notified_at + RECEIVED_WITHIN))
-
-    def _on_stop(self, _: Context) -> None:
-        loops.soon(self._loop, self._report)
 
     def _report(self) -> None:
         """Notifies both sides of the cancel, each as if the other had left."""

@@ -38,6 +38,10 @@ _Error = Optional[BaseException]
 _Trace = Optional[TracebackType]
 
 
+class NotOnLoop(Exception):
+    """A cancel would run a callback of the program, which must not hold up the event loop."""
+
+
 class Context:
     """One request, made by `Client.begin`; a plain `Context()` belongs to no client."""
 
@@ -237,11 +241,15 @@ class Context:
         *,
         cause: Optional[str] = None,
         notified: AbstractSet[str] = frozenset(),
+        on_loop: bool = False,
     ) -> bool:
+        """`on_loop`: raises `NotOnLoop`, and changes nothing, if code of the program would run."""
         with tree.lock:
             if self._state >= level:
                 return False
             risen = tree.below(self, level)
+            if on_loop and not all(context._is_for_loops(level) for context in risen):
+                raise NotOnLoop
             calls: list[tuple[Context, Callback]] = []
             for context in risen:
                 if context._state == LIVE:
@@ -259,15 +267,24 @@ class Context:
     def _subscribe(self, level: int, callback: Callback) -> Callable[[], None]:
         token = object()
         with tree.lock:
-            if self._state < level:
+            is_early = self._state < level
+            if is_early:
                 self._callbacks[token] = (level, callback)
-                return lambda: self._unsubscribe(token)
-        _call(callback, self)
-        return lambda: None
+        if not is_early:
+            _call(callback, self)
+            return lambda: None
+        if isinstance(callback, loops.OnLoop):
+            self._owner.awaited_on(callback.loop)
+        return lambda: self._unsubscribe(token)
 
     def _unsubscribe(self, token: object) -> None:
         with tree.lock:
             self._callbacks.pop(token, None)
+
+    def _is_for_loops(self, level: int) -> bool:
+        return all(
+            isinstance(call, loops.OnLoop) for at, call in self._callbacks.values() if at <= level
+        )
 
     def _take_callbacks(self, level: int) -> list[Callback]:
         due = [(token, call) for token, (at, call) in self._callbacks.items() if at <= level]
@@ -285,7 +302,7 @@ class Context:
             if not reached.done():
                 reached.set_result(None)
 
-        forget = self._subscribe(level, lambda _: loops.soon(loop, resolve))
+        forget = self._subscribe(level, loops.OnLoop(loop, resolve))
         try:
             await reached
         finally:

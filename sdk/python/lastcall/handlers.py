@@ -187,7 +187,7 @@ class KillGuard:
         self._loop = asyncio.get_running_loop()
         self._later = later
         self._cut = Cut()
-        self._forget = context.on_kill(self._on_kill)
+        self._forget = context.on_kill(loops.OnLoop(self._loop, self._fire))
 
     def close(self) -> None:
         self._forget()
@@ -209,9 +209,6 @@ class KillGuard:
             raise
         finally:
             self._cut.disarm()
-
-    def _on_kill(self, _: Context) -> None:
-        loops.soon(self._loop, self._fire)
 
     def _fire(self) -> None:
         if self._later is None:

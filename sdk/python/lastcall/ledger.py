@@ -15,6 +15,7 @@ Threads: all methods from any; the lock is the link's, so that the table and the
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections import deque
@@ -54,6 +55,10 @@ class Outlet:
         raise NotImplementedError
 
     def wake(self) -> None:
+        raise NotImplementedError
+
+    def read_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Lines may be read on this loop, which runs on this thread."""
         raise NotImplementedError
 
 
@@ -169,6 +174,9 @@ class Ledger(Owner):
                 self._moved.add(request_id)
                 if len(self._moved) == 1:
                     self._outlet.wake()
+
+    def awaited_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._outlet.read_on(loop)
 
     def tracks(self, context: Context) -> bool:
         return self._entry_of(context) is not None

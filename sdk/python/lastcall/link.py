@@ -9,12 +9,14 @@ Rules
      are returned with `lost`.
   4. Lines are joined into as few writes as possible.
 
-Threads: `send`, `wake`, `close` and `abandon` may be called from any. `Peer` methods are called on
-the link's thread: `greeting` and `lost` with the shared lock held, `receive` and `tick` without.
+Threads: `send`, `wake`, `close` and `abandon` may be called from any, `read_on` on a running loop.
+`Peer` methods are called on the link's thread: `greeting` and `lost` with the shared lock held,
+`receive` and `tick` without. Only `receive_on_loop` is called on the program's event loop.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -28,13 +30,14 @@ from typing import Any, Optional
 from . import loops, threads
 from .dial import Dialer
 from .peer import Line, Peer
+from .reading import LOOK_EVERY, Reading
 from .stall import Stall
-from .wire import LineReader, WireError, decode, encode
+from .wire import WireError, decode, encode
 
 MAX_PENDING = 1024 * 1024
 
 _FAST_RETRY, _SLOW_RETRY, _FAST_FOR = 0.05, 0.5, 1.0
-_READ_SIZE, _WRITE_SIZE = 64 * 1024, 256 * 1024
+_WRITE_SIZE = 256 * 1024
 _NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
 
 _log = logging.getLogger("lastcall")
@@ -57,7 +60,7 @@ class Link:
         self._complaint: Optional[str] = None
         self._close_by: Optional[float] = None
         self._abandoned = False
-        self._socket: Optional[socket.socket] = None
+        self._reading = Reading(lock, peer, self.wake)
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -113,6 +116,14 @@ class Link:
                 self._woken = True
                 os.write(self._wake_write, b"w")
 
+    def read_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A task of this loop, which runs on this thread, awaits a cancel."""
+        self._reading.read_on(loop)
+
+    def read_alone(self) -> None:
+        """The loop cannot handle what it reads."""
+        self._reading.read_alone()
+
     def close(self, timeout: float) -> None:
         """Writes the queue, for at most `timeout` seconds, and ends the thread."""
         with self._lock:
@@ -134,8 +145,7 @@ class Link:
         self._abandoned = True
         self._connected = False
         self._queue.clear()
-        if self._socket is not None:
-            self._socket.close()
+        self._reading.abandon()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
@@ -162,12 +172,11 @@ class Link:
         started = time.monotonic()
         self._settled = False
         try:
-            with connection:
-                self._serve(connection)
+            self._serve(connection)
         finally:
+            self._reading.end()
             with self._lock:
                 self._disconnect()
-                self._socket = None
         # After a supervisor that never sent a welcome, the slow retries continue.
         return time.monotonic() if self._settled else min(lost_at, started)
 
@@ -187,8 +196,8 @@ class Link:
                 os.close(self._wake_write)
 
     def _serve(self, connection: socket.socket) -> None:
+        self._reading.begin(connection)
         with self._lock:
-            self._socket = connection
             self._connected = True
             self._is_to_renew = False
             self._queue.extend(self._peer.greeting())
@@ -196,7 +205,6 @@ class Link:
             self._limit = self._queued_bytes + MAX_PENDING
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
-        reader = LineReader()
         with contextlib.suppress(OSError), loops.Holder() as held:  # the supervisor may go away
             while not self._overflowed:
                 due = self._peer.tick(time.monotonic())
@@ -207,14 +215,19 @@ class Link:
                     if all_written or time.monotonic() >= self._close_by:
                         return
                     due = self._close_by
-                poll.register(connection, select.POLLIN | (0 if all_written else select.POLLOUT))
+                is_left_to_loop = self._reading.is_left_to_loop()
+                events = 0 if is_left_to_loop else select.POLLIN  # the end is always reported
+                poll.register(connection, events | (0 if all_written else select.POLLOUT))
                 held.release()
-                ready = dict(poll.poll(_milliseconds(due)))
+                ready = dict(poll.poll(_milliseconds(due, LOOK_EVERY if is_left_to_loop else None)))
                 if self._wake_read in ready:
                     self._drain_wakes()
                 if ready.get(connection.fileno(), 0) & ~select.POLLOUT:
-                    if not self._read(connection, reader):
-                        return
+                    self._reading.read()
+                elif is_left_to_loop and not ready:
+                    self._reading.look()
+                if not self._handle_lines(connection):
+                    return
             _log.warning("over %d bytes wait for the supervisor; reconnecting", MAX_PENDING)
 
     def _write(self, connection: socket.socket) -> bool:
@@ -244,18 +257,10 @@ class Link:
         self._queued_bytes -= size
         return memoryview(b"".join(lines))
 
-    def _read(self, connection: socket.socket, reader: LineReader) -> bool:
-        try:
-            data = connection.recv(_READ_SIZE)
-        except (BlockingIOError, InterruptedError):
-            return True
-        if not data:
-            return False
-        try:
-            lines = reader.feed(data)
-        except WireError as error:
-            return self._refuse(connection, error)
-        for line in lines:
+    def _handle_lines(self, connection: socket.socket) -> bool:
+        """Returns whether the connection can still be used."""
+        incoming = self._reading.incoming
+        while (line := incoming.take()) is not None:
             try:
                 message = decode(line)
             except WireError as error:
@@ -264,7 +269,9 @@ class Link:
                 self.send(encode("error", code=error.code, message=str(error)))
             else:
                 self._stall.call(self._peer.receive, message)
-        return True
+        if incoming.fault is not None:
+            return self._refuse(connection, incoming.fault)
+        return not incoming.is_ended
 
     def _refuse(self, connection: socket.socket, error: WireError) -> bool:
         if self.is_news(str(error)):
@@ -295,6 +302,9 @@ class Link:
             self._woken = False
 
 
-def _milliseconds(due: Optional[float]) -> Optional[int]:
+def _milliseconds(due: Optional[float], most: Optional[float]) -> Optional[int]:
     """How long to poll, rounded up so that the loop does not spin just before the instant."""
-    return None if due is None else max(0, int((due - time.monotonic()) * 1000) + 1)
+    limits = [] if most is None else [most]
+    if due is not None:
+        limits.append(max(0.0, due - time.monotonic()))
+    return int(min(limits) * 1000) + 1 if limits else None

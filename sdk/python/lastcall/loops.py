@@ -30,6 +30,19 @@ def soon(loop: asyncio.AbstractEventLoop, call: _Call) -> None:
         holder.hold(loop, call)
 
 
+class OnLoop:
+    """A callback that only calls a function on its event loop: it may run on any thread."""
+
+    __slots__ = ("loop", "_call")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+        self.loop = loop
+        self._call = call
+
+    def __call__(self, _: object = None) -> None:
+        soon(self.loop, self._call)
+
+
 class Holder:
     """While it is entered, the calls of this thread wait for `release`."""
 
@@ -58,4 +71,7 @@ class Holder:
 
 def _call(loop: asyncio.AbstractEventLoop, call: _Call) -> None:
     with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(call)
+        if asyncio._get_running_loop() is loop:
+            loop.call_soon(call)  # without a byte that wakes it
+        else:
+            loop.call_soon_threadsafe(call)

@@ -134,8 +134,7 @@ class abort_on_stop:
 
     @staticmethod
     def _soon(act: Callable[[], None]) -> Callable[[Context], None]:
-        loop = asyncio.get_running_loop()
-        return lambda _: loops.soon(loop, act)
+        return loops.OnLoop(asyncio.get_running_loop(), act)
 
     def _send_stop(self) -> None:
         assert self._context is not None

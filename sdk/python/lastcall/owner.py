@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, AbstractSet, Sequence
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .context import Context
 
 
@@ -20,6 +22,9 @@ class Owner:
 
     def confirmed(self, context: Context) -> None:
         """The engine has stopped working on a cancelled request that has not ended yet."""
+
+    def awaited_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Something on this loop, which runs on this thread, waits for a cancel."""
 
     def progress(self, request_id: str) -> None:
         """The request made progress."""

@@ -16,6 +16,15 @@ class Peer:
     def receive(self, message: Message) -> None:
         raise NotImplementedError
 
+    def receive_on_loop(self, message: Message) -> bool:
+        """Called on the program's event loop, where no code of the program may run; False if the
+        message is for the link's thread."""
+        raise NotImplementedError
+
+    def is_busy(self) -> bool:
+        """Whether cancels are likely."""
+        raise NotImplementedError
+
     def lost(self, tokens: list[object]) -> None:
         raise NotImplementedError
 

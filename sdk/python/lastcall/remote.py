@@ -230,8 +230,8 @@ class _Call:
         self._url = ""
         self._stopping: Optional[asyncio.Task[None]] = None
         self._waits: Optional[asyncio.Future[Any]] = None
-        self._forget_stop = self.context.on_stop(lambda _: self._soon(self._on_stop))
-        self._forget_kill = self.context.on_kill(lambda _: self._soon(self._on_kill))
+        self._forget_stop = self.context.on_stop(loops.OnLoop(self._loop, self._on_stop))
+        self._forget_kill = self.context.on_kill(loops.OnLoop(self._loop, self._on_kill))
         if parent is not None:
             parent.link_child(self.context)
 

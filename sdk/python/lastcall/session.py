@@ -10,6 +10,7 @@ Threads: all methods from any; `Peer` methods on the link's thread.
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import logging
 import os
@@ -20,6 +21,7 @@ from typing import Any, Callable, Optional
 
 from . import wire
 from .callbacks import Callbacks
+from .context import NotOnLoop
 from .doubts import Cleared, Doubts
 from .errors import Rejected
 from .ledger import Ledger, Outlet, React
@@ -153,6 +155,10 @@ class Session(Peer, Outlet):
         if self._link is not None:
             self._link.wake()
 
+    def read_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._link is not None:
+            self._link.read_on(loop)
+
     # --- Peer: what the link calls
 
     def greeting(self) -> list[Line]:
@@ -197,6 +203,25 @@ class Session(Peer, Outlet):
             if seq is not None and op not in ("ack", "error"):
                 self._send("ack", seq=seq)
 
+    def receive_on_loop(self, message: wire.Message) -> bool:
+        op = message["op"]
+        handler = _HANDLERS_ON_LOOP.get(op)
+        # The answer to a fatal error completes a future of the program.
+        if handler is None or (self._fatal is not None if op == "ack" else "seq" in message):
+            return False
+        try:
+            handler(self, message)
+        except NotOnLoop:
+            if self._link is not None:
+                self._link.read_alone()
+            return False
+        except Exception:  # on the link's thread it is an answer or a log line
+            return False
+        return True
+
+    def is_busy(self) -> bool:
+        return len(self.ledger) > 0
+
     # --- messages from the supervisor
 
     def _on_welcome(self, message: wire.Message) -> None:
@@ -235,7 +260,7 @@ class Session(Peer, Outlet):
         with self._lock:
             self.ledger.rejected(rejected)
 
-    def _on_cancel(self, message: wire.Message) -> None:
+    def _on_cancel(self, message: wire.Message, on_loop: bool = False) -> None:
         ids = wire.field(message, "ids", list)
         mode, reason = wire.field(message, "mode", str), wire.field(message, "reason", str)
         if not all(isinstance(each, str) for each in ids):
@@ -246,7 +271,11 @@ class Session(Peer, Outlet):
         for request_id in ids:
             context = self.ledger.find(request_id)
             if context is not None:  # otherwise it ended while the line was on its way
-                context._raise(KILLED if mode == "kill" else STOPPED, reason, notified=notified)
+                level = KILLED if mode == "kill" else STOPPED
+                context._raise(level, reason, notified=notified, on_loop=on_loop)
+
+    def _on_cancel_on_loop(self, message: wire.Message) -> None:
+        self._on_cancel(message, on_loop=True)
 
     def _on_health_check(self, message: wire.Message) -> None:
         self._callbacks.check_health(self.send)
@@ -314,6 +343,13 @@ _HANDLERS: dict[str, Callable[[Session, wire.Message], None]] = {
     "cleanup": Session._on_cleanup,
     "ack": Session._on_ack,
     "error": Session._on_error,
+}
+
+_HANDLERS_ON_LOOP: dict[str, Callable[[Session, wire.Message], None]] = {
+    "admitted": Session._on_admitted,
+    "rejected": Session._on_rejected,
+    "cancel": Session._on_cancel_on_loop,
+    "ack": Session._on_ack,
 }
 
 
