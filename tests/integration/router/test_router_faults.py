@@ -126,6 +126,31 @@ def test_a_finished_answer_needs_no_other_worker(router, workers):
     assert sum(len(each.legs) for each in fleet) == 1
 
 
+def declared(leg, tokens=None):
+    """An answer of a declared length, and as many of its events as there are before a break."""
+    events = leg.events()
+    size = len(b"".join(events))
+    leg.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
+             % size + b"".join(events[:tokens]))  # fmt: skip
+
+
+@pytest.mark.parametrize("tokens", [None, 0, 2])
+def test_a_stream_of_a_declared_length_is_like_any_other(router, workers, tokens):
+    """What the router removes from it, or adds, changes its length."""
+    fleet = workers(lambda leg: declared(leg, tokens), declared)
+    answer = Answer(behind(router, fleet).port).ended()
+    assert answer.is_whole()
+    assert b"content-length" not in answer.raw.lower()
+    assert not any("usage" in each for each in answer.objects())
+
+
+def test_an_empty_stream_of_a_declared_length_is_no_answer(router, workers):
+    fleet = workers(lambda leg: leg.send(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n"
+    ))  # fmt: skip
+    assert Answer(behind(router, fleet).port).ended().is_whole()
+
+
 # --- a worker that goes on wrongly
 
 
