@@ -151,6 +151,19 @@ def test_an_empty_stream_of_a_declared_length_is_no_answer(router, workers):
     assert Answer(behind(router, fleet).port).ended().is_whole()
 
 
+def test_a_finished_answer_is_whole_if_its_worker_then_stands_still(router, workers):
+    def first(leg):
+        leg.send(SSE_HEAD + b"".join(map(chunk, leg.events()[:-1])))
+        leg.wait()
+
+    fleet = workers(first)
+    one = behind(router, fleet, timeouts={"idle": "100ms"})
+    assert Answer(one.port).ended().is_whole()
+    assert sum(len(each.legs) for each in fleet) == 1
+    assert one.counts("lastcall_router_moves_total", 1, kind="stall", outcome="finished")
+    assert one.counts("dynamo_frontend_requests_total", 1, status="success")
+
+
 # --- a worker that goes on wrongly
 
 
