@@ -71,6 +71,7 @@ void Continuation::begin_leg(Mode mode) {
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
+  leg_.sends_ahead = mode != Mode::ids_vllm;
   ClientStream& client = voice_.client();
   ClientStream::Leg as_client_sees{.is_later = client.has_begun(),
                                    .asks_more = mode != Mode::none && !request_.is_plain()};
@@ -263,7 +264,8 @@ void Continuation::record(Chunk const& chunk) {
        .content = content,
        .reasoning = reasoning,
        .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt,
-       .may_lag = leg_.holds_text});
+       .may_lag = leg_.holds_text,
+       .sends_ahead = leg_.sends_ahead});
 }
 
 Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {
