@@ -116,7 +116,11 @@ Received Continuation::receive(std::string_view payload, std::string& out) {
 }
 
 Received Continuation::take(Event const& event, std::string& out) {
-  bool const is_for_client = leg_.state == LegState::live && !event.data.starts_with(" lastcall-");
+  bool const is_comment = event.kind == Event::Kind::comment;
+  bool const ends_ours = std::exchange(leg_.has_our_comment, false);  // with an empty line
+  leg_.has_our_comment = is_comment && event.data.starts_with(" lastcall-");
+  bool const is_ours = leg_.has_our_comment || ends_ours;
+  bool const is_for_client = leg_.state == LegState::live && !is_ours;
   switch (event.kind) {
     case Event::Kind::comment:
       if (auto const hint = read_hint(event.data)) {
