@@ -399,7 +399,10 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       // requests.
       call_.parts.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
-      if (choose_and_connect() != Tried::gone) {
+      Tried const tried = choose_and_connect();
+      if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
+        call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
+      } else if (tried != Tried::gone) {
         give_up(request_, seam_, Refused::worker_cannot, no_worker());
       }
     } else {

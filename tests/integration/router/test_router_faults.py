@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import struct
 import threading
@@ -11,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from ports import free_port
 from raw_engine import SSE_HEAD, chunk
+from router_world import static
 from scripted_worker import TOKENS, Answer, ScriptedWorker, data, text, whole
-from serve_peer import wait_until
+from serve_peer import PATIENCE, wait_until
 
 # A worker that broke is asked again at once: there are only two.
 AT_ONCE = {"choosing": {"skip_first": "1ms", "skip_most": "1ms"}}
@@ -253,6 +255,37 @@ def test_a_worker_that_refuses_our_field_is_asked_without(router, workers):
     one = behind(router, fleet)
     assert Answer(one.port).ended().is_whole()
     assert one.metric("lastcall_router_failovers_total") == 0
+
+
+def does_not_continue(leg):
+    leg.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")
+
+
+def test_an_answer_that_one_worker_refuses_waits_for_another_that_is_full(router, workers):
+    dies, is_free = threading.Event(), threading.Event()
+
+    def first(leg):
+        begins(2)(leg)
+        dies.wait(PATIENCE)
+
+    def waits(leg):
+        is_free.wait(PATIENCE)
+        whole(leg)
+
+    dying, refusing, full = workers(first, number=3)
+    refusing.then, full.then = does_not_continue, waits
+    one = behind(router, [dying], migration={"prefill_tokens": 1})
+    answers = [Answer(one.port, content).has(1) for content in "ab"]
+    one.config["workers"] = [static(dying.address, refusing.address, full.address)]
+    one.write_config()
+    one.process.send_signal(signal.SIGHUP)
+    assert one.counts("lastcall_router_workers", 3)
+    dies.set()
+    wait_until(lambda: refusing.legs, "one of them was refused")
+    assert one.counts("lastcall_router_waiting", 1)
+    is_free.set()
+    assert all(answer.ended().is_whole() for answer in answers)
+    assert len(full.legs) == 2
 
 
 # --- clients that leave
