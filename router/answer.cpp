@@ -46,7 +46,7 @@ relay::ResponseHead without_length(relay::ResponseHead const& head) {
 Answer::Answer(Call& call, Seam& seam) : call_(call), seam_(seam) {}
 
 bool Answer::is_recorded() const {
-  return seam_.is_recording() && call_.delivery.is_event_stream() &&
+  return seam_.is_recording() && call_.delivery.is_served() && call_.delivery.is_event_stream() &&
          call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
 }
 

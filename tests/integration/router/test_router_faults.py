@@ -166,6 +166,23 @@ def test_a_finished_answer_is_whole_if_its_worker_then_stands_still(router, work
     assert one.counts("dynamo_frontend_requests_total", 1, status="success")
 
 
+def test_an_error_in_the_form_of_events_is_passed_on_as_it_is(router, workers):
+    """Gateways answer a request for a stream so: the status is that of the error."""
+    error = data({"error": {"message": "boom", "code": "500"}}) + data(b"[DONE]")
+
+    def fails(leg):
+        head = SSE_HEAD.replace(b"200 OK", b"500 Internal Server Error")
+        leg.send(head + chunk(error) + chunk(b""))
+
+    fleet = workers(fails, fails, number=3)
+    one = behind(router, fleet)
+    status, _, body = one.ask("POST", "/v1/chat/completions", {
+        "model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]})  # fmt: skip
+    assert (status, body) == (500, error)
+    assert sum(len(each.legs) for each in fleet) == 2
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
 # --- a worker that goes on wrongly
 
 
