@@ -443,10 +443,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   bool const may_be_replaced = is_allowed && budget_.attempts.are_left() &&
                                call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(),
                                                         ingress::monotonic_now());
-  if (!may_be_replaced) {
-    return false;
-  }
-  if (verdict == Verdict::broke && !budget_.risk.may_repeat()) {
+  if (!may_be_replaced || (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
     return false;
   }
   call_.parts.metrics.failed_over(Failover::refused);
