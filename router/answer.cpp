@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "relay/first_byte.hpp"
+#include "relay/http_text.hpp"
 #include "router/errors.hpp"
 #include "router/parts.hpp"
 #include "router/rejected.hpp"
@@ -18,18 +19,43 @@ using continuation::Progress;
 namespace {
 
 constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // milliseconds; not believed beyond that
+constexpr unsigned kOkStatus = 200;
+
+/// Whether the length that a worker declares is that of a stream that will not have it at the
+/// client: events lose what only the router needs, or come from another worker.
+bool is_length_of_leg(relay::ResponseHead const& head, relay::Framing const& framing,
+                      relay::Asked const& asked) {
+  bool const is_declared =
+      framing.kind == relay::Framing::Kind::length || framing.kind == relay::Framing::Kind::none;
+  return is_declared && head.status == kOkStatus && !asked.is_head && relay::is_event_stream(head);
+}
+
+relay::ResponseHead without_length(relay::ResponseHead const& head) {
+  relay::ResponseHead changed = head;
+  changed.fields.clear();
+  for (relay::Field const& field : head.fields) {
+    if (!relay::http_text::same(field.name, "content-length")) {
+      changed.fields.add(field);
+    }
+  }
+  return changed;
+}
 
 }  // namespace
 
 Answer::Answer(Call& call, Seam& seam) : call_(call), seam_(seam) {}
 
 bool Answer::is_recorded() const {
-  return seam_.is_recording() && call_.delivery.is_event_stream() &&
+  return seam_.is_recording() && call_.delivery.is_served() && call_.delivery.is_event_stream() &&
          call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
 }
 
 void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing,
                   std::string& wire) {
+  if (seam_.is_recording() && is_length_of_leg(head, framing, call_.asked)) {
+    open(without_length(head), {.kind = relay::Framing::Kind::chunked}, wire);
+    return;
+  }
   if (std::exchange(call_.is_queued, false)) {
     parts().metrics.taken(call_.label());
   }

@@ -399,7 +399,10 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       // requests.
       call_.parts.metrics.failed_over(Failover::refused);
       Leg::end(leg_, false);
-      if (choose_and_connect() != Tried::gone) {
+      Tried const tried = choose_and_connect();
+      if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
+        call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
+      } else if (tried != Tried::gone) {
         give_up(request_, seam_, Refused::worker_cannot, no_worker());
       }
     } else {
@@ -440,10 +443,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   bool const may_be_replaced = is_allowed && budget_.attempts.are_left() &&
                                call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(),
                                                         ingress::monotonic_now());
-  if (!may_be_replaced) {
-    return false;
-  }
-  if (verdict == Verdict::broke && !budget_.risk.may_repeat()) {
+  if (!may_be_replaced || (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
     return false;
   }
   call_.parts.metrics.failed_over(Failover::refused);

@@ -71,7 +71,10 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
                         std::string& out) {
   causes_.set_reason(reason);
   if (reason == kStall || reason == kGone || reason == kHandOff) {
-    story_->leg_ended(out);  // the end was not sent by a worker
+    // The end was not sent by a worker. If only [DONE] was missing, the answer is whole with it.
+    if (story_->leg_ended(out).progress == continuation::Progress::done) {
+      return Going::finished;
+    }
   }
   causes_.set_why_not(story_->refused());
   if (!why_not().empty()) {

@@ -71,6 +71,7 @@ void Continuation::begin_leg(Mode mode) {
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
   leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
+  leg_.sends_ahead = mode != Mode::ids_vllm;
   ClientStream& client = voice_.client();
   ClientStream::Leg as_client_sees{.is_later = client.has_begun(),
                                    .asks_more = mode != Mode::none && !request_.is_plain()};
@@ -115,7 +116,11 @@ Received Continuation::receive(std::string_view payload, std::string& out) {
 }
 
 Received Continuation::take(Event const& event, std::string& out) {
-  bool const is_for_client = leg_.state == LegState::live && !event.data.starts_with(" lastcall-");
+  bool const is_comment = event.kind == Event::Kind::comment;
+  bool const ends_ours = std::exchange(leg_.has_our_comment, false);  // with an empty line
+  leg_.has_our_comment = is_comment && event.data.starts_with(" lastcall-");
+  bool const is_ours = leg_.has_our_comment || ends_ours;
+  bool const is_for_client = leg_.state == LegState::live && !is_ours;
   switch (event.kind) {
     case Event::Kind::comment:
       if (auto const hint = read_hint(event.data)) {
@@ -263,7 +268,8 @@ void Continuation::record(Chunk const& chunk) {
        .content = content,
        .reasoning = reasoning,
        .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt,
-       .may_lag = leg_.holds_text});
+       .may_lag = leg_.holds_text,
+       .sends_ahead = leg_.sends_ahead});
 }
 
 Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::string& out) {

@@ -105,7 +105,9 @@ class Continuation {
     Tokens tokens = 0;                     // its own tokens
     LegState state = LegState::none;
     Way way = Way::whole;
-    bool holds_text = false;  // its engine may hold back the text of an id that it has reported
+    bool holds_text = false;   // its engine may hold back the text of an id that it has reported
+    bool sends_ahead = false;  // its engine may send the text before a part of a character
+    bool has_our_comment = false;  // its last line was a comment that is not for the client
     /// The leg, or one before it, has ended in order before it sent any text.
     bool was_empty = false;
   };

@@ -8,6 +8,33 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
+constexpr bool is_ideograph(std::uint32_t point) {
+  return (point >= 0x3400 && point <= 0x9FFF) || (point >= 0xF900 && point <= 0xFAFF) ||
+         (point >= 0x20000 && point <= 0x2FA1F);
+}
+
+/// Returns the last code point of a text in UTF-8.
+std::uint32_t last_point(std::string_view text) {
+  constexpr unsigned kKind = 0xC0;
+  constexpr unsigned kInside = 0x80;
+  std::uint32_t point = 0;
+  for (unsigned shift = 0; !text.empty(); shift += 6) {
+    auto const byte = static_cast<unsigned char>(text.back());
+    text.remove_suffix(1);
+    if ((byte & kKind) != kInside || shift == 18) {
+      unsigned const taken = shift == 0 ? 0x7F : 0x3FU >> (shift / 6);  // bits of the first byte
+      return point | ((byte & taken) << shift);
+    }
+    point |= (byte & 0x3FU) << shift;
+  }
+  return point;
+}
+
+/// Whether SGLang may have sent this text before the rest of an incomplete character.
+bool may_precede_part(std::string_view text) {
+  return text.ends_with(' ') || is_ideograph(last_point(text));
+}
+
 /// The room to allocate if `bytes` are needed and there is room for `has`. A record is kept much
 /// longer than it grows, and is small for most answers; therefore it neither doubles, as containers
 /// do by themselves, nor grows by one small block after another.
@@ -50,7 +77,8 @@ void Transcript::add(Piece const& piece) {
   last_ = Mark::of(ids_.size(), text_.size(), last_.size + reported);
   count_.note_text(ids_are_lost_ ? piece.completion : std::optional<std::uint64_t>(ids_.size()));
   bool const may_be_pending =
-      piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement);
+      piece.content.ends_with(kReplacement) || piece.reasoning.ends_with(kReplacement) ||
+      (piece.sends_ahead && (may_precede_part(piece.content) || may_precede_part(piece.reasoning)));
   if (ids.size() == 1 && !piece.may_lag && !may_be_pending) {
     clean_ = last_;
   }

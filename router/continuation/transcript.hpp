@@ -7,6 +7,8 @@
 //     ids, bytes may be pending that are not visible; after ids without text, bytes are pending.
 //  2. Ids can be sent back if no text was reported since the last clean boundary; the ids after
 //     that boundary are dropped, because their text was never sent.
+//     SGLang is different: it sends what precedes an incomplete character, if that ends with a space
+//     or an ideograph, although the id with which it sends it has a part of that character.
 //  3. If an engine may hold text back (because of a tool parser or stop strings), even one id with
 //     text is no proof; only a detokenized tail is (confirm()).
 //
@@ -39,6 +41,7 @@ class Transcript {
     std::string_view reasoning;
     std::optional<std::uint64_t> completion;  // tokens of this leg so far, as its engine reported
     bool may_lag = false;                     // the text of an id may arrive later than the id
+    bool sends_ahead = false;                 // the text before a part of a character may be sent
   };
   void report_prompt(TokenIds const& ids) {
     prompt_count_ = as_tokens(ids.size());

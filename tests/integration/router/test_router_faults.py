@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import struct
 import threading
@@ -11,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from ports import free_port
 from raw_engine import SSE_HEAD, chunk
+from router_world import static
 from scripted_worker import TOKENS, Answer, ScriptedWorker, data, text, whole
-from serve_peer import wait_until
+from serve_peer import PATIENCE, wait_until
 
 # A worker that broke is asked again at once: there are only two.
 AT_ONCE = {"choosing": {"skip_first": "1ms", "skip_most": "1ms"}}
@@ -126,6 +128,61 @@ def test_a_finished_answer_needs_no_other_worker(router, workers):
     assert sum(len(each.legs) for each in fleet) == 1
 
 
+def declared(leg, tokens=None):
+    """An answer of a declared length, and as many of its events as there are before a break."""
+    events = leg.events()
+    size = len(b"".join(events))
+    leg.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
+             % size + b"".join(events[:tokens]))  # fmt: skip
+
+
+@pytest.mark.parametrize("tokens", [None, 0, 2])
+def test_a_stream_of_a_declared_length_is_like_any_other(router, workers, tokens):
+    """What the router removes from it, or adds, changes its length."""
+    fleet = workers(lambda leg: declared(leg, tokens), declared)
+    answer = Answer(behind(router, fleet).port).ended()
+    assert answer.is_whole()
+    assert b"content-length" not in answer.raw.lower()
+    assert not any("usage" in each for each in answer.objects())
+
+
+def test_an_empty_stream_of_a_declared_length_is_no_answer(router, workers):
+    fleet = workers(lambda leg: leg.send(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n"
+    ))  # fmt: skip
+    assert Answer(behind(router, fleet).port).ended().is_whole()
+
+
+def test_a_finished_answer_is_whole_if_its_worker_then_stands_still(router, workers):
+    def first(leg):
+        leg.send(SSE_HEAD + b"".join(map(chunk, leg.events()[:-1])))
+        leg.wait()
+
+    fleet = workers(first)
+    one = behind(router, fleet, timeouts={"idle": "100ms"})
+    assert Answer(one.port).ended().is_whole()
+    assert sum(len(each.legs) for each in fleet) == 1
+    assert one.counts("lastcall_router_moves_total", 1, kind="stall", outcome="finished")
+    assert one.counts("dynamo_frontend_requests_total", 1, status="success")
+
+
+def test_an_error_in_the_form_of_events_is_passed_on_as_it_is(router, workers):
+    """Gateways answer a request for a stream so: the status is that of the error."""
+    error = data({"error": {"message": "boom", "code": "500"}}) + data(b"[DONE]")
+
+    def fails(leg):
+        head = SSE_HEAD.replace(b"200 OK", b"500 Internal Server Error")
+        leg.send(head + chunk(error) + chunk(b""))
+
+    fleet = workers(fails, fails, number=3)
+    one = behind(router, fleet)
+    status, _, body = one.ask("POST", "/v1/chat/completions", {
+        "model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]})  # fmt: skip
+    assert (status, body) == (500, error)
+    assert sum(len(each.legs) for each in fleet) == 2
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
 # --- a worker that goes on wrongly
 
 
@@ -215,6 +272,37 @@ def test_a_worker_that_refuses_our_field_is_asked_without(router, workers):
     one = behind(router, fleet)
     assert Answer(one.port).ended().is_whole()
     assert one.metric("lastcall_router_failovers_total") == 0
+
+
+def does_not_continue(leg):
+    leg.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")
+
+
+def test_an_answer_that_one_worker_refuses_waits_for_another_that_is_full(router, workers):
+    dies, is_free = threading.Event(), threading.Event()
+
+    def first(leg):
+        begins(2)(leg)
+        dies.wait(PATIENCE)
+
+    def waits(leg):
+        is_free.wait(PATIENCE)
+        whole(leg)
+
+    dying, refusing, full = workers(first, number=3)
+    refusing.then, full.then = does_not_continue, waits
+    one = behind(router, [dying], migration={"prefill_tokens": 1})
+    answers = [Answer(one.port, content).has(1) for content in "ab"]
+    one.config["workers"] = [static(dying.address, refusing.address, full.address)]
+    one.write_config()
+    one.process.send_signal(signal.SIGHUP)
+    assert one.counts("lastcall_router_workers", 3)
+    dies.set()
+    wait_until(lambda: refusing.legs, "one of them was refused")
+    assert one.counts("lastcall_router_waiting", 1)
+    is_free.set()
+    assert all(answer.ended().is_whole() for answer in answers)
+    assert len(full.legs) == 2
 
 
 # --- clients that leave

@@ -385,6 +385,34 @@ TEST(Continuation, Ids_of_an_engine_that_holds_text_back_for_stop_strings_are_no
   }
 }
 
+/// SGLang's find_printable_text(): the id of " " may be that of " \xF0\x9F\x98".
+TEST(Continuation, Ids_whose_text_may_precede_a_part_of_a_character_are_not_taken_as_level) {
+  std::string const rare = "\xF0\xA0\x80\x80";  // U+20000
+  for (auto const& [text, is_clean] :
+       std::initializer_list<std::pair<std::string, bool>>{{" ", false},
+                                                           {"a ", false},
+                                                           {"\xE6\x97\xA5", false},
+                                                           {"a" + rare, false},
+                                                           {"\n", true},
+                                                           {"a", true},
+                                                           {" a", true},
+                                                           {"\xE3\x81\x82", true},
+                                                           {"\xF0\x9F\x99\x82", true},
+                                                           {"\xC3\xA4", true}}) {
+    for (Mode const mode : {Mode::ids_sglang, Mode::ids_vllm}) {
+      Exchange one(kCompletion, "completions");
+      one.machine.begin_leg(mode);
+      one.receive(chunk({.is_chat = false, .text = "x", .ids = {10}, .inner = prompt({1})}));
+      one.receive(chunk({.is_chat = false, .text = text, .ids = {11}}));
+      one.end();
+      bool const is_level = one.machine.transcript().is_level();
+      EXPECT_EQ(is_level, is_clean || mode == Mode::ids_vllm) << text;
+      EXPECT_NE(is_level, one.machine.transcript().confirm(text)) << "there is nothing to prove";
+      EXPECT_EQ(way_for(one.machine.known(), mode), Way::by_ids);
+    }
+  }
+}
+
 TEST(Continuation, Several_ids_in_an_event_need_a_detokenized_tail_or_go_by_text) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);

@@ -135,7 +135,11 @@ TEST_F(HandOffTest, The_hint_reaches_the_router_and_not_the_client) {
   Received const received =
       machine.receive(": lastcall-handoff {\"request_id\": \"r\", \"deadline_ms\": 9}\n\n", out);
   EXPECT_EQ(received.hand_off_ms, std::optional<std::uint64_t>(9));
-  EXPECT_EQ(out.find("lastcall"), std::string::npos);
+  EXPECT_FALSE(received.moved);
+  EXPECT_EQ(out, "") << "the empty line after it is part of it";
+  machine.receive("\n: ping\r\n", out);
+  machine.receive("\r\n", out);
+  EXPECT_EQ(out, "\n: ping\r\n\r\n") << "these are the engine's";
 }
 
 }  // namespace
