@@ -291,6 +291,7 @@ void on(Machines& m, Instant now, EngineStarted const&) {
 }
 
 void on(Machines& m, Instant now, EngineExited const& exited) {
+  m.engine.judge_start(exited.exit);
   engine_exited(m, now, exited, std::nullopt);
 }
 

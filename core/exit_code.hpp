@@ -8,7 +8,9 @@
 //        drain with work in flight; or (the shim's own judgement) no supervisor ever saw the
 //        engine that a shim with a socket stopped
 //   137  graceful stop in which the engine's main process had to be KILLed at the deadline
-//   2, 126, 127 never come from here: usage and exec failures, before there is an engine.
+//   126  the command cannot be executed
+//   127  the command was not found
+//   2 never comes from here: bad usage is found before there is an engine.
 //
 // Pure function. Source: specification, 'Exit codes'.
 #pragma once
@@ -30,6 +32,8 @@ struct ExitFacts {
   bool engine_killed = false;
   /// It died unordered in the drain while requests were, or may have been, in flight.
   bool died_with_work = false;
+  /// The shim could not run the command: `engine.code` states why, and the shim exits with it.
+  bool could_not_run = false;
   /// The engine's own exit is the cause of a fatal stop.
   bool caused_by_engine_exit = false;
   EngineExit engine;
@@ -38,7 +42,8 @@ struct ExitFacts {
 
 constexpr int exit_code(ExitFacts const& facts) {
   if (facts.mode == StopMode::fatal) {
-    if (facts.caused_by_engine_exit && facts.on_exit == OnExit::propagate) {
+    bool const passes = facts.could_not_run || facts.on_exit == OnExit::propagate;
+    if (facts.caused_by_engine_exit && passes) {
       return facts.engine.signal != 0 ? 128 + facts.engine.signal : facts.engine.code;
     }
     return kExitFatal;
