@@ -35,12 +35,6 @@ void EngineProcess::exited(Instant now, EngineExited const& exited) {
   ordered_ = ordered_ || exited.ordered;
 }
 
-void EngineProcess::judge_start(EngineExit const& exit) {
-  if (state_ == EngineState::waiting && exit.signal == 0) {
-    could_not_run_ = could_not_run_ || exit.code == kNotExecutable || exit.code == kNotFound;
-  }
-}
-
 void EngineProcess::lost(Instant now, bool killed_for_memory) {
   if (state_ == EngineState::running) {
     exit_.oom = killed_for_memory;
@@ -53,7 +47,7 @@ void EngineProcess::forget() {
   state_ = EngineState::waiting;
   exit_ = {};
   gone_at_.reset();
-  ordered_ = killed_ = could_not_run_ = false;
+  ordered_ = killed_ = false;
   tree_.forget();
 }
 
@@ -62,7 +56,7 @@ void EngineProcess::judge_kill(bool was_due) {
 }
 
 std::string EngineProcess::exit_text(bool ordered) const {
-  if (could_not_run_) {
+  if (exit_.could_not_run) {
     return exit_.code == kNotFound ? "the engine's command was not found (127)"
                                    : "the engine's command cannot be executed (126)";
   }
@@ -84,11 +78,17 @@ std::string EngineProcess::exit_text(bool ordered) const {
 }
 
 void EngineProcess::fingerprint(Mixer& m) const {
-  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, could_not_run_, tree_.state(),
+  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, exit_.could_not_run, tree_.state(),
         tree_.main_ends_by());
   if (gone_at_) {
     m.put(tree_.counted_from(*gone_at_) + kAfterEngine);
   }
+}
+
+EngineExit judge_start(EngineState before, EngineExit exit) {
+  exit.could_not_run = before == EngineState::waiting && exit.signal == 0 &&
+                       (exit.code == kNotExecutable || exit.code == kNotFound);
+  return exit;
 }
 
 }  // namespace lastcall::lifecycle

@@ -34,9 +34,6 @@ class EngineProcess {
   bool started();
   /// Must not be called when it has exited.
   void exited(Instant now, EngineExited const& exited);
-  /// The shim reports an end as it happens: with the code of a failed exec, and without a start
-  /// before it, it means that the command could not be run.
-  void judge_start(EngineExit const& exit);
   /// The engine ended at that time, before the supervisor was notified.
   void ended_at(Instant at) { gone_at_ = at; }
   /// Its container is gone, and its process with it.
@@ -57,7 +54,6 @@ class EngineProcess {
   bool has_exited() const { return state_ == EngineState::exited; }
   bool is_ordered() const { return ordered_; }
   bool was_killed() const { return killed_; }
-  bool could_not_run() const { return could_not_run_; }
   EngineExit const& exit() const { return exit_; }
   std::optional<Instant> gone_at() const { return gone_at_; }
   /// 'the engine was killed by signal 9 (137)'.
@@ -74,13 +70,16 @@ class EngineProcess {
   std::optional<Instant> gone_at_;
   bool ordered_ = false;
   bool killed_ = false;
-  bool could_not_run_ = false;
   EngineTree tree_;
 };
 
 /// The codes of a shim that cannot run the command, as a shell gives them.
 inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
+
+/// The end as a shim reports it when it happens. With the code of a failed exec, and without a
+/// start before it, it means that the command could not be run.
+EngineExit judge_start(EngineState before, EngineExit exit);
 
 /// The C++ standard's <csignal> does not name SIGKILL.
 inline constexpr int kSigKill = 9;

@@ -32,8 +32,6 @@ struct ExitFacts {
   bool engine_killed = false;
   /// It died unordered in the drain while requests were, or may have been, in flight.
   bool died_with_work = false;
-  /// The shim could not run the command: `engine.code` states why, and the shim exits with it.
-  bool could_not_run = false;
   /// The engine's own exit is the cause of a fatal stop.
   bool caused_by_engine_exit = false;
   EngineExit engine;
@@ -42,7 +40,7 @@ struct ExitFacts {
 
 constexpr int exit_code(ExitFacts const& facts) {
   if (facts.mode == StopMode::fatal) {
-    bool const passes = facts.could_not_run || facts.on_exit == OnExit::propagate;
+    bool const passes = facts.engine.could_not_run || facts.on_exit == OnExit::propagate;
     if (facts.caused_by_engine_exit && passes) {
       return facts.engine.signal != 0 ? 128 + facts.engine.signal : facts.engine.code;
     }

@@ -142,7 +142,6 @@ int exit_code_now(Machines const& m) {
                     .stopped_in_starting = stop->in_starting,
                     .engine_killed = m.engine.was_killed(),
                     .died_with_work = m.tally.has_died_with_work(),
-                    .could_not_run = m.engine.could_not_run(),
                     .caused_by_engine_exit = stop->cause.kind == CauseKind::engine_exited,
                     .engine = m.engine.exit(),
                     .on_exit = m.settings.on_exit});

@@ -44,8 +44,9 @@ struct Listening {
 /// others may write to.
 enum class Squatters : std::uint8_t { refused, cleared };
 
-/// Makes the missing directories of two sockets (setgid, 2770). Where one is in the other, the outer
-/// one comes first: made as a parent it would have another mode. An empty path is passed over.
+/// Makes the missing directories of two sockets (setgid, 2770). Where one is in the other, the
+/// outer one comes first: made as a parent it would have another mode. An empty path is passed
+/// over.
 std::optional<std::string> make_directories(std::string const& one, std::string const& other);
 
 /// The lock is held while a process replaces stale sockets: two processes that both found one would

@@ -22,8 +22,8 @@ Readiness while_deregistering(bool stays) {
                : Readiness{false, "deregistering"};
 }
 
-/// A signal to this supervisor alone proves no deletion of the pod: a pod that stays is taken out of
-/// its Services by the probe only.
+/// A signal to this supervisor alone proves no deletion of the pod: a pod that stays is taken out
+/// of its Services by the probe only.
 constexpr bool kNotDeleted = false;
 
 bool is_leaving(lifecycle::Snapshot const& snapshot) {

@@ -67,23 +67,20 @@ TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
 }
 
 TEST(EngineProcess, the_code_of_a_failed_exec_counts_only_without_a_start_before_it) {
-  EngineProcess missing;
-  missing.judge_start({.code = 127});
-  missing.exited(kLaunch, {.exit = {.code = 127}});
-  EXPECT_TRUE(missing.could_not_run());
-  EXPECT_EQ(missing.exit_text(false), "the engine's command was not found (127)");
-  missing.forget();
-  EXPECT_FALSE(missing.could_not_run());
-  missing.judge_start({.code = 126});
-  missing.exited(kLaunch, {.exit = {.code = 126}});
-  EXPECT_EQ(missing.exit_text(false), "the engine's command cannot be executed (126)");
-
-  EngineProcess shell;  // `sh -c /no/such` ran, and ends with the same code
-  shell.started();
-  shell.judge_start({.code = 127});
-  shell.exited(kLaunch, {.exit = {.code = 127}});
-  EXPECT_FALSE(shell.could_not_run());
-  EXPECT_EQ(shell.exit_text(false), "the engine exited by itself with code 127");
+  auto const text = [](EngineExit const& exit) {
+    EngineProcess engine;
+    engine.exited(kLaunch, {.exit = exit});
+    return engine.exit_text(false);
+  };
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 127})),
+            "the engine's command was not found (127)");
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 126})),
+            "the engine's command cannot be executed (126)");
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 1})),
+            "the engine exited by itself with code 1");
+  // `sh -c /no/such` ran, and ends with the same code.
+  EXPECT_EQ(text(judge_start(EngineState::running, {.code = 127})),
+            "the engine exited by itself with code 127");
 }
 
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
