@@ -44,7 +44,11 @@ std::string silence_text(Responsiveness const& responsiveness, CheckBoard const&
 }  // namespace
 
 EngineHealth::EngineHealth(HealthSettings settings)
-    : settings_(std::move(settings)), checks_(settings_.checks) {}
+    : settings_(std::move(settings)), checks_(settings_.checks) {
+  if (settings_.checks.empty()) {
+    reason_ = "no shim has reported the engine's process, and no check is configured";
+  }
+}
 
 void EngineHealth::reset() {
   HealthSettings settings = std::move(settings_);

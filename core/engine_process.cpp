@@ -56,6 +56,10 @@ void EngineProcess::judge_kill(bool was_due) {
 }
 
 std::string EngineProcess::exit_text(bool ordered) const {
+  if (exit_.could_not_run) {
+    return exit_.code == kNotFound ? "the engine's command was not found (127)"
+                                   : "the engine's command cannot be executed (126)";
+  }
   if (exit_.oom) {
     return exit_.signal == kSigKill
                ? "the engine was killed for lack of memory (oom)"
@@ -74,10 +78,17 @@ std::string EngineProcess::exit_text(bool ordered) const {
 }
 
 void EngineProcess::fingerprint(Mixer& m) const {
-  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, tree_.state(), tree_.main_ends_by());
+  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, exit_.could_not_run, tree_.state(),
+        tree_.main_ends_by());
   if (gone_at_) {
     m.put(tree_.counted_from(*gone_at_) + kAfterEngine);
   }
+}
+
+EngineExit judge_start(EngineState before, EngineExit exit) {
+  exit.could_not_run = before == EngineState::waiting && exit.signal == 0 &&
+                       (exit.code == kNotExecutable || exit.code == kNotFound);
+  return exit;
 }
 
 }  // namespace lastcall::lifecycle

@@ -73,6 +73,14 @@ class EngineProcess {
   EngineTree tree_;
 };
 
+/// The codes of a shim that cannot run the command, as a shell gives them.
+inline constexpr int kNotExecutable = 126;
+inline constexpr int kNotFound = 127;
+
+/// The end as a shim reports it when it happens. With the code of a failed exec, and without a
+/// start before it, it means that the command could not be run.
+EngineExit judge_start(EngineState before, EngineExit exit);
+
 /// The C++ standard's <csignal> does not name SIGKILL.
 inline constexpr int kSigKill = 9;
 

@@ -291,7 +291,9 @@ void on(Machines& m, Instant now, EngineStarted const&) {
 }
 
 void on(Machines& m, Instant now, EngineExited const& exited) {
-  engine_exited(m, now, exited, std::nullopt);
+  EngineExited judged = exited;
+  judged.exit = judge_start(m.engine.state(), exited.exit);
+  engine_exited(m, now, judged, std::nullopt);
 }
 
 void on(Machines& m, Instant now, EngineTreeSeen const& seen) {

@@ -8,7 +8,9 @@
 //        drain with work in flight; or (the shim's own judgement) no supervisor ever saw the
 //        engine that a shim with a socket stopped
 //   137  graceful stop in which the engine's main process had to be KILLed at the deadline
-//   2, 126, 127 never come from here: usage and exec failures, before there is an engine.
+//   126  the command cannot be executed
+//   127  the command was not found
+//   2 never comes from here: bad usage is found before there is an engine.
 //
 // Pure function. Source: specification, 'Exit codes'.
 #pragma once
@@ -38,7 +40,8 @@ struct ExitFacts {
 
 constexpr int exit_code(ExitFacts const& facts) {
   if (facts.mode == StopMode::fatal) {
-    if (facts.caused_by_engine_exit && facts.on_exit == OnExit::propagate) {
+    bool const passes = facts.engine.could_not_run || facts.on_exit == OnExit::propagate;
+    if (facts.caused_by_engine_exit && passes) {
       return facts.engine.signal != 0 ? 128 + facts.engine.signal : facts.engine.code;
     }
     return kExitFatal;

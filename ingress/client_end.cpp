@@ -70,13 +70,16 @@ void Client::check_passed(std::chrono::milliseconds since) {
 void Client::expired(Wait wait) {
   switch (wait) {
     case Wait::request:
-    case Wait::body:
     case Wait::client:
       if (!request_ && out_.empty() && !in_.empty()) {
         refuse_early(408, "the request did not arrive in time");
       } else {
         lost();
       }
+      return;
+    case Wait::body:
+      request_->break_off(relay::bad_request(408, "the body did not arrive in time"),
+                          lifecycle::Outcome::error);
       return;
     case Wait::keep_alive:
     case Wait::parting:

@@ -29,6 +29,9 @@ Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer&
       admins_(io, handlers(true)) {}
 
 std::optional<std::string> Server::Impl::listen() {
+  if (auto problem = make_directories(options_.engine_socket, options_.admin_socket)) {
+    return problem;
+  }
   // The lock is never next to the engine's socket, because others share that directory.
   std::variant<Descriptor, std::string> lock;
   if (!options_.admin_socket.empty()) {

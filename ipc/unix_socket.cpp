@@ -1,5 +1,7 @@
 #include "ipc/unix_socket.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -220,6 +222,19 @@ void remove_socket_file(SocketFile const& file) {
       now.st_ino == file.inode) {
     ::unlink(file.path.c_str());
   }
+}
+
+std::optional<std::string> make_directories(std::string const& one, std::string const& other) {
+  std::array paths{&one, &other};
+  std::ranges::sort(paths, {}, [](std::string const* path) { return directory_of(*path).size(); });
+  for (std::string const* const path : paths) {
+    if (!path->empty()) {
+      if (auto problem = make_directory(directory_of(*path))) {
+        return problem;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::variant<Descriptor, std::string> lock_beside(std::string const& path) {

@@ -44,6 +44,11 @@ struct Listening {
 /// others may write to.
 enum class Squatters : std::uint8_t { refused, cleared };
 
+/// Makes the missing directories of two sockets (setgid, 2770). Where one is in the other, the
+/// outer one comes first: made as a parent it would have another mode. An empty path is passed
+/// over.
+std::optional<std::string> make_directories(std::string const& one, std::string const& other);
+
 /// The lock is held while a process replaces stale sockets: two processes that both found one would
 /// remove each other's new socket. `path` is in a directory that only such processes can open,
 /// because a process that can open a directory can hold its lock. A missing directory is made.

@@ -56,7 +56,7 @@ std::string_view cause(OwnReport const& report) {
   if (report.stopping) {
     return report.stop_signal != 0 ? "signal" : "supervisor";
   }
-  return report.engine.state == EngineFacts::State::exited ? "engine_exit" : "not_started";
+  return report.engine.state == EngineFacts::State::exited ? "engine_exited" : "not_started";
 }
 
 void write_engine(json::Writer& line, EngineFacts const& engine) {

@@ -79,13 +79,18 @@ void parse(CLI::App& app, std::vector<std::string> const& words) {
 std::string near_option(CLI::App const& app, std::string const& word) {
   std::vector<CLI::App const*> const chosen = app.get_subcommands(
       [&app](CLI::App const* command) { return app.got_subcommand(command->get_name()); });
+  std::string_view const typed = std::string_view(word).substr(0, word.find('='));
   std::vector<std::string> names;
+  bool is_known = false;
   for (CLI::Option const* option : (chosen.empty() ? &app : chosen.front())->get_options()) {
     for (std::string const& name : option->get_lnames()) {
       names.push_back("--" + name);
     }
+    is_known = is_known || option->check_name(std::string(typed));
   }
-  std::string_view const typed = std::string_view(word).substr(0, word.find('='));
+  if (is_known && typed.starts_with('-')) {
+    return ", because it stands before the command and belongs after it";
+  }
   auto const near = config::nearest(typed, {names.begin(), names.end()});
   return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";
 }

@@ -38,8 +38,7 @@ bool is_ready(std::string const& status, std::string& why) {
   if (!parsed.is_object()) {
     return false;
   }
-  why = parsed.value("phase", std::string("unknown")) + ": " +
-        parsed.value("ready_reason", std::string());
+  why = parsed.value("ready_reason", std::string());
   return parsed.value("ready", false);
 }
 

@@ -183,9 +183,12 @@ Access from_account(config::Environment const& environment) {
   auto const host = environment("KUBERNETES_SERVICE_HOST");
   auto const port = environment("KUBERNETES_SERVICE_PORT");
   if (!host || !port) {
-    throw Refused{
-        "no kubeconfig, and no service account of a pod: expected $KUBECONFIG, "
-        "~/.kube/config or --kubeconfig FILE"};
+    auto const list = environment("KUBECONFIG");
+    std::string const missing =
+        list && !list->empty() ? " ($KUBECONFIG names none that exists: '" + *list + "')" : "";
+    throw Refused{"no kubeconfig" + missing +
+                  ", and no service account of a pod: expected $KUBECONFIG, ~/.kube/config or "
+                  "--kubeconfig FILE"};
   }
   bool const is_v6 = host->find(':') != std::string::npos;
   std::string const account = kAccount;

@@ -13,10 +13,10 @@ INTRO = """# Other workloads
 
 <!-- Written by tests/chart/test_other_workloads.py with LASTCALL_UPDATE_GOLDEN=1. Do not edit. -->
 
-charts/lastcall makes a Deployment or a StatefulSet. Other workloads get the same pod by
-[injection](injection.md): by a label, or with the library chart. If neither is possible, use
-these objects to see what a pod needs. They were rendered by `lastcall-lib.inject` for a cluster
-with native sidecars, and an API server accepts them as they are
+charts/lastcall makes a Deployment, a StatefulSet or a LeaderWorkerSet. Other workloads get the
+same pod by [injection](injection.md): by a label, or with the library chart. If neither is
+possible, use these objects to see what a pod needs. They were rendered by `lastcall-lib.inject` for
+a cluster with native sidecars, and an API server accepts them as they are
 (`tests/e2e/test_kubernetes_injection.py`). Replace the engine's image and command, and the images
 of lastcall, with your own. [What a pod gets](injection.md#what-a-pod-gets) explains each part.
 """
@@ -32,7 +32,8 @@ SET = """## A workload with names of its own
 
 This is a StatefulSet; the `leaderTemplate` of a LeaderWorkerSet has the same pod. The pods of its
 workers get the kubelet's TERM at once when the group is deleted. Give them a `preStop` hook that
-waits for as long as the leader may drain.
+waits for as long as the leader may drain; the chart's own (`workload: LeaderWorkerSet`) waits for
+the end of their leader's lastcall.
 """
 
 

@@ -64,6 +64,9 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
 @pytest.mark.parametrize(("words", "reported"), [
     (("requests", "--limit", "0"), "lastcall requests: not expected: --limit 0; see"),
     (("status", "[a]", "b"), "lastcall status: not expected: [a] b; see"),
+    (("--output", "json", "version"),
+     "lastcall version: not expected: --output json, because it stands before the command"),
+    (("-o", "json", "version"), "lastcall version: not expected: -o json, because it stands"),
     (("status", "--wach"), "lastcall status: not expected: --wach, did you mean '--watch'?; see"),
     (("--nope",), "lastcall: unknown option '--nope'; see"),
 ])  # fmt: skip

@@ -323,6 +323,12 @@ def test_several_files_are_read_as_one_and_the_namespace_can_be_another(api, tmp
     assert all("/namespaces/models/" in path for path in api.asked)
 
 
+def test_a_variable_that_names_no_file_is_reported_with_its_value(tmp_path):
+    environment = {"PATH": os.environ["PATH"], "KUBECONFIG": f"{tmp_path}/none"}
+    _, err = rollout("status", "-l", "app=vllm", code=2, env=environment)
+    assert f"($KUBECONFIG names none that exists: '{tmp_path}/none')" in err
+
+
 def test_a_plugin_gives_the_token_and_gives_it_again_when_it_is_refused(api, tmp_path):
     plugin = tmp_path / "plugin"
     plugin.write_text(f"""#!{sys.executable}

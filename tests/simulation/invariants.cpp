@@ -75,7 +75,7 @@ void Checker::new_life() {
 void Checker::new_boot() {
   registered_ = registered_ && phase_ == Phase::serving;  // without a shim this life went on
   engine_ordered_ = kill_sent_ = died_with_work_ = main_killed_ = false;
-  work_unclear_ = shim_given_up_ = term_asked_ = false;
+  work_unclear_ = shim_given_up_ = term_asked_ = could_not_run_ = false;
   main_ends_by_.reset();
   aborted_with_work_ = abort_unclear_ = false;
   engine_ = EngineState::waiting;

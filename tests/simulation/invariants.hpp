@@ -261,6 +261,7 @@ class Checker {
   bool abort_unclear_ = false;
   bool main_killed_ = false;
   bool shim_given_up_ = false;
+  bool could_not_run_ = false;  // the shim's exec failed
   lifecycle::EngineState engine_ = lifecycle::EngineState::waiting;
   lifecycle::EngineExit engine_exit_;
   std::optional<int> exit_code_;

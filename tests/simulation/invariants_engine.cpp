@@ -132,6 +132,9 @@ void Checker::note_engine(StepView const& step) {
   } else if (std::holds_alternative<EngineStarted>(step.event)) {
     engine_ = engine_ == EngineState::waiting ? EngineState::running : engine_;
   } else if (auto const* exited = std::get_if<EngineExited>(&step.event)) {
+    int const code =
+        engine_ == EngineState::waiting && exited->exit.signal == 0 ? exited->exit.code : 0;
+    could_not_run_ = could_not_run_ || code == 126 || code == 127;
     engine_ordered_ = engine_ordered_ || exited->ordered;
     engine_exited(step, exited->exit, exited->ordered, exited->at);
     note_rest(step, step.now, exited->alive);
@@ -282,7 +285,8 @@ std::string Checker::check_killing(StepView const& step, SignalEngine const& sig
 
 int Checker::expected_code() const {
   if (stop_->mode == StopMode::fatal) {
-    if (stop_->cause == CauseKind::engine_exited && settings_.on_exit == OnExit::propagate) {
+    bool const passes = could_not_run_ || settings_.on_exit == OnExit::propagate;
+    if (stop_->cause == CauseKind::engine_exited && passes) {
       return engine_exit_.signal != 0 ? 128 + engine_exit_.signal : engine_exit_.code;
     }
     return 1;

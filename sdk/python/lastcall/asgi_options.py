@@ -65,13 +65,13 @@ class Options:
         for path, name in self.endpoints.items():
             wire.check_id(name, "endpoint")
             if not path.startswith("/"):
-                raise ValueError(f"cannot track {path!r}: expected a path that begins with '/'")
+                raise ValueError(f"endpoints: {path!r}: expected a path that begins with '/'")
         if self.overload_status not in OVERLOAD_STATUSES:
             raise ValueError(f"overload_status: {self.overload_status}: expected 503, 529 or 429")
         unknown = sorted(set(self.hand_off) - set(self.names()))
         if unknown:
             known = ", ".join(self.names())
-            raise ValueError(f"cannot hand off {unknown[0]!r}: expected one of {known}")
+            raise ValueError(f"hand_off: {unknown[0]!r}: expected one of {known}")
 
     @classmethod
     def from_environment(cls, environment: Optional[Mapping[str, str]] = None) -> Options:
@@ -90,7 +90,10 @@ class Options:
                 critical=_flag(given, "LASTCALL_ASGI_CRITICAL", cls.critical),
             )
         except ValueError as error:
-            raise ValueError(f"lastcall.asgi: {error}") from None
+            field, _, what = str(error).partition(": ")
+            is_field = any(field == each.name for each in dataclasses.fields(cls))
+            name = f"LASTCALL_ASGI_{field.upper()}" if is_field else field
+            raise ValueError(f"lastcall.asgi: {name}: {what}") from None
 
     def names(self) -> list[str]:
         """The names of all endpoints that requests may have."""

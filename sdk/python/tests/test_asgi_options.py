@@ -63,8 +63,9 @@ def test_the_defaults_are_the_same_with_and_without_an_environment():
 )
 def test_a_bad_variable_is_named_before_the_server_starts(monkeypatch, name, value, expected):
     monkeypatch.setenv(f"LASTCALL_ASGI_{name}", value)
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=expected) as raised:
         Middleware(echo)
+    assert str(raised.value).startswith(f"lastcall.asgi: LASTCALL_ASGI_{name}: ")
 
 
 def test_endpoints_are_registered_before_the_first_request(supervisor, client):

@@ -22,6 +22,10 @@ Readiness while_deregistering(bool stays) {
                : Readiness{false, "deregistering"};
 }
 
+/// A signal to this supervisor alone proves no deletion of the pod: a pod that stays is taken out
+/// of its Services by the probe only.
+constexpr bool kNotDeleted = false;
+
 bool is_leaving(lifecycle::Snapshot const& snapshot) {
   return snapshot.own_restart > lifecycle::RestartStage::announced;
 }
@@ -38,7 +42,7 @@ Readiness readiness_of(lifecycle::Snapshot const& snapshot, config::ReadinessOnS
       if (is_leaving(snapshot)) {
         return *snapshot.own_restart >= lifecycle::RestartStage::refusing
                    ? Readiness{false, "this supervisor is being restarted"}
-                   : while_deregistering(stays_on(on_stop, snapshot.deletion_seen));
+                   : while_deregistering(stays_on(on_stop, kNotDeleted));
       }
       if (snapshot.silent) {
         return {false, "unresponsive: " + std::string(snapshot.verdict_reason)};

@@ -115,14 +115,17 @@ def test_the_time_of_a_client_is_that_of_the_next_part(proxy, engine):
 
 
 @pytest.mark.parametrize("sent", [BEGIN[:1000], BEGIN], ids=["begin", "more"])
-def test_a_client_that_stops_in_the_middle_of_its_body_is_let_go(proxy, engine, sent):
+def test_a_client_that_stops_in_the_middle_of_its_body_gets_408(proxy, engine, sent):
     one = proxy(ingress={"timeouts": {"client": "300ms"}})
     user = client(one)
     user.send(start_of(100_000) + sent)
     if sent == BEGIN:
         wire, _ = engine.request()
         assert wire.rest() == sent
-    assert user.ended() and not engine.has_arrived()
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"the body did not arrive in time" in answer
+    assert b"\r\nX-Request-Id: " in answer
+    assert not engine.has_arrived()
 
 
 def test_a_body_takes_no_place_before_it_is_there(proxy, engine):

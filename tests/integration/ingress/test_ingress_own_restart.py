@@ -67,6 +67,17 @@ def test_it_drains_its_ingress_and_leaves_the_engine_alone(beside, engine):
     one.wait_for_phase("serving")
 
 
+def test_its_probe_fails_while_it_still_serves(beside, engine):
+    """Its own signal is no evidence of a deletion: only the probe takes it out of a Service."""
+    one = beside()
+    user, _ = stream(one, engine)
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: one.get("/readyz")[0] == 503, "not ready any more")
+    assert not is_refused(one, engine)
+    user.close()
+    assert one.process.wait(timeout=PATIENCE) == 0
+
+
 def test_streams_that_do_not_end_in_time_are_sent_elsewhere(beside, engine):
     one = beside(grace_period="5s", cleanup_reserve="1s")
     user, wire = stream(one, engine)

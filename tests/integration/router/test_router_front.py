@@ -187,6 +187,14 @@ def test_a_body_above_the_limit_is_refused(router, engines):
     assert not engines[0].has_arrived()
 
 
+def test_a_body_that_stops_in_the_middle_is_refused(router, engines):
+    one = router(engines[0].address, timeouts={"client": "300ms"})
+    user = one.client()
+    user.send(post(body=b"").replace(b"Content-Length: 0", b"Content-Length: 100") + b"{")
+    assert user.rest().startswith(b"HTTP/1.1 408 ")
+    assert not engines[0].has_arrived()
+
+
 def test_an_earlier_response_is_known_to_one_worker_alone(router, engines):
     one = router(*(each.address for each in engines))
     body = {"model": "m", "input": "x", "previous_response_id": "r1"}

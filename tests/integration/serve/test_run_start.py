@@ -297,3 +297,17 @@ def test_the_supervisors_secrets_are_hidden_from_a_command_of_the_same_user():
     assert "PLAIN=kept\n" in environment and "LASTCALL_SOCKET=" in environment
     assert "hush" not in environment + of_others
     assert done.stderr.count("Permission denied") == 2, done.stderr
+
+
+def test_command_that_cannot_run_has_the_same_code_in_the_report(world):
+    """Only its exec shows it: the file is there, and what it names to run it is not."""
+    one = world()
+    script = one.path("engine")
+    with open(script, "w") as file:
+        file.write("#!/no/such/interpreter\n")
+    os.chmod(script, 0o755)
+    one.process = one.run(script)
+    assert one.process.wait(PATIENCE) == 127
+    report = one.report()
+    assert report["exit_code"] == 127
+    assert report["detail"] == "the engine's command was not found (127)"

@@ -151,7 +151,7 @@ def test_own_report_has_what_the_shim_knows(supervised, tmp_path):
                          env={**NO_POD, "LASTCALL_TERMINATION_LOG": str(message)})
     assert process.wait() == 1
     report = json.loads(message.read_text())
-    assert report["cause"] == "engine_exit" and report["mode"] == "fatal"
+    assert report["cause"] == "engine_exited" and report["mode"] == "fatal"
     assert report["exit_code"] == 1 and report["supervisor"] == "never"
     assert report["engine"] == {"code": 3, "oom": False, "ordered": False}
     assert report["in_flight"] == "unknown"

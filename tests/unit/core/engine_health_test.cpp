@@ -90,6 +90,8 @@ TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
   EngineHealth health(settings(0));
   health.update(kHealthStart);
   EXPECT_EQ(health.verdict(), Verdict::starting);
+  EXPECT_EQ(health.reason(),
+            "no shim has reported the engine's process, and no check is configured");
 }
 
 TEST(EngineHealth, forgives_a_loading_engine_every_failure) {

@@ -66,6 +66,23 @@ TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
   EXPECT_EQ(engine.exit_text(false), "the engine exited by itself with code 3");
 }
 
+TEST(EngineProcess, the_code_of_a_failed_exec_counts_only_without_a_start_before_it) {
+  auto const text = [](EngineExit const& exit) {
+    EngineProcess engine;
+    engine.exited(kLaunch, {.exit = exit});
+    return engine.exit_text(false);
+  };
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 127})),
+            "the engine's command was not found (127)");
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 126})),
+            "the engine's command cannot be executed (126)");
+  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 1})),
+            "the engine exited by itself with code 1");
+  // `sh -c /no/such` ran, and ends with the same code.
+  EXPECT_EQ(text(judge_start(EngineState::running, {.code = 127})),
+            "the engine exited by itself with code 127");
+}
+
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
   ShimHello reported = hello(EngineState::running);

@@ -48,6 +48,13 @@ INSTANTIATE_TEST_SUITE_P(
         ExitRow{"fatal_and_killed", with(fatal(), [](auto& f) { f.engine_killed = true; }), 1},
         ExitRow{"engine_exit_is_fatal",
                 with(fatal(), [](auto& f) { f.caused_by_engine_exit = true; }), 1},
+        ExitRow{"a_command_that_could_not_run_passes_its_code",
+                with(fatal(),
+                     [](auto& f) {
+                       f.caused_by_engine_exit = f.engine.could_not_run = true;
+                       f.engine.code = 127;
+                     }),
+                127},
         ExitRow{"propagate_passes_the_code",
                 with(fatal(),
                      [](auto& f) {

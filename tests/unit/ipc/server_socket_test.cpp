@@ -28,6 +28,14 @@ TEST_F(ServerTest, Missing_directories_are_made_setgid_and_the_socket_gets_its_m
   EXPECT_EQ(mode_of(options_.admin_socket), 0660U);
 }
 
+TEST_F(ServerTest, A_directory_that_holds_the_other_sockets_directory_is_made_setgid_too) {
+  options_.engine_socket = directory_ + "/a/e.sock";
+  options_.admin_socket = directory_ + "/a/admin/admin.sock";
+  listen();
+  EXPECT_EQ(mode_of(directory_ + "/a"), 02770U);
+  EXPECT_EQ(mode_of(directory_ + "/a/admin"), 02770U);
+}
+
 TEST_F(ServerTest, A_directory_that_exists_keeps_its_mode) {
   std::filesystem::create_directory(directory_ + "/engine");
   std::filesystem::permissions(directory_ + "/engine", std::filesystem::perms(0755));

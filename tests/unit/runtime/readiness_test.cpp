@@ -49,6 +49,7 @@ TEST(Readiness, Our_own_restart_turns_it_off_as_a_drain_does_and_before_the_ingr
     lifecycle::Snapshot snapshot;
     snapshot.phase = Phase::serving;
     snapshot.own_restart = stage;
+    snapshot.deletion_seen = true;  // our own signal counts as evidence elsewhere
     return readiness_of(snapshot, on_stop, true).is_ready;
   };
   EXPECT_TRUE(at(Stage::announced, ReadinessOnStop::immediate));
