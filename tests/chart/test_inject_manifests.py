@@ -66,7 +66,7 @@ def rendered(helm):
 
 def test_helm_3_takes_it_as_a_program(helm, rendered, tmp_path):
     if not helm.program.name.endswith("3"):
-        pytest.skip("of Helm 3")
+        pytest.skip("only Helm 3 takes a program")
     words = ["--post-renderer", "lastcall", "--post-renderer-args", "inject",
              "--post-renderer-args", "--container=vllm"]  # fmt: skip
     done = run(helm.program, "template", "s", STACK, *words, env=environment(tmp_path))
@@ -75,7 +75,7 @@ def test_helm_3_takes_it_as_a_program(helm, rendered, tmp_path):
 
 def test_helm_4_takes_it_as_a_plugin(helm, rendered, tmp_path):
     if not helm.program.name.endswith("4"):
-        pytest.skip("of Helm 4")
+        pytest.skip("only Helm 4 takes a plugin")
     shutil.copytree(EXAMPLES / "helm-4", tmp_path / "plugins/lastcall-inject")
     words = ["--post-renderer", "lastcall-inject", "--post-renderer-args", "--container=vllm"]
     done = run(helm.program, "template", "s", STACK, *words, env=environment(tmp_path))
