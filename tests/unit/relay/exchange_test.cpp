@@ -135,7 +135,7 @@ TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
       SCOPED_TRACE(std::to_string(at) + " bytes first");
       EventStream stream;
       for (std::string const& part : {std::string("data: 1" + ending), done.substr(0, at)}) {
-        std::size_t const boundary = stream.scan(part);
+        std::size_t const boundary = stream.scan(part).boundary;
         if (stream.whole(part, boundary).has_whole_events) {
           stream.settle();
         }
@@ -143,7 +143,7 @@ TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
         EXPECT_FALSE(stream.has_sent_done() && at < done.size() - 1);
       }
       std::string const last = done.substr(at);
-      std::size_t const boundary = stream.scan(last);
+      std::size_t const boundary = stream.scan(last).boundary;
       stream.whole(last, boundary);
       EXPECT_TRUE(stream.has_sent_done());
     }
