@@ -77,8 +77,8 @@ class EventStream {
   EventScanner scanner_;
   At at_ = At::boundary;
   bool has_sent_done_ = false;
+  std::uint8_t done_size_ = 0;  // of `[DONE]` and its line ends, as far as the last words have them
   std::string part_;
-  std::string last_words_;
   std::optional<std::uint64_t> tokens_;
 };
 

@@ -150,6 +150,26 @@ TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
   }
 }
 
+TEST(EventStream, Its_last_words_are_the_same_wherever_reads_split_them) {
+  std::string const line_ends(10, '\n');
+  for (auto const& [text, has_done] : {std::pair<std::string, bool>{"data: [DONE]", true},
+                                       {"data: [DONE]\r\n\r\n", true},
+                                       {"data: [[DONE]\n\n", true},
+                                       {"data: [DO[DONE]" + line_ends, true},
+                                       {"data: [DONE]" + line_ends + "\n", false},
+                                       {"data: [DONE]\n\n:", false},
+                                       {"data: [DONE", false},
+                                       {"[DO, and so on, NE]", false}}) {
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      SCOPED_TRACE(text + ", " + std::to_string(at) + " bytes first");
+      EventStream stream;
+      stream.note_last_words(text.substr(0, at));
+      stream.note_last_words(text.substr(at));
+      EXPECT_EQ(stream.has_done_line(), has_done);
+    }
+  }
+}
+
 TEST(Exchange, A_stream_that_is_cut_anywhere_ends_with_an_error_event_and_never_looks_finished) {
   std::size_t const head = kEvents.find("\r\n\r\n") + 4;
   std::size_t const last = kEvents.size() - 1;
