@@ -59,6 +59,7 @@ struct ReadHead {
 class ResponseReader {
  public:
   ResponseState state() const { return state_; }
+  /// The framing of the body; its length is that of the rest, once the body begins.
   Framing const& framing() const { return framing_; }
   /// Whether no byte of the response has come.
   bool has_nothing() const { return state_ == ResponseState::head && part_.empty(); }
@@ -92,7 +93,6 @@ class ResponseReader {
   HeadScanner scanner_;
   std::string part_;  // the start of a head that is not complete
   Framing framing_;
-  std::uint64_t left_ = 0;
   ChunkDecoder chunks_;
 };
 
