@@ -11,14 +11,14 @@ bool ResponseReader::fail() {
 
 bool ResponseReader::read_head(std::span<char> bytes, Asked const& asked, ReadHead& read) {
   read.text = {bytes.data(), bytes.size()};
-  read.earlier = part_.size();
-  if (read.earlier > 0) {
-    read.text = part_.append(read.text);
+  read.earlier = part_ ? part_->size() : 0;
+  if (part_) {
+    read.text = part_->append(read.text);
   }
   HeadScanner::Found const found = scanner_.scan(read.text);
   if (found == HeadScanner::Found::incomplete && read.text.size() <= kMaxResponseHead) {
-    if (read.earlier == 0) {
-      part_.assign(read.text);
+    if (!part_) {
+      part_ = std::make_unique<std::string>(read.text);
     }
     return false;
   }
@@ -55,7 +55,7 @@ ResponseEvent ResponseReader::kind_of(ResponseHead const& head) const {
 }
 
 void ResponseReader::put_back() {
-  std::string().swap(part_);
+  part_.reset();
   scanner_.reset();
 }
 
