@@ -51,6 +51,7 @@ class CountedRequest {
   /// only be refused.
   CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
 
+  std::string const& id() const { return exchange_.id(); }
   Standing standing() const { return standing_; }
   bool counts() const { return counts_; }
   /// Whether the core has received its begin and not its end.
