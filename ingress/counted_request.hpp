@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,8 @@ struct Asker {
   bool is_router = false;                       // it has announced itself as a router
   std::chrono::milliseconds notified_of_cut{};  // and was notified that it will be cut at this time
   std::string address = {};                     // the address of its connection
+  /// The request of the tier above that this one is a part of; absent for most.
+  std::unique_ptr<std::string> parent = {};
 };
 
 class CountedRequest {
@@ -95,7 +98,6 @@ class CountedRequest {
   std::uint64_t way_ = 0;
   std::string_view endpoint_;  // one of the names in the options, or one of the API
   std::string model_;
-  std::string parent_;  // the request of the tier above that this one is a part of
   std::chrono::milliseconds began_at_{};
 };
 
