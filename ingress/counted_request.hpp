@@ -91,9 +91,9 @@ class CountedRequest {
   relay::Exchange& exchange_;
   Standing standing_ = Standing::arriving;
   bool const counts_;
-  Asker asker_;
   bool streaming_ = false;
   std::uint8_t priority_ = lifecycle::kUsualPriority;
+  Asker asker_;
   std::uint64_t serial_ = 0;
   std::uint64_t way_ = 0;
   std::string_view endpoint_;  // one of the names in the options, or one of the API
