@@ -4,14 +4,14 @@
 
 namespace lastcall::lifecycle {
 
-std::size_t RequestSlab::KeyHash::operator()(Key const& key) const {
+std::size_t RequestSlab::ByKey::hash(Key const& key) {
   return std::hash<std::string_view>{}(key.id) ^ (key.peer * 0x9e3779b97f4a7c15ULL);
 }
 
 RequestSlab::RequestSlab(RequestSlab const& other)
     : entries_(other.entries_), free_(other.free_), oldest_(other.oldest_), newest_(other.newest_) {
   for (Index i = oldest_; i != kNone; i = entries_[i].links.newer) {
-    index_.emplace(Key{entries_[i].peer, entries_[i].id}, i);
+    index_.insert(i);
     enter_root(i);
   }
 }
@@ -22,7 +22,7 @@ RequestSlab::Index RequestSlab::insert(PeerId peer, std::string_view id, std::st
   entry.peer = peer;
   entry.id = id;
   entry.root = root == id ? std::string_view() : root;
-  index_.emplace(Key{peer, entry.id}, index);
+  index_.insert(index);
   enter_root(index);
   return index;
 }
@@ -62,7 +62,7 @@ std::size_t RequestSlab::erase(Index index) {
       entry.links.newer;
   (entry.links.newer == kNone ? newest_ : entries_[entry.links.newer].links.older) =
       entry.links.older;
-  index_.erase(Key{entry.peer, entry.id});
+  index_.erase(index);
   leave_root(index);
   entry.used = false;
   entry.id.clear();
@@ -72,10 +72,9 @@ std::size_t RequestSlab::erase(Index index) {
 }
 
 void RequestSlab::move_to(Index index, PeerId peer) {
-  RequestEntry& entry = entries_[index];
-  index_.erase(Key{entry.peer, entry.id});
-  entry.peer = peer;
-  index_.emplace(Key{peer, entry.id}, index);
+  index_.erase(index);
+  entries_[index].peer = peer;
+  index_.insert(index);
 }
 
 // --- the tree ------------------------------------------------------------------------------------
@@ -106,7 +105,7 @@ void RequestSlab::unlink(Index child) {
 
 RequestSlab::Index RequestSlab::find(PeerId peer, std::string_view id) const {
   auto const found = index_.find(Key{peer, id});
-  return found == index_.end() ? kNone : found->second;
+  return found == index_.end() ? kNone : *found;
 }
 
 RequestSlab::Index RequestSlab::first_of_root(std::string_view root) const {

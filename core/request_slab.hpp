@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/endpoint_tracker.hpp"
@@ -87,8 +88,7 @@ class RequestSlab {
   static constexpr Index kNone = RequestEntry::kNone;
 
   RequestSlab() = default;
-  /// Copies everything except the indexes, whose keys are views into the entries; each copy has its
-  /// own.
+  /// Copies everything except the indexes, which read the entries; each copy has its own.
   RequestSlab(RequestSlab const& other);
   RequestSlab& operator=(RequestSlab const&) = delete;
 
@@ -116,8 +116,19 @@ class RequestSlab {
     std::string_view id;
     bool operator==(Key const&) const = default;
   };
-  struct KeyHash {
-    std::size_t operator()(Key const& key) const;
+  /// Hashes and compares entries by their keys.
+  struct ByKey {
+    using is_transparent = void;
+    std::deque<RequestEntry> const* entries;
+
+    static Key const& key(Key const& key) { return key; }
+    Key key(Index index) const {
+      RequestEntry const& entry = (*entries)[index];
+      return {entry.peer, entry.id};
+    }
+    std::size_t operator()(auto const& one) const { return hash(key(one)); }
+    bool operator()(auto const& one, auto const& other) const { return key(one) == key(other); }
+    static std::size_t hash(Key const& key);
   };
   struct OfRoot {
     Index first;
@@ -129,9 +140,9 @@ class RequestSlab {
   void enter_root(Index index);
   void leave_root(Index index);
 
-  std::deque<RequestEntry> entries_;  // stable: keys are views of ids
+  std::deque<RequestEntry> entries_;  // stable, for views of ids and roots
   std::vector<Index> free_;
-  std::unordered_map<Key, Index, KeyHash> index_;
+  std::unordered_set<Index, ByKey, ByKey> index_{0, ByKey{&entries_}, ByKey{&entries_}};
   std::unordered_map<std::string_view, OfRoot> by_root_;  // keys: views of the first one's root
   Index oldest_ = kNone;
   Index newest_ = kNone;
