@@ -50,15 +50,16 @@ bool RequestBook::answers_whole(PeerId peer, std::string_view id) const {
 void RequestBook::for_each(std::function<void(RequestView const&)> const& visit,
                            EndpointTracker const& endpoints) const {
   for (Index i = slab_.oldest(); i != kNone; i = slab_[i].links.newer) {
-    visit(view(slab_[i], &endpoints));
+    visit(view(i, &endpoints));
   }
 }
 
-RequestView RequestBook::view(RequestEntry const& entry, EndpointTracker const* endpoints) const {
+RequestView RequestBook::view(Index index, EndpointTracker const* endpoints) const {
+  RequestEntry const& entry = slab_[index];
   RequestView view;
   view.peer = entry.peer;
   view.id = entry.id;
-  view.root = entry.root_name();
+  view.root = slab_.root_of(index);
   view.endpoint =
       endpoints != nullptr ? std::string_view(endpoints->at(entry.slot).name) : std::string_view();
   view.model = models_.name(entry.model);

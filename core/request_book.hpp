@@ -62,7 +62,7 @@ class RequestBook {
   // --- one of them ---
   bool owns(PeerId peer, std::string_view id) const { return slab_.find(peer, id) != kNone; }
   /// The views are valid while it is in flight.
-  RequestView at(Index index) const { return view(slab_[index], nullptr); }
+  RequestView at(Index index) const { return view(index, nullptr); }
   /// The request that began last.
   Index newest() const { return slab_.newest(); }
   std::optional<AdmissionTicket> ticket_of(PeerId peer, std::string_view id) const;
@@ -110,7 +110,7 @@ class RequestBook {
   /// The live request that it is part of, by its parent or by the root that it names.
   Index whole_of(RequestBegun const& request) const;
   Index orphan_of(RequestBegun const& request) const;
-  RequestView view(RequestEntry const& entry, EndpointTracker const* endpoints) const;
+  RequestView view(Index index, EndpointTracker const* endpoints) const;
 
   RequestSlab slab_;
   std::unordered_map<PeerId, Peer> peers_;

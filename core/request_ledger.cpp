@@ -89,7 +89,7 @@ RequestLedger::Begin RequestLedger::begin(Instant now, RequestBegun const& reque
   }
   Index const parent = parent_of(request);
   std::string_view const root =
-      request.root.empty() && parent != kNone ? slab_[parent].root_name() : request.root;
+      request.root.empty() && parent != kNone ? slab_.root_of(parent) : request.root;
   Index const index = slab_.insert(request.peer, request.id, root);
   RequestEntry& entry = slab_[index];
   entry.began_at = std::min(request.began_at.value_or(now), now);
@@ -218,11 +218,11 @@ std::size_t RequestLedger::cancel_root(Instant now, std::optional<PeerId> of, st
   std::size_t raised = 0;
   auto const may = [&](Index index) { return !of || slab_[index].peer == *of; };
   for (Index const index : everywhere(root)) {
-    if (may(index) && slab_[index].root.empty()) {
+    if (may(index) && !slab_.names_root(index)) {
       raised += rise_tree(now, index, mode, reason);
     }
   }
-  for (Index i = slab_.first_of_root(root); i != kNone; i = slab_[i].links.next_of_root) {
+  for (Index i = slab_.first_of_root(root); i != kNone; i = slab_.next_of_root(i)) {
     if (may(i)) {
       raised += rise_tree(now, i, mode, reason);
     }
@@ -250,7 +250,7 @@ std::size_t RequestLedger::cancel_matching(Instant now, Chosen const& chosen, Ca
                                            CancelReason reason) {
   std::size_t first = 0;
   for (Index i = slab_.oldest(); i != kNone; i = slab_[i].links.newer) {
-    if (chosen(slab_[i])) {
+    if (chosen(i)) {
       first += rise_tree(now, i, mode, reason);
     }
   }
@@ -261,19 +261,18 @@ std::size_t RequestLedger::cancel_where(Instant now,
                                         std::function<bool(RequestView const&)> const& chosen,
                                         CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [&](RequestEntry const& entry) { return chosen(view(entry, nullptr)); }, mode, reason);
+      now, [&](Index index) { return chosen(view(index, nullptr)); }, mode, reason);
 }
 
 std::size_t RequestLedger::cancel_all(Instant now, CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [](RequestEntry const&) { return true; }, mode, reason);
+      now, [](Index) { return true; }, mode, reason);
 }
 
 std::size_t RequestLedger::cancel_ungraceful(Instant now, EndpointTracker const& endpoints,
                                              CancelMode mode, CancelReason reason) {
   return cancel_matching(
-      now, [&](RequestEntry const& entry) { return !endpoints.at(entry.slot).graceful; }, mode,
-      reason);
+      now, [&](Index index) { return !endpoints.at(slab_[index].slot).graceful; }, mode, reason);
 }
 
 CancelBatch RequestLedger::take_cancels(PeerId peer, std::size_t max_ids) {

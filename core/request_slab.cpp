@@ -1,18 +1,21 @@
 #include "core/request_slab.hpp"
 
-#include <utility>
-
 namespace lastcall::lifecycle {
 
-std::size_t RequestSlab::KeyHash::operator()(Key const& key) const {
+// libstdc++ allocates 512 bytes of a deque at a time.
+static_assert(sizeof(RequestEntry) <= 512 / 4);
+
+std::size_t RequestSlab::ByKey::hash(Key const& key) {
   return std::hash<std::string_view>{}(key.id) ^ (key.peer * 0x9e3779b97f4a7c15ULL);
 }
 
 RequestSlab::RequestSlab(RequestSlab const& other)
     : entries_(other.entries_), free_(other.free_), oldest_(other.oldest_), newest_(other.newest_) {
   for (Index i = oldest_; i != kNone; i = entries_[i].links.newer) {
-    index_.emplace(Key{entries_[i].peer, entries_[i].id}, i);
-    enter_root(i);
+    index_.insert(i);
+    if (other.names_root(i)) {
+      enter_root(i, other.root_of(i));
+    }
   }
 }
 
@@ -21,9 +24,10 @@ RequestSlab::Index RequestSlab::insert(PeerId peer, std::string_view id, std::st
   RequestEntry& entry = entries_[index];
   entry.peer = peer;
   entry.id = id;
-  entry.root = root == id ? std::string_view() : root;
-  index_.emplace(Key{peer, entry.id}, index);
-  enter_root(index);
+  index_.insert(index);
+  if (!root.empty() && root != id) {
+    enter_root(index, root);
+  }
   return index;
 }
 
@@ -62,20 +66,18 @@ std::size_t RequestSlab::erase(Index index) {
       entry.links.newer;
   (entry.links.newer == kNone ? newest_ : entries_[entry.links.newer].links.older) =
       entry.links.older;
-  index_.erase(Key{entry.peer, entry.id});
+  index_.erase(index);
   leave_root(index);
   entry.used = false;
   entry.id.clear();
-  entry.root.clear();
   free_.push_back(index);
   return children;
 }
 
 void RequestSlab::move_to(Index index, PeerId peer) {
-  RequestEntry& entry = entries_[index];
-  index_.erase(Key{entry.peer, entry.id});
-  entry.peer = peer;
-  index_.emplace(Key{peer, entry.id}, index);
+  index_.erase(index);
+  entries_[index].peer = peer;
+  index_.insert(index);
 }
 
 // --- the tree ------------------------------------------------------------------------------------
@@ -106,50 +108,42 @@ void RequestSlab::unlink(Index child) {
 
 RequestSlab::Index RequestSlab::find(PeerId peer, std::string_view id) const {
   auto const found = index_.find(Key{peer, id});
-  return found == index_.end() ? kNone : found->second;
+  return found == index_.end() ? kNone : *found;
+}
+
+std::string_view RequestSlab::root_of(Index index) const {
+  auto const found = rooted_.find(index);
+  return found == rooted_.end() ? entries_[index].id : found->second.root->first;
 }
 
 RequestSlab::Index RequestSlab::first_of_root(std::string_view root) const {
-  auto const found = by_root_.find(root);
-  return found == by_root_.end() ? kNone : found->second.first;
+  auto const found = roots_.find(root);
+  return found == roots_.end() ? kNone : found->second.first;
 }
 
-void RequestSlab::enter_root(Index index) {
-  RequestEntry& entry = entries_[index];
-  if (entry.root.empty()) {
-    return;
+void RequestSlab::enter_root(Index index, std::string_view name) {
+  auto root = roots_.find(name);
+  if (root == roots_.end()) {
+    root = roots_.try_emplace(std::string(name)).first;
   }
-  auto const [place, is_first] = by_root_.try_emplace(entry.root, OfRoot{index, index});
-  entry.links.next_of_root = kNone;
-  entry.links.previous_of_root = is_first ? kNone : place->second.last;
-  if (!is_first) {
-    entries_[place->second.last].links.next_of_root = index;
-    place->second.last = index;
-  }
+  OfRoot& list = root->second;
+  (list.last == kNone ? list.first : rooted_[list.last].next) = index;
+  rooted_[index] = {.root = &*root, .next = kNone, .previous = list.last};
+  list.last = index;
 }
 
 void RequestSlab::leave_root(Index index) {
-  RequestEntry const& entry = entries_[index];
-  if (entry.root.empty()) {
+  auto const found = rooted_.find(index);
+  if (found == rooted_.end()) {
     return;
   }
-  if (entry.links.next_of_root != kNone) {
-    entries_[entry.links.next_of_root].links.previous_of_root = entry.links.previous_of_root;
-  }
-  auto const place = by_root_.find(entry.root);
-  if (entry.links.previous_of_root != kNone) {
-    entries_[entry.links.previous_of_root].links.next_of_root = entry.links.next_of_root;
-    if (entry.links.next_of_root == kNone) {
-      place->second.last = entry.links.previous_of_root;
-    }
-    return;
-  }
-  // The key is a view of the root's name in the first entry.
-  auto node = by_root_.extract(place);
-  if (entry.links.next_of_root != kNone) {
-    node.key() = entries_[entry.links.next_of_root].root;
-    node.mapped().first = entry.links.next_of_root;
-    by_root_.insert(std::move(node));
+  Rooted const left = found->second;
+  rooted_.erase(found);
+  OfRoot& list = left.root->second;
+  (left.previous == kNone ? list.first : rooted_[left.previous].next) = left.next;
+  (left.next == kNone ? list.last : rooted_[left.next].previous) = left.previous;
+  if (list.first == kNone) {
+    roots_.erase(roots_.find(left.root->first));
   }
 }
 

@@ -6,7 +6,8 @@
 //  2. Entries can be found by peer and id, by the root that they name, in the order in which they
 //     began, and from their parent. All but the last are O(1), however much is in flight.
 //  3. A user's request bears its root's name itself. Requests that name another one as their root
-//     are in a list of that root, in the order in which they began.
+//     are in a list of that root, in the order in which they began. The list is beside the entries,
+//     because few requests are in one.
 //
 // It knows nothing of what a cancel or an end means. Owned by the core's thread.
 #pragma once
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/endpoint_tracker.hpp"
@@ -46,13 +48,10 @@ struct RequestEntry {
     Index previous_sibling = kNone;
     Index older = kNone;  // all live entries, in the order in which they began
     Index newer = kNone;
-    Index next_of_root = kNone;  // the next of those that name the same root
-    Index previous_of_root = kNone;
   };
 
   PeerId peer = 0;
   std::string id;
-  std::string root;       // empty: the same as id
   std::uint64_t way = 0;  // RequestBegun::way, if the ingress relays it
   Instant began_at;
   Instant cancelled_at;
@@ -74,7 +73,6 @@ struct RequestEntry {
   bool has_age = false;    // it ran before it was announced
   bool from_tier = false;  // a tier above relays it, so its user is a client of that tier
 
-  std::string_view root_name() const { return root.empty() ? id : root; }
   bool is_cancelled() const { return state != RequestState::live; }
   CancelMode cancel_mode() const {
     return state == RequestState::killed ? CancelMode::kill : CancelMode::stop;
@@ -87,8 +85,7 @@ class RequestSlab {
   static constexpr Index kNone = RequestEntry::kNone;
 
   RequestSlab() = default;
-  /// Copies everything except the indexes, whose keys are views into the entries; each copy has its
-  /// own.
+  /// Copies everything except the indexes, which read the entries; each copy has its own.
   RequestSlab(RequestSlab const& other);
   RequestSlab& operator=(RequestSlab const&) = delete;
 
@@ -104,8 +101,13 @@ class RequestSlab {
   RequestEntry& operator[](Index index) { return entries_[index]; }
   RequestEntry const& operator[](Index index) const { return entries_[index]; }
   Index find(PeerId peer, std::string_view id) const;
+  std::string_view root_of(Index index) const;
+  /// Whether it names another request as its root.
+  bool names_root(Index index) const { return rooted_.contains(index); }
   /// The first of the entries that name this root without being the root themselves.
   Index first_of_root(std::string_view root) const;
+  /// The next one after an entry that names its root.
+  Index next_of_root(Index index) const { return rooted_.at(index).next; }
   Index oldest() const { return oldest_; }
   Index newest() const { return newest_; }
   std::size_t size() const { return index_.size(); }
@@ -116,23 +118,47 @@ class RequestSlab {
     std::string_view id;
     bool operator==(Key const&) const = default;
   };
-  struct KeyHash {
-    std::size_t operator()(Key const& key) const;
+  /// Hashes and compares entries by their keys.
+  struct ByKey {
+    using is_transparent = void;
+    std::deque<RequestEntry> const* entries;
+
+    static Key const& key(Key const& key) { return key; }
+    Key key(Index index) const {
+      RequestEntry const& entry = (*entries)[index];
+      return {entry.peer, entry.id};
+    }
+    std::size_t operator()(auto const& one) const { return hash(key(one)); }
+    bool operator()(auto const& one, auto const& other) const { return key(one) == key(other); }
+    static std::size_t hash(Key const& key);
   };
   struct OfRoot {
-    Index first;
-    Index last;
+    Index first = kNone;
+    Index last = kNone;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>{}(name);
+    }
+  };
+  using Roots = std::unordered_map<std::string, OfRoot, NameHash, std::equal_to<>>;
+  struct Rooted {
+    Roots::value_type* root = nullptr;
+    Index next = kNone;  // the next of those that name the same root
+    Index previous = kNone;
   };
 
   Index allocate();
   void unlink(Index child);
-  void enter_root(Index index);
+  void enter_root(Index index, std::string_view name);
   void leave_root(Index index);
 
-  std::deque<RequestEntry> entries_;  // stable: keys are views of ids
+  std::deque<RequestEntry> entries_;  // stable, for views of ids
   std::vector<Index> free_;
-  std::unordered_map<Key, Index, KeyHash> index_;
-  std::unordered_map<std::string_view, OfRoot> by_root_;  // keys: views of the first one's root
+  std::unordered_set<Index, ByKey, ByKey> index_{0, ByKey{&entries_}, ByKey{&entries_}};
+  Roots roots_;                               // those that are named
+  std::unordered_map<Index, Rooted> rooted_;  // the entries that name them
   Index oldest_ = kNone;
   Index newest_ = kNone;
 };

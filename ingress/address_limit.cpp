@@ -12,19 +12,19 @@ std::optional<AddressLimit::Place> AddressLimit::take(std::string const& address
     return Place();
   }
   std::lock_guard const lock(table_->mutex);
-  std::uint32_t& places = table_->places[address];
-  if (places >= *most_) {
+  Places::value_type& of_address = *table_->places.try_emplace(address).first;
+  if (of_address.second >= *most_) {
     return std::nullopt;
   }
-  ++places;
-  return Place(table_, address);
+  ++of_address.second;
+  return Place(table_, of_address);
 }
 
 AddressLimit::Place& AddressLimit::Place::operator=(Place&& other) noexcept {
   if (this != &other) {
     give_back();
     table_ = std::move(other.table_);
-    address_ = std::move(other.address_);
+    of_address_ = other.of_address_;
   }
   return *this;
 }
@@ -34,9 +34,8 @@ void AddressLimit::Place::give_back() {
     return;
   }
   std::lock_guard const lock(table_->mutex);
-  if (auto const found = table_->places.find(address_);
-      found != table_->places.end() && --found->second == 0) {
-    table_->places.erase(found);
+  if (--of_address_->second == 0) {
+    table_->places.erase(table_->places.find(of_address_->first));
   }
 }
 

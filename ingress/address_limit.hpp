@@ -16,9 +16,10 @@
 namespace lastcall::ingress {
 
 class AddressLimit {
+  using Places = std::unordered_map<std::string, std::uint32_t>;  // by address; no entry is 0
   struct Table {
     std::mutex mutex;
-    std::unordered_map<std::string, std::uint32_t> places;  // by address; no entry is 0
+    Places places;
   };
 
  public:
@@ -26,8 +27,8 @@ class AddressLimit {
   class Place {
    public:
     Place() = default;
-    Place(std::shared_ptr<Table> table, std::string address)
-        : table_(std::move(table)), address_(std::move(address)) {}
+    Place(std::shared_ptr<Table> table, Places::value_type& of_address)
+        : table_(std::move(table)), of_address_(&of_address) {}
     Place(Place&& other) noexcept = default;
     Place& operator=(Place&& other) noexcept;
     Place(Place const&) = delete;
@@ -38,7 +39,7 @@ class AddressLimit {
     void give_back();
 
     std::shared_ptr<Table> table_;
-    std::string address_;
+    Places::value_type* of_address_ = nullptr;  // stays where it is until its last place is free
   };
 
   /// `most` is absent if there is no limit.

@@ -21,9 +21,9 @@ constexpr std::size_t kMaxLoggedPath = 200;
 }  // namespace
 
 Client::Client(ClientParts& parts, ClientOwner& owner, Accepted accepted)
-    : parts_(parts),
+    : socket_(std::move(accepted.socket)),
+      parts_(parts),
       owner_(owner),
-      socket_(std::move(accepted.socket)),
       tls_(std::move(accepted.tls)),
       of_address_(std::move(accepted.of_address)),
       address_(std::move(accepted.address)),

@@ -27,6 +27,7 @@
 #include "ingress/listener.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/poller.hpp"
+#include "ingress/seats.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls.hpp"
 #include "relay/control_paths.hpp"
@@ -53,7 +54,7 @@ class ClientOwner {
   ~ClientOwner() = default;
 };
 
-class Client final : public Watched, public DeadlineOwner, private RequestOwner {
+class Client final : public Watched, public DeadlineOwner, private RequestOwner, public Seated {
  public:
   Client(ClientParts& parts, ClientOwner& owner, Accepted accepted);
 
@@ -116,9 +117,9 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner 
   void part();
   void end_connection(relay::After end);
 
+  Socket socket_;
   ClientParts& parts_;
   ClientOwner& owner_;
-  Socket socket_;
   std::unique_ptr<TlsSession> tls_;  // absent if it speaks plain HTTP
   AddressLimit::Place const of_address_;
   std::string address_;

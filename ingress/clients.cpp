@@ -27,8 +27,8 @@ void Clients::check_passed(std::chrono::milliseconds since) {
 void Clients::for_each_client(std::function<void(Client&)> const& visit) {
   std::vector<Client*> all;
   all.reserve(clients_.size());
-  for (auto const& [client, owner] : clients_) {
-    all.push_back(client);
+  for (auto const& client : clients_) {
+    all.push_back(client.get());
   }
   for (Client* const client : all) {
     visit(*client);
@@ -42,7 +42,7 @@ void Clients::adopt(Accepted accepted) {
   auto owner = std::make_unique<Client>(parts_, us, std::move(accepted));
   Client& client = *owner;
   bool const is_watched = parts_.poller.add(descriptor, client);
-  clients_.emplace(&client, std::move(owner));
+  clients_.add(std::move(owner));
   parts_.counts.clients(clients_.size());
   if (!is_watched) {
     client.close();
@@ -59,16 +59,14 @@ void Clients::adopt(Accepted accepted) {
 }
 
 void Clients::closed(Client& client) {
-  auto const found = clients_.find(&client);
-  parts_.poller.bury(std::move(found->second));
-  clients_.erase(found);
+  parts_.poller.bury(clients_.take_out(client));
   client_left_();
   parts_.counts.clients(clients_.size());
 }
 
 bool Clients::is_flushed() const {
   return std::all_of(clients_.begin(), clients_.end(),
-                     [](auto const& entry) { return entry.first->is_flushed(); });
+                     [](auto const& client) { return client->is_flushed(); });
 }
 
 }  // namespace lastcall::ingress

@@ -12,13 +12,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <unordered_map>
 
 #include "ingress/client.hpp"
 #include "ingress/client_parts.hpp"
 #include "ingress/listener.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/scarce.hpp"
+#include "ingress/seats.hpp"
 
 namespace lastcall::ingress {
 
@@ -62,10 +62,10 @@ class Clients final : private ClientOwner {
 
   ClientParts& parts_;
   std::function<void()> const client_left_;
-  std::unordered_map<Client*, std::unique_ptr<Client>> clients_;
+  Seats<Client> clients_;
   std::unique_ptr<Watched> shedder_;
   bool shed_is_due_ = false;
-  /// The place in the table of clients at which the search for the heaviest goes on.
+  /// The seat at which the search for the heaviest goes on.
   std::size_t looked_at_ = 0;
 };
 

@@ -12,9 +12,8 @@ namespace {
 
 /// The number of idle connections that are tried for one newcomer: each may have a request by now.
 constexpr int kMostLooks = 16;
-/// The sizes of the sample in which the heaviest client is searched. It is heavy enough, and a
+/// The size of the sample in which the heaviest client is searched. It is heavy enough, and a
 /// search of all would take longer the more clients there are.
-constexpr std::size_t kBuckets = 512;
 constexpr std::size_t kSample = 32;
 /// Connections that are closed in one turn.
 constexpr int kMostShed = 64;
@@ -87,15 +86,11 @@ void Clients::shed() {
 Client* Clients::heaviest() {
   Client* found = nullptr;
   std::size_t most = kLight;
-  std::size_t seen = 0;
-  std::size_t const buckets = clients_.bucket_count();
-  for (std::size_t i = 0; i < std::min(buckets, kBuckets) && seen < kSample; ++i) {
-    std::size_t const bucket = looked_at_++ % buckets;
-    for (auto each = clients_.begin(bucket); each != clients_.end(bucket); ++each, ++seen) {
-      if (std::size_t const weight = each->first->dead_weight(); weight > most) {
-        most = weight;
-        found = each->first;
-      }
+  for (std::size_t i = 0; i < std::min(clients_.size(), kSample); ++i) {
+    Client& client = clients_[looked_at_++ % clients_.size()];
+    if (std::size_t const weight = client.dead_weight(); weight > most) {
+      most = weight;
+      found = &client;
     }
   }
   return found;

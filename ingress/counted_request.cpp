@@ -50,7 +50,7 @@ void CountedRequest::describe(relay::RequestHead const& head, std::string_view t
   asker_.is_router = head.fields.count("x-lastcall-router", router) == 1 && router == "1";
   std::string_view parent;
   if (counts_ && head.fields.count("x-lastcall-parent", parent) == 1) {
-    parent_ = parent.substr(0, kMaxParent);
+    asker_.parent = std::make_unique<std::string>(parent.substr(0, kMaxParent));
   }
 }
 
@@ -69,8 +69,10 @@ Admission CountedRequest::ask() {
   }
   serial_ = parts_.requests.next_serial();
   std::string const& model = model_.empty() ? parts_.options.default_model : model_;
+  std::string_view const parent =
+      asker_.parent ? std::string_view(*asker_.parent) : std::string_view();
   Admission admission = parts_.tracker.begin(
-      {exchange_.id(), serial_, endpoint_, model, streaming_, priority_, parent_, way_});
+      {exchange_.id(), serial_, endpoint_, model, streaming_, priority_, parent, way_});
   switch (admission.kind) {
     case Admission::Kind::admitted:
       standing_ = Standing::runs;

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,8 @@ struct Asker {
   bool is_router = false;                       // it has announced itself as a router
   std::chrono::milliseconds notified_of_cut{};  // and was notified that it will be cut at this time
   std::string address = {};                     // the address of its connection
+  /// The request of the tier above that this one is a part of; absent for most.
+  std::unique_ptr<std::string> parent = {};
 };
 
 class CountedRequest {
@@ -51,6 +54,7 @@ class CountedRequest {
   /// only be refused.
   CountedRequest(ProxyParts& parts, relay::Exchange& exchange, relay::EndpointName const& endpoint);
 
+  std::string const& id() const { return exchange_.id(); }
   Standing standing() const { return standing_; }
   bool counts() const { return counts_; }
   /// Whether the core has received its begin and not its end.
@@ -87,14 +91,13 @@ class CountedRequest {
   relay::Exchange& exchange_;
   Standing standing_ = Standing::arriving;
   bool const counts_;
-  Asker asker_;
   bool streaming_ = false;
   std::uint8_t priority_ = lifecycle::kUsualPriority;
+  Asker asker_;
   std::uint64_t serial_ = 0;
   std::uint64_t way_ = 0;
   std::string_view endpoint_;  // one of the names in the options, or one of the API
   std::string model_;
-  std::string parent_;  // the request of the tier above that this one is a part of
   std::chrono::milliseconds began_at_{};
 };
 

@@ -35,7 +35,7 @@ Upstream* EnginePool::acquire(bool fresh) {
     return nullptr;
   }
   Upstream* const made = owner.get();
-  all_.emplace(made, std::move(owner));
+  all_.add(std::move(owner));
   if (addresses_.empty()) {
     waiting_.push_back(made);
   }
@@ -79,9 +79,7 @@ void EnginePool::addresses_came() {
 void EnginePool::closed(Upstream& upstream) {
   std::erase(kept_, &upstream);
   std::erase(waiting_, &upstream);
-  auto const found = all_.find(&upstream);
-  parts_.poller.bury(std::move(found->second));
-  all_.erase(found);
+  parts_.poller.bury(all_.take_out(upstream));
   parts_.counts.upstream_closed();
 }
 

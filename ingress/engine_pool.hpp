@@ -14,10 +14,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "ingress/seats.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls_client.hpp"
 
@@ -73,7 +73,7 @@ class EnginePool {
  private:
   ClientParts& parts_;
   std::vector<Endpoint> const& addresses_;
-  std::unordered_map<Upstream*, std::unique_ptr<Upstream>> all_;
+  Seats<Upstream> all_;
   std::vector<Upstream*> kept_;
   std::vector<Upstream*> waiting_;  // connections that wait for an address
   std::size_t address_ = 0;         // the engine's address that was last in use

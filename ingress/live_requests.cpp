@@ -12,6 +12,10 @@ LiveRequests::LiveRequests(SharedIds* shared, std::uint64_t first_serial)
 
 LiveRequests::~LiveRequests() = default;
 
+std::string_view LiveRequests::ById::id(RelayedRequest const* request) {
+  return request->counted().id();
+}
+
 std::string LiveRequests::unique_id(std::string_view wanted, bool keep) {
   bool const is_usable = is_usable_id(wanted);
   if (shared_ != nullptr) {
@@ -24,7 +28,9 @@ std::string LiveRequests::unique_id(std::string_view wanted, bool keep) {
 }
 
 void LiveRequests::leave(std::string_view id) {
-  by_id_.erase(id);
+  if (auto const found = by_id_.find(id); found != by_id_.end()) {
+    by_id_.erase(found);
+  }
   if (shared_ != nullptr) {
     shared_->release(id);
   }
@@ -32,31 +38,31 @@ void LiveRequests::leave(std::string_view id) {
 
 RelayedRequest* LiveRequests::find(Request const& request) const {
   auto const found = by_id_.find(request.id);
-  bool const is_it = found != by_id_.end() && found->second->counted().serial() == request.serial;
-  return is_it ? found->second : nullptr;
+  bool const is_it = found != by_id_.end() && (*found)->counted().serial() == request.serial;
+  return is_it ? *found : nullptr;
 }
 
 RelayedRequest const* LiveRequests::find(std::string_view id) const {
   auto const found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : found->second;
+  return found == by_id_.end() ? nullptr : *found;
 }
 
 void LiveRequests::each(std::function<void(RelayedRequest&)> const& call) const {
   std::vector<std::string> ids;
-  for (auto const& [id, request] : by_id_) {
-    ids.emplace_back(id);
+  for (RelayedRequest const* const request : by_id_) {
+    ids.emplace_back(ById::id(request));
   }
   for (std::string const& id : ids) {
     auto const found = by_id_.find(id);
     if (found != by_id_.end()) {
-      call(*found->second);
+      call(**found);
     }
   }
 }
 
 std::uint64_t LiveRequests::serial_of(std::string_view id) const {
   auto const found = by_id_.find(id);
-  return found == by_id_.end() ? 0 : found->second->counted().serial();
+  return found == by_id_.end() ? 0 : (*found)->counted().serial();
 }
 
 void LiveRequests::adopt(std::unique_ptr<ClientRequest> request) {

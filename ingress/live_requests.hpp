@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ingress/request_id.hpp"
 
@@ -52,8 +53,7 @@ class LiveRequests {
   /// The value of RequestBegun::way, which no client can guess.
   std::uint64_t draw_way() { return ids_.draw(); }
 
-  /// `id` lives as long as the request.
-  void enter(std::string_view id, RelayedRequest& request) { by_id_.emplace(id, &request); }
+  void enter(RelayedRequest& request) { by_id_.insert(&request); }
   void leave(std::string_view id);
   /// The request with this id and serial; absent if it has ended.
   RelayedRequest* find(Request const& request) const;
@@ -69,9 +69,18 @@ class LiveRequests {
   std::unique_ptr<ClientRequest> release(ClientRequest& request);
 
  private:
+  /// Hashes and compares requests by their ids.
+  struct ById {
+    using is_transparent = void;
+    static std::string_view id(std::string_view id) { return id; }
+    static std::string_view id(RelayedRequest const* request);
+    std::size_t operator()(auto const& one) const { return std::hash<std::string_view>{}(id(one)); }
+    bool operator()(auto const& one, auto const& other) const { return id(one) == id(other); }
+  };
+
   SharedIds* const shared_;
   RequestIds ids_;
-  std::unordered_map<std::string_view, RelayedRequest*> by_id_;
+  std::unordered_set<RelayedRequest*, ById, ById> by_id_;
   std::unordered_map<ClientRequest*, std::unique_ptr<ClientRequest>> orphans_;
   std::uint64_t last_serial_;
 };

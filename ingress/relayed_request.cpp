@@ -50,7 +50,7 @@ RelayedRequest::RelayedRequest(ProxyParts& parts, Client const& client,
       counted_(parts, exchange_, endpoint),
       charge_(parts.memory) {
   if (counts()) {
-    parts_.requests.enter(exchange_.id(), *this);
+    parts_.requests.enter(*this);
   }
 }
 

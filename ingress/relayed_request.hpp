@@ -141,8 +141,8 @@ class RelayedRequest final : public ClientRequest,
   RequestOwner* client_;
   Upstream* leg_ = nullptr;
   std::uint32_t const place_;
-  std::size_t failed_addresses_ = 0;  // number of the engine's addresses that have failed in a row
-  WaitingBytes waiting_;              // bytes that came while it waited for its place
+  std::uint32_t failed_addresses_ = 0;  // those of the engine that have failed in a row
+  WaitingBytes waiting_;                // bytes that came while it waited for its place
   relay::Exchange exchange_;
   CountedRequest counted_;
   Deadline total_{*this};

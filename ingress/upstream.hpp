@@ -22,6 +22,7 @@
 #include "ingress/deadlines.hpp"
 #include "ingress/engine_socket.hpp"
 #include "ingress/poller.hpp"
+#include "ingress/seats.hpp"
 
 namespace lastcall::ingress {
 
@@ -50,7 +51,7 @@ class LegOwner {
   ~LegOwner() = default;
 };
 
-class Upstream final : public Watched, public DeadlineOwner {
+class Upstream final : public Watched, public DeadlineOwner, public Seated {
  public:
   /// Both outlive it. `address` is the one of the pool's addresses that it connects to.
   Upstream(ClientParts& parts, EnginePool& pool, std::size_t address);

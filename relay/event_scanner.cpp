@@ -40,29 +40,28 @@ void skip_spaces(std::string_view& text) {
 
 }  // namespace
 
-std::size_t EventScanner::scan(std::string_view bytes) {
-  std::size_t boundary = 0;
+EventScanner::Found EventScanner::scan(std::string_view bytes) {
+  Found found;
   std::size_t at = 0;
   Lines lines(bytes);
-  suspect_.reset();
   while (at < bytes.size()) {
     char const c = bytes[at];
     bool const is_second_half = after_return_ && c == '\n';  // of a CRLF
     after_return_ = c == '\r';
     if (is_second_half) {
       ++at;
-      boundary = boundary_at_return_ ? at : boundary;
+      found.boundary = boundary_at_return_ ? at : found.boundary;
     } else if (ends_line(c)) {
       ++at;
-      boundary_at_return_ = end_line(boundary, at);
-      boundary = boundary_at_return_ ? at : boundary;
+      boundary_at_return_ = end_line(found, at);
+      found.boundary = boundary_at_return_ ? at : found.boundary;
     } else {
       std::string_view const line = lines.from(at);
       begin_or_go_on(line);
       at += line.size();
     }
   }
-  return boundary;
+  return found;
 }
 
 void EventScanner::begin_or_go_on(std::string_view line) {
@@ -77,10 +76,10 @@ void EventScanner::begin_or_go_on(std::string_view line) {
 }
 
 /// Returns true if the stream is at a boundary after this line, which ends before `end`.
-bool EventScanner::end_line(std::size_t boundary, std::size_t end) {
+bool EventScanner::end_line(Found& found, std::size_t end) {
   if (line_is_empty_) {
-    if (is_suspect_ && !suspect_) {
-      suspect_ = Suspect{boundary, end, events_};
+    if (is_suspect_ && !found.suspect) {
+      found.suspect = Suspect{found.boundary, end, events_};
     }
     events_ += pending_ ? 1 : 0;
     pending_ = is_suspect_ = false;

@@ -23,18 +23,20 @@ namespace lastcall::relay {
 
 class EventScanner {
  public:
-  /// The first event that may report an error and that ended in the bytes of the last scan().
+  /// An event that may report an error.
   struct Suspect {
-    std::size_t begin = 0;  // also 0 if the event began before those bytes
+    std::size_t begin = 0;  // also 0 if the event began before the bytes that were scanned
     std::size_t end = 0;
     std::uint64_t before = 0;  // number of events that were complete before it
   };
+  struct Found {
+    std::size_t boundary = 0;        // number of bytes up to the last boundary; 0 if there is none
+    std::optional<Suspect> suspect;  // the first one that ended
+  };
 
-  /// Returns the number of bytes up to the last boundary in `bytes`, which follow those of the last
-  /// call; 0 if there is no boundary in them.
-  std::size_t scan(std::string_view bytes);
+  /// Returns what is in `bytes`, which follow those of the last call.
+  Found scan(std::string_view bytes);
   std::uint64_t events() const { return events_; }
-  std::optional<Suspect> const& suspect() const { return suspect_; }
   /// Whether the last byte was the end of a line; also true if there was no byte.
   bool is_at_line() const { return line_is_empty_; }
 
@@ -42,11 +44,10 @@ class EventScanner {
   static constexpr std::size_t kHead = 32;
 
   void begin_or_go_on(std::string_view line);
-  bool end_line(std::size_t boundary, std::size_t end);
+  bool end_line(Found& found, std::size_t end);
   bool head_names_error() const;
 
   std::uint64_t events_ = 0;
-  std::optional<Suspect> suspect_;
   std::array<char, kHead> head_{};  // of the line
   std::uint8_t head_size_ = 0;
   bool line_is_empty_ = true;

@@ -82,14 +82,19 @@ void EventStream::note_tokens(std::string_view whole_events) {
 }
 
 void EventStream::note_last_words(std::string_view payload) {
-  last_words_.append(payload.substr(payload.size() - std::min(payload.size(), kLastWords)));
-  last_words_.erase(0, last_words_.size() - std::min(last_words_.size(), kLastWords));
+  if (payload.size() > kLastWords) {
+    done_size_ = 0;
+    payload.remove_prefix(payload.size() - kLastWords);
+  }
+  for (char const c : payload) {
+    bool const goes_on = has_done_line() ? done_size_ < kLastWords && (c == '\n' || c == '\r')
+                                         : c == kDone[done_size_];
+    done_size_ = static_cast<std::uint8_t>(goes_on ? done_size_ + 1 : c == kDone.front());
+  }
 }
 
 bool EventStream::has_done_line() const {
-  std::string_view words = last_words_;
-  words = words.substr(0, words.find_last_not_of("\r\n") + 1);
-  return words.ends_with(kDone);
+  return done_size_ >= kDone.size();
 }
 
 }  // namespace lastcall::relay

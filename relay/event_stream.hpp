@@ -33,13 +33,11 @@ class EventStream {
     torn,      // the client has a part of an event
   };
 
-  /// Returns how much of `payload` ends at a boundary; suspect() reports an error in it.
-  std::size_t scan(std::string_view payload) {
-    std::size_t const boundary = scanner_.scan(payload);
-    note_tokens(payload.substr(0, boundary));
-    return boundary;
+  EventScanner::Found scan(std::string_view payload) {
+    EventScanner::Found const found = scanner_.scan(payload);
+    note_tokens(payload.substr(0, found.boundary));
+    return found;
   }
-  auto const& suspect() const { return scanner_.suspect(); }
   std::uint64_t events() const { return scanner_.events(); }
   /// The number of tokens that the engine reports (`completion_tokens` of a usage).
   std::optional<std::uint64_t> tokens() const { return tokens_; }
@@ -79,8 +77,8 @@ class EventStream {
   EventScanner scanner_;
   At at_ = At::boundary;
   bool has_sent_done_ = false;
+  std::uint8_t done_size_ = 0;  // of `[DONE]` and its line ends, as far as the last words have them
   std::string part_;
-  std::string last_words_;
   std::optional<std::uint64_t> tokens_;
 };
 

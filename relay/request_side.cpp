@@ -22,7 +22,6 @@ ToEngine::Again repeatable(Framing const& framing, Asked const& asked) {
 RequestSide::RequestSide(Framing const& framing, Asked const& asked)
     : framing_(framing),
       state_(framing.kind == Framing::Kind::none ? RequestState::complete : RequestState::body),
-      left_(framing.length),
       to_engine_(repeatable(framing, asked)) {}
 
 RequestSide::Taken RequestSide::take(std::span<char> bytes, Time now, Limits const& limits) {
@@ -31,10 +30,10 @@ RequestSide::Taken RequestSide::take(std::span<char> bytes, Time now, Limits con
     to_engine_.bytes().append(bytes.data(), bytes.size());
     taken.used = bytes.size();
   } else if (framing_.kind == Framing::Kind::length) {
-    taken.used = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
-    left_ -= taken.used;
+    taken.used =
+        static_cast<std::size_t>(std::min<std::uint64_t>(framing_.length - size_, bytes.size()));
     pass({bytes.data(), taken.used});
-    if (left_ == 0) {
+    if (size_ == framing_.length) {
       kRequestMoves.apply(state_, RequestEvent::last_byte);
     }
   } else {

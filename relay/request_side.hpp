@@ -101,8 +101,7 @@ class RequestSide {
   Framing const framing_;
   RequestState state_;
   ChunkDecoder chunks_;
-  std::uint64_t left_;  // of a body with a length
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0;  // of the payload that has come
   Pace pace_;
   std::unique_ptr<BodyLook> look_;
   ToEngine to_engine_;

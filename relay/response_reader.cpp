@@ -11,14 +11,14 @@ bool ResponseReader::fail() {
 
 bool ResponseReader::read_head(std::span<char> bytes, Asked const& asked, ReadHead& read) {
   read.text = {bytes.data(), bytes.size()};
-  read.earlier = part_.size();
-  if (read.earlier > 0) {
-    read.text = part_.append(read.text);
+  read.earlier = part_ ? part_->size() : 0;
+  if (part_) {
+    read.text = part_->append(read.text);
   }
   HeadScanner::Found const found = scanner_.scan(read.text);
   if (found == HeadScanner::Found::incomplete && read.text.size() <= kMaxResponseHead) {
-    if (read.earlier == 0) {
-      part_.assign(read.text);
+    if (!part_) {
+      part_ = std::make_unique<std::string>(read.text);
     }
     return false;
   }
@@ -38,7 +38,6 @@ std::span<char> ResponseReader::read_on(std::span<char> bytes, ReadHead const& r
   if (head.status >= 200) {
     keeps_alive_ = head.version == Version::http11 ? !head.connection.has("close")
                                                    : head.connection.has("keep-alive");
-    left_ = framing_.length;
   }
   kResponseMoves.apply(state_, kind_of(head));
   put_back();
@@ -56,7 +55,7 @@ ResponseEvent ResponseReader::kind_of(ResponseHead const& head) const {
 }
 
 void ResponseReader::put_back() {
-  std::string().swap(part_);
+  part_.reset();
   scanner_.reset();
 }
 
@@ -64,11 +63,12 @@ std::string_view ResponseReader::read_body(std::span<char>& bytes) {
   std::string_view payload;
   switch (framing_.kind) {
     case Framing::Kind::length: {
-      auto const size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
-      left_ -= size;
+      auto const size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(framing_.length, bytes.size()));
+      framing_.length -= size;
       payload = {bytes.data(), size};
       bytes = bytes.subspan(size);
-      if (left_ == 0) {
+      if (framing_.length == 0) {
         end();
       }
       break;

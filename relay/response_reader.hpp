@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,10 +60,13 @@ struct ReadHead {
 class ResponseReader {
  public:
   ResponseState state() const { return state_; }
+  /// The framing of the body; its length is that of the rest, once the body begins.
   Framing const& framing() const { return framing_; }
   /// Whether no byte of the response has come.
-  bool has_nothing() const { return state_ == ResponseState::head && part_.empty(); }
-  std::size_t capacity() const { return part_.capacity(); }
+  bool has_nothing() const {
+    return state_ == ResponseState::head && (part_ == nullptr || part_->empty());
+  }
+  std::size_t capacity() const { return part_ ? sizeof *part_ + part_->capacity() : 0; }
 
   /// Valid in ResponseState::head. Returns true if there is a head, which read_on() removes;
   /// returns false if more must come or if the bytes are malformed.
@@ -90,9 +94,8 @@ class ResponseReader {
   ResponseState state_ = ResponseState::head;
   bool keeps_alive_ = false;
   HeadScanner scanner_;
-  std::string part_;  // the start of a head that is not complete
+  std::unique_ptr<std::string> part_;  // the start of a head that came in pieces
   Framing framing_;
-  std::uint64_t left_ = 0;
   ChunkDecoder chunks_;
 };
 

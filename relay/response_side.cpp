@@ -104,16 +104,16 @@ void ResponseSide::deliver(std::string_view payload, Context const& context, std
   if (leg_.framing().kind == Framing::Kind::until_close) {
     events.note_last_words(payload);
   }
-  std::size_t const boundary = events.scan(payload);
+  EventScanner::Found const found = events.scan(payload);
   if (HeldBack::Error* const held = held_back_.error()) {
-    held->whole = boundary > 0 ? held->bytes.size() + boundary : held->whole;
+    held->whole = found.boundary > 0 ? held->bytes.size() + found.boundary : held->whole;
     held->bytes.append(payload);
     return;
   }
-  if (events.suspect() && hold_event(payload, boundary, context, wire, received)) {
+  if (found.suspect && hold_event(payload, found, context, wire, received)) {
     return;
   }
-  if (delivery_.emit_events(payload, boundary, wire)) {
+  if (delivery_.emit_events(payload, found.boundary, wire)) {
     note_event(context.now, received);
   }
 }
@@ -133,10 +133,10 @@ bool ResponseSide::may_hold(Context const& context) const {
 }
 
 /// Returns true if `payload`, which was scanned, is held back from its error event on.
-bool ResponseSide::hold_event(std::string_view payload, std::size_t boundary,
+bool ResponseSide::hold_event(std::string_view payload, EventScanner::Found const& found,
                               Context const& context, std::string& wire, Received& received) {
   EventStream& events = delivery_.events();
-  EventScanner::Suspect const suspect = *events.suspect();
+  EventScanner::Suspect const& suspect = *found.suspect;
   std::string before(suspect.begin == 0 ? events.part() : std::string());
   std::string_view const event = payload.substr(suspect.begin, suspect.end - suspect.begin);
   EngineError const error = error_of_event(before.empty() ? event : before + std::string(event));
@@ -150,7 +150,7 @@ bool ResponseSide::hold_event(std::string_view payload, std::size_t boundary,
     note_event(context.now, received);
   }
   events.settle();
-  std::size_t const whole = before.size() + boundary - suspect.begin;
+  std::size_t const whole = before.size() + found.boundary - suspect.begin;
   before.append(payload.substr(suspect.begin));
   held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before, whole});
   received.holds = true;

@@ -110,8 +110,8 @@ class ResponseSide {
             Received& received);
   void deliver(std::string_view payload, Context const& context, std::string& wire,
                Received& received);
-  bool hold_event(std::string_view payload, std::size_t boundary, Context const& context,
-                  std::string& wire, Received& received);
+  bool hold_event(std::string_view payload, EventScanner::Found const& found,
+                  Context const& context, std::string& wire, Received& received);
   bool may_hold(Context const& context) const;
   void note_event(Time now, Received& received);
 

@@ -106,7 +106,7 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
     if (until_close) {
       delivery.events().note_last_words(payload);
     }
-    has_events = delivery.emit_events(payload, delivery.events().scan(payload), wire);
+    has_events = delivery.emit_events(payload, delivery.events().scan(payload).boundary, wire);
   }
   if (wire.size() > before || has_events) {  // a hint for the router is not part of an answer
     note_time(has_events);

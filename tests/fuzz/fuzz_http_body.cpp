@@ -48,14 +48,14 @@ auto scan(std::string_view bytes, std::size_t step) {
   std::size_t suspect = 0;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
     std::string_view const part = bytes.substr(at, step);
-    std::size_t const found = scanner.scan(part);
-    require(found <= part.size());
-    if (auto const& event = scanner.suspect()) {
-      require(event->begin < event->end && event->end <= found);
+    auto const [last, event] = scanner.scan(part);
+    require(last <= part.size());
+    if (event) {
+      require(event->begin < event->end && event->end <= last);
       std::ignore = error_of_event(part.substr(event->begin, event->end - event->begin));
       suspect = suspect == 0 ? at + event->end : suspect;
     }
-    boundary = found > 0 ? at + found : boundary;
+    boundary = last > 0 ? at + last : boundary;
   }
   return std::tuple(boundary, scanner.events(), suspect);
 }

@@ -138,9 +138,9 @@ Known scan(std::string_view stream, std::vector<std::size_t> const& steps) {
   std::size_t turn = 0;
   for (std::size_t at = 0; at < stream.size();) {
     std::string_view const part = stream.substr(at, steps[turn++ % steps.size()]);
-    std::size_t const found = scanner.scan(part);
-    known.boundary = found > 0 ? at + found : known.boundary;
-    if (auto const& event = scanner.suspect(); event && known.suspect == 0) {
+    auto const [boundary, event] = scanner.scan(part);
+    known.boundary = boundary > 0 ? at + boundary : known.boundary;
+    if (event && known.suspect == 0) {
       known.suspect = at + event->end;
       std::ignore = relay::error_of_event(part.substr(event->begin, event->end - event->begin));
     }

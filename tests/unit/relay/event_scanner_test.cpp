@@ -12,10 +12,10 @@ TEST(EventScanner, Counts_events_and_finds_the_last_boundary) {
     std::string const n(newline);
     std::string const two = "data: a" + n + n + "event: b" + n + "data: c" + n + n;
     EventScanner scanner;
-    EXPECT_EQ(scanner.scan(two + "data: half"), two.size()) << n.size();
+    EXPECT_EQ(scanner.scan(two + "data: half").boundary, two.size()) << n.size();
     EXPECT_EQ(scanner.events(), 2U);
-    EXPECT_EQ(scanner.scan(" more"), 0U);
-    EXPECT_EQ(scanner.scan(n), 0U);
+    EXPECT_EQ(scanner.scan(" more").boundary, 0U);
+    EXPECT_EQ(scanner.scan(n).boundary, 0U);
   }
 }
 
@@ -25,7 +25,7 @@ TEST(EventScanner, Any_split_gives_the_same_boundaries) {
     EventScanner scanner;
     std::size_t boundary = 0;
     for (std::size_t at = 0; at < text.size(); at += step) {
-      std::size_t const found = scanner.scan(std::string_view(text).substr(at, step));
+      std::size_t const found = scanner.scan(std::string_view(text).substr(at, step)).boundary;
       boundary = found > 0 ? at + found : boundary;
     }
     EXPECT_EQ(boundary, text.size() - 7) << step;
@@ -46,27 +46,26 @@ TEST(EventScanner, Knows_whether_the_last_line_is_whole) {
 
 TEST(EventScanner, A_comment_between_events_is_not_held_back_and_is_no_event) {
   EventScanner scanner;
-  EXPECT_EQ(scanner.scan(": ping\n"), 7U);
-  EXPECT_EQ(scanner.scan("data: x\n: inside\n"), 0U);
-  EXPECT_EQ(scanner.scan("\n"), 1U);
-  EXPECT_EQ(scanner.scan("\n\n"), 2U);
+  EXPECT_EQ(scanner.scan(": ping\n").boundary, 7U);
+  EXPECT_EQ(scanner.scan("data: x\n: inside\n").boundary, 0U);
+  EXPECT_EQ(scanner.scan("\n").boundary, 1U);
+  EXPECT_EQ(scanner.scan("\n\n").boundary, 2U);
   EXPECT_EQ(scanner.events(), 1U);
 }
 
 TEST(EventScanner, Finds_the_event_that_may_report_an_error) {
   std::string const error = "data: {\"error\":{}}\n\n";
   EventScanner scanner;
-  scanner.scan("data: {\"id\":1}\n\n: {\"error\"\n\ndata: x {\"error\"\n\n");
-  EXPECT_FALSE(scanner.suspect());
+  EXPECT_FALSE(scanner.scan("data: {\"id\":1}\n\n: {\"error\"\n\ndata: x {\"error\"\n\n").suspect);
   std::string const text = "data: a\n\n" + error + "data: [DONE]\n\n" + error;
-  EXPECT_EQ(scanner.scan(text), text.size());
-  ASSERT_TRUE(scanner.suspect());
-  EXPECT_EQ(scanner.suspect()->begin, 9U);
-  EXPECT_EQ(scanner.suspect()->end, 9U + error.size());
-  EXPECT_EQ(scanner.suspect()->before, 3U);
+  EventScanner::Found const found = scanner.scan(text);
+  EXPECT_EQ(found.boundary, text.size());
+  ASSERT_TRUE(found.suspect);
+  EXPECT_EQ(found.suspect->begin, 9U);
+  EXPECT_EQ(found.suspect->end, 9U + error.size());
+  EXPECT_EQ(found.suspect->before, 3U);
   EXPECT_EQ(scanner.events(), 6U);
-  scanner.scan("data: b\n\n");
-  EXPECT_FALSE(scanner.suspect()) << "only of the last bytes";
+  EXPECT_FALSE(scanner.scan("data: b\n\n").suspect) << "only of the last bytes";
 }
 
 TEST(EventScanner, Finds_an_error_in_each_way_to_write_it_and_however_it_is_split) {
@@ -81,8 +80,7 @@ TEST(EventScanner, Finds_an_error_in_each_way_to_write_it_and_however_it_is_spli
       EventScanner scanner;
       std::size_t found = 0;
       for (std::size_t at = 0; at < text.size(); at += step) {
-        scanner.scan(std::string_view(text).substr(at, step));
-        found += scanner.suspect() ? 1 : 0;
+        found += scanner.scan(std::string_view(text).substr(at, step)).suspect ? 1 : 0;
       }
       EXPECT_EQ(found, 1U) << text << step;
     }
@@ -94,8 +92,7 @@ TEST(EventScanner, Finds_an_error_in_each_way_to_write_it_and_however_it_is_spli
            "data: {\"object\":\"x\",\"error\":null}\n\n",
        }) {
     EventScanner scanner;
-    scanner.scan(text);
-    EXPECT_FALSE(scanner.suspect()) << text;
+    EXPECT_FALSE(scanner.scan(text).suspect) << text;
   }
 }
 

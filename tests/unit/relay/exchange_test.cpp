@@ -135,7 +135,7 @@ TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
       SCOPED_TRACE(std::to_string(at) + " bytes first");
       EventStream stream;
       for (std::string const& part : {std::string("data: 1" + ending), done.substr(0, at)}) {
-        std::size_t const boundary = stream.scan(part);
+        std::size_t const boundary = stream.scan(part).boundary;
         if (stream.whole(part, boundary).has_whole_events) {
           stream.settle();
         }
@@ -143,9 +143,29 @@ TEST(EventStream, Its_done_is_seen_wherever_reads_split_it) {
         EXPECT_FALSE(stream.has_sent_done() && at < done.size() - 1);
       }
       std::string const last = done.substr(at);
-      std::size_t const boundary = stream.scan(last);
+      std::size_t const boundary = stream.scan(last).boundary;
       stream.whole(last, boundary);
       EXPECT_TRUE(stream.has_sent_done());
+    }
+  }
+}
+
+TEST(EventStream, Its_last_words_are_the_same_wherever_reads_split_them) {
+  std::string const line_ends(10, '\n');
+  for (auto const& [text, has_done] : {std::pair<std::string, bool>{"data: [DONE]", true},
+                                       {"data: [DONE]\r\n\r\n", true},
+                                       {"data: [[DONE]\n\n", true},
+                                       {"data: [DO[DONE]" + line_ends, true},
+                                       {"data: [DONE]" + line_ends + "\n", false},
+                                       {"data: [DONE]\n\n:", false},
+                                       {"data: [DONE", false},
+                                       {"[DO, and so on, NE]", false}}) {
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      SCOPED_TRACE(text + ", " + std::to_string(at) + " bytes first");
+      EventStream stream;
+      stream.note_last_words(text.substr(0, at));
+      stream.note_last_words(text.substr(at));
+      EXPECT_EQ(stream.has_done_line(), has_done);
     }
   }
 }
