@@ -27,8 +27,11 @@ bool EngineProcess::started() {
   return true;
 }
 
-void EngineProcess::exited(Instant now, EngineExited const& exited) {
+void EngineProcess::exited(Instant now, EngineExited const& exited, Reported when) {
   LC_ASSERT(state_ != EngineState::exited);
+  could_not_run_ = when == Reported::at_once && state_ == EngineState::waiting &&
+                   exited.exit.signal == 0 &&
+                   (exited.exit.code == kNotExecutable || exited.exit.code == kNotFound);
   state_ = EngineState::exited;
   gone_at_ = now;
   exit_ = exited.exit;
@@ -47,7 +50,7 @@ void EngineProcess::forget() {
   state_ = EngineState::waiting;
   exit_ = {};
   gone_at_.reset();
-  ordered_ = killed_ = false;
+  ordered_ = killed_ = could_not_run_ = false;
   tree_.forget();
 }
 
@@ -56,7 +59,7 @@ void EngineProcess::judge_kill(bool was_due) {
 }
 
 std::string EngineProcess::exit_text(bool ordered) const {
-  if (exit_.could_not_run) {
+  if (could_not_run_) {
     return exit_.code == kNotFound ? "the engine's command was not found (127)"
                                    : "the engine's command cannot be executed (126)";
   }
@@ -78,17 +81,11 @@ std::string EngineProcess::exit_text(bool ordered) const {
 }
 
 void EngineProcess::fingerprint(Mixer& m) const {
-  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, exit_.could_not_run, tree_.state(),
+  m.all(state_, exit_.code, exit_.signal, ordered_, killed_, could_not_run_, tree_.state(),
         tree_.main_ends_by());
   if (gone_at_) {
     m.put(tree_.counted_from(*gone_at_) + kAfterEngine);
   }
-}
-
-EngineExit judge_start(EngineState before, EngineExit exit) {
-  exit.could_not_run = before == EngineState::waiting && exit.signal == 0 &&
-                       (exit.code == kNotExecutable || exit.code == kNotFound);
-  return exit;
 }
 
 }  // namespace lastcall::lifecycle

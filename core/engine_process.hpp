@@ -13,6 +13,7 @@
 // Owned by the core's thread. Source: specification, 'Exit codes'; section 5, 'Shim'.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,10 @@
 
 namespace lastcall::lifecycle {
 
+/// When the shim reports the engine's end: as it happens, or to a supervisor that comes later and
+/// may have missed the start.
+enum class Reported : std::uint8_t { at_once, later };
+
 class EngineProcess {
  public:
   // --- what the shim reports ---
@@ -32,8 +37,9 @@ class EngineProcess {
   void assume_ran() { state_ = state_ == EngineState::waiting ? EngineState::running : state_; }
   /// Returns false if this was known already.
   bool started();
-  /// Must not be called when it has exited.
-  void exited(Instant now, EngineExited const& exited);
+  /// Must not be called when it has exited. With the code of a failed exec, and without a start
+  /// before it, a report `at_once` means that the command could not be run.
+  void exited(Instant now, EngineExited const& exited, Reported when);
   /// The engine ended at that time, before the supervisor was notified.
   void ended_at(Instant at) { gone_at_ = at; }
   /// Its container is gone, and its process with it.
@@ -54,6 +60,7 @@ class EngineProcess {
   bool has_exited() const { return state_ == EngineState::exited; }
   bool is_ordered() const { return ordered_; }
   bool was_killed() const { return killed_; }
+  bool could_not_run() const { return could_not_run_; }
   EngineExit const& exit() const { return exit_; }
   std::optional<Instant> gone_at() const { return gone_at_; }
   /// 'the engine was killed by signal 9 (137)'.
@@ -70,16 +77,13 @@ class EngineProcess {
   std::optional<Instant> gone_at_;
   bool ordered_ = false;
   bool killed_ = false;
+  bool could_not_run_ = false;
   EngineTree tree_;
 };
 
 /// The codes of a shim that cannot run the command, as a shell gives them.
 inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
-
-/// The end as a shim reports it when it happens. With the code of a failed exec, and without a
-/// start before it, it means that the command could not be run.
-EngineExit judge_start(EngineState before, EngineExit exit);
 
 /// The C++ standard's <csignal> does not name SIGKILL.
 inline constexpr int kSigKill = 9;

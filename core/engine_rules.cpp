@@ -101,14 +101,13 @@ void ordered_exit(Machines& m, Instant now, EngineExited const& exited, Instant 
   }
 }
 
-/// `at`: the time at which the engine ended, if that was before the supervisor was notified.
-void engine_exited(Machines& m, Instant now, EngineExited const& exited,
-                   std::optional<Instant> at) {
+void engine_exited(Machines& m, Instant now, EngineExited const& exited, Reported when) {
   if (m.engine.has_exited()) {
     return;
   }
-  m.engine.exited(now, exited);
-  judge_rest(m, now, at.value_or(now), exited.alive);
+  m.engine.exited(now, exited, when);
+  Instant const at = when == Reported::later ? exited.at.value_or(now) : now;
+  judge_rest(m, now, at, exited.alive);
   if (m.coordinator.phase() == Phase::exited) {
     return;
   }
@@ -240,7 +239,7 @@ void on(Machines& m, Instant now, ShimHello const& hello) {
   }
   if (has_exited) {
     engine_exited(m, now, {hello.exit, hello.ordered, hello.alive, hello.exited_at},
-                  hello.exited_at);
+                  Reported::later);
     if (reported_late && !m.engine.is_ordered() && !m.coordinator.stop()->in_starting) {
       m.tally.died_with_work();  // it is unknown now what was in flight when the engine ended
     }
@@ -291,9 +290,7 @@ void on(Machines& m, Instant now, EngineStarted const&) {
 }
 
 void on(Machines& m, Instant now, EngineExited const& exited) {
-  EngineExited judged = exited;
-  judged.exit = judge_start(m.engine.state(), exited.exit);
-  engine_exited(m, now, judged, std::nullopt);
+  engine_exited(m, now, exited, Reported::at_once);
 }
 
 void on(Machines& m, Instant now, EngineTreeSeen const& seen) {

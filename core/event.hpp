@@ -69,8 +69,6 @@ struct EngineExit {
   int code = 0;
   int signal = 0;
   bool oom = false;
-  /// The shim could not execute the command; the code states why.
-  bool could_not_run = false;
   friend bool operator==(EngineExit const&, EngineExit const&) = default;
 };
 

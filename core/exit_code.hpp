@@ -34,13 +34,15 @@ struct ExitFacts {
   bool died_with_work = false;
   /// The engine's own exit is the cause of a fatal stop.
   bool caused_by_engine_exit = false;
+  /// The shim could not execute the command; the engine's code states why.
+  bool could_not_run = false;
   EngineExit engine;
   OnExit on_exit = OnExit::fatal;
 };
 
 constexpr int exit_code(ExitFacts const& facts) {
   if (facts.mode == StopMode::fatal) {
-    bool const passes = facts.engine.could_not_run || facts.on_exit == OnExit::propagate;
+    bool const passes = facts.could_not_run || facts.on_exit == OnExit::propagate;
     if (facts.caused_by_engine_exit && passes) {
       return facts.engine.signal != 0 ? 128 + facts.engine.signal : facts.engine.code;
     }

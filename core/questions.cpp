@@ -143,6 +143,7 @@ int exit_code_now(Machines const& m) {
                     .engine_killed = m.engine.was_killed(),
                     .died_with_work = m.tally.has_died_with_work(),
                     .caused_by_engine_exit = stop->cause.kind == CauseKind::engine_exited,
+                    .could_not_run = m.engine.could_not_run(),
                     .engine = m.engine.exit(),
                     .on_exit = m.settings.on_exit});
 }

@@ -46,14 +46,16 @@ TEST(EngineProcess, only_the_end_of_one_that_ran_is_explained_by_memory) {
 TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
   EngineProcess by_kill;
   by_kill.started();
-  by_kill.exited(kLaunch, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true});
+  by_kill.exited(kLaunch, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true},
+                 Reported::at_once);
   by_kill.judge_kill(true);
   EXPECT_TRUE(by_kill.was_killed());
 
   EngineProcess by_itself;
   by_itself.started();
   by_itself.note_kill();
-  by_itself.exited(kLaunch, {.exit = {.code = 0, .signal = 15}, .ordered = true});
+  by_itself.exited(kLaunch, {.exit = {.code = 0, .signal = 15}, .ordered = true},
+                   Reported::at_once);
   by_itself.judge_kill(true);
   EXPECT_FALSE(by_itself.was_killed()) << "our KILL came after its end";
 }
@@ -61,26 +63,25 @@ TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
 TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
   EngineProcess engine;
   engine.started();
-  engine.exited(kLaunch, {.exit = {.code = 3}, .ordered = true});
+  engine.exited(kLaunch, {.exit = {.code = 3}, .ordered = true}, Reported::at_once);
   EXPECT_EQ(engine.exit_text(true), "the engine ended on the shim's stop signal, with code 3");
   EXPECT_EQ(engine.exit_text(false), "the engine exited by itself with code 3");
 }
 
 TEST(EngineProcess, the_code_of_a_failed_exec_counts_only_without_a_start_before_it) {
-  auto const text = [](EngineExit const& exit) {
+  auto const text = [](int code, bool starts) {
     EngineProcess engine;
-    engine.exited(kLaunch, {.exit = exit});
+    if (starts) {
+      engine.started();
+    }
+    engine.exited(kLaunch, {.exit = {.code = code}}, Reported::at_once);
     return engine.exit_text(false);
   };
-  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 127})),
-            "the engine's command was not found (127)");
-  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 126})),
-            "the engine's command cannot be executed (126)");
-  EXPECT_EQ(text(judge_start(EngineState::waiting, {.code = 1})),
-            "the engine exited by itself with code 1");
+  EXPECT_EQ(text(127, false), "the engine's command was not found (127)");
+  EXPECT_EQ(text(126, false), "the engine's command cannot be executed (126)");
+  EXPECT_EQ(text(1, false), "the engine exited by itself with code 1");
   // `sh -c /no/such` ran, and ends with the same code.
-  EXPECT_EQ(text(judge_start(EngineState::running, {.code = 127})),
-            "the engine exited by itself with code 127");
+  EXPECT_EQ(text(127, true), "the engine exited by itself with code 127");
 }
 
 TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExitRow{"a_command_that_could_not_run_passes_its_code",
                 with(fatal(),
                      [](auto& f) {
-                       f.caused_by_engine_exit = f.engine.could_not_run = true;
+                       f.caused_by_engine_exit = f.could_not_run = true;
                        f.engine.code = 127;
                      }),
                 127},
