@@ -11,6 +11,7 @@
 #include "router/errors.hpp"
 #include "router/parts.hpp"
 #include "router/rejected.hpp"
+#include "router/verdict.hpp"
 
 namespace lastcall::router {
 
@@ -19,7 +20,6 @@ using continuation::Progress;
 namespace {
 
 constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // milliseconds; not believed beyond that
-constexpr unsigned kOkStatus = 200;
 
 /// Whether the length that a worker declares is that of a stream that will not have it at the
 /// client: events lose what only the router needs, or come from another worker.

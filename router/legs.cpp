@@ -22,8 +22,6 @@ namespace {
 using continuation::Progress;
 using continuation::Refused;
 
-constexpr unsigned kOkStatus = 200;
-
 /// A server answers fields that it does not know with 400, or with 422 if it validates a schema.
 constexpr bool is_malformed_request(unsigned status) {
   return status == 400 || status == 422;

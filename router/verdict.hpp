@@ -28,6 +28,8 @@ enum class Verdict : std::uint8_t {
   broke,          // by its status, either the worker or the request is at fault
 };
 
+inline constexpr unsigned kOkStatus = 200;
+
 Verdict verdict_of(relay::ResponseHead const& head);
 
 }  // namespace lastcall::router

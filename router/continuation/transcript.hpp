@@ -7,8 +7,8 @@
 //     ids, bytes may be pending that are not visible; after ids without text, bytes are pending.
 //  2. Ids can be sent back if no text was reported since the last clean boundary; the ids after
 //     that boundary are dropped, because their text was never sent.
-//     SGLang is different: it sends what precedes an incomplete character, if that ends with a space
-//     or an ideograph, although the id with which it sends it has a part of that character.
+//     SGLang is different: it sends the text before an incomplete character, if that text ends with
+//     a space or an ideograph, together with an id that has a part of the character.
 //  3. If an engine may hold text back (because of a tool parser or stop strings), even one id with
 //     text is no proof; only a detokenized tail is (confirm()).
 //
