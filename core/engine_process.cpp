@@ -1,6 +1,7 @@
 #include "core/engine_process.hpp"
 
 #include "core/check.hpp"
+#include "core/exit_code.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -31,7 +32,7 @@ void EngineProcess::exited(Instant now, EngineExited const& exited, Reported whe
   LC_ASSERT(state_ != EngineState::exited);
   could_not_run_ = when == Reported::at_once && state_ == EngineState::waiting &&
                    exited.exit.signal == 0 &&
-                   (exited.exit.code == kNotExecutable || exited.exit.code == kNotFound);
+                   (exited.exit.code == kExitNotExecutable || exited.exit.code == kExitNotFound);
   state_ = EngineState::exited;
   gone_at_ = now;
   exit_ = exited.exit;
@@ -60,8 +61,8 @@ void EngineProcess::judge_kill(bool was_due) {
 
 std::string EngineProcess::exit_text(bool ordered) const {
   if (could_not_run_) {
-    return exit_.code == kNotFound ? "the engine's command was not found (127)"
-                                   : "the engine's command cannot be executed (126)";
+    return exit_.code == kExitNotFound ? "the engine's command was not found (127)"
+                                       : "the engine's command cannot be executed (126)";
   }
   if (exit_.oom) {
     return exit_.signal == kSigKill

@@ -81,10 +81,6 @@ class EngineProcess {
   EngineTree tree_;
 };
 
-/// The codes of a shim that cannot run the command, as a shell gives them.
-inline constexpr int kNotExecutable = 126;
-inline constexpr int kNotFound = 127;
-
 /// The C++ standard's <csignal> does not name SIGKILL.
 inline constexpr int kSigKill = 9;
 

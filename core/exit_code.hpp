@@ -24,6 +24,9 @@ namespace lastcall::lifecycle {
 inline constexpr int kExitClean = 0;
 inline constexpr int kExitFatal = 1;
 inline constexpr int kExitKilled = 137;
+/// The codes of a shim that cannot run the command, as a shell gives them (shim/exit_code.hpp).
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
 
 struct ExitFacts {
   StopMode mode = StopMode::graceful;

@@ -322,8 +322,7 @@ def _doubt(client: Client, cleared: Callable[[], object]) -> Optional[Callable[[
     no supervisor would report its end."""
     if not (client.connected and is_multi_process_engine()):
         return None
-    loop = asyncio.get_running_loop()
-    return client.doubt(lambda: loops.soon(loop, cleared))
+    return client.doubt(loops.OnLoop(asyncio.get_running_loop(), cleared))
 
 
 def _retrieve(reporting: asyncio.Future[None]) -> None:

@@ -17,6 +17,7 @@ Threads: `read_on` on a running loop, `read_alone` on any, everything else on th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import select
 import socket
 import time
@@ -56,10 +57,8 @@ class Reading:
             connection, self._connection = self._connection, None
         self._retire(0.0)
         if connection is not None:
-            try:
+            with contextlib.suppress(OSError):  # the supervisor has closed it
                 connection.shutdown(socket.SHUT_RDWR)  # the loop's duplicate would keep it open
-            except OSError:
-                pass  # the supervisor has closed it
             connection.close()
 
     def abandon(self) -> None:

@@ -110,6 +110,8 @@ TEST(ExitCodeContract, Every_end_has_the_same_code_with_a_supervisor_and_without
 TEST(ExitCodeContract, Numbers_are_the_same) {
   EXPECT_EQ(kExitFatal, lifecycle::kExitFatal);
   EXPECT_EQ(kExitKilled, lifecycle::kExitKilled);
+  EXPECT_EQ(kExitNotExecutable, lifecycle::kExitNotExecutable);
+  EXPECT_EQ(kExitNotFound, lifecycle::kExitNotFound);
 }
 
 }  // namespace
