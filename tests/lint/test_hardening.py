@@ -110,6 +110,20 @@ def test_every_file_of_a_release_is_compiled_hardened(release):
     assert len(commands) > 200 and lacking == []
 
 
+def test_what_others_link_is_machine_code(release):
+    """GNU ld, with which most engines in C++ are linked, does not read LLVM's bitcode."""
+    commands = json.loads((release / "compile_commands.json").read_text())
+    optimised = {os.path.relpath(c["file"], ROOT): re.findall(r"-f(?:no-)?lto\b", c["command"])[-1:]
+                 for c in commands}  # fmt: skip
+    rules = (release / "build.ninja").read_text()
+    archive = re.search(r"^build sdk/cpp/liblastcall\.a: \S+ (.*?) \|\|", rules, re.MULTILINE)
+    parts = [re.sub(r"CMakeFiles/[^/]+\.dir/(.*)\.o$", r"\1", each)
+             for each in archive.group(1).split()]  # fmt: skip
+    assert {"sdk/cpp/client.cpp", "base/utf8.cpp", "ipc/encode.cpp"} <= set(parts)
+    assert [each for each in parts if optimised[each] != ["-fno-lto"]] == []
+    assert optimised["supervisor/cli/main.cpp"] == ["-flto"]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_with_a_releases_options_is_hardened(link, problems, name):
     assert problems(link(name)) == []
@@ -125,7 +139,7 @@ def test_objects_are_marked_for_control_flow_enforcement(options, tmp_path):
         pytest.skip("another processor, another mark")
     (tmp_path / "a.cpp").write_text(SOURCE)
     for compiler, _ in options.values():
-        command = ["clang++-16", "-O2", *compiler, "-c", "a.cpp", "-o", "a.o"]
+        command = ["clang++-16", "-O2", *compiler, "-fno-lto", "-c", "a.cpp", "-o", "a.o"]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
         notes = subprocess.run(["readelf", "-nW", "a.o"], cwd=tmp_path, capture_output=True,
                                text=True).stdout  # fmt: skip
@@ -137,7 +151,7 @@ def test_large_frames_are_probed(options, tmp_path):
         pytest.skip("reads instructions of one processor")
     (tmp_path / "a.cpp").write_text("void use(char*); void f() { char b[20000]; use(b); }\n")
     compiler, _ = options["lastcall-shim"]
-    command = ["clang++-16", "-O2", *compiler, "-S", "a.cpp", "-o", "-"]
+    command = ["clang++-16", "-O2", *compiler, "-fno-lto", "-S", "a.cpp", "-o", "-"]
     code = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
     steps = [int(size) for size in re.findall(r"subq\s+\$(\d+), %rsp", code)]
     assert steps and max(steps) <= 4096
