@@ -184,9 +184,11 @@ class Machine:
         folder = self.out / "stage/tar"
         shutil.rmtree(folder, ignore_errors=True)
         for component in ("lastcall", "router", "shim"):
-            shutil.copytree(self.stage / component / "usr", folder, dirs_exist_ok=True)
-        # The launcher and the shim are static.
-        programs = [p for p in (*folder.glob("bin/*"), *folder.glob(PROGRAM)) if needed(p)]
+            shutil.copytree(self.stage / component / "usr", folder, symlinks=True,
+                            dirs_exist_ok=True)  # fmt: skip
+        # The launcher and the shim are static; kubectl-lastcall is a link.
+        programs = [p for p in (*folder.glob("bin/*"), *folder.glob(PROGRAM))
+                    if not p.is_symlink() and needed(p)]  # fmt: skip
         (folder / "lib/lastcall").mkdir(parents=True)
         for soname, path in self.needs.closure(*programs).items():
             library = folder / "lib/lastcall" / soname
