@@ -29,8 +29,8 @@ if(LASTCALL_SANITIZE MATCHES "address")
   add_link_options(-no-pie)
 endif()
 
-# For what others link or what is linked once a test: its objects hold machine code, which every
-# linker reads, and not what only LLVM's can.
+# For libraries that others link: their objects hold machine code, which every linker reads, and
+# not LLVM's bitcode.
 function(lastcall_machine_code)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE $<$<BOOL:${LASTCALL_LTO}>:-fno-lto>)
