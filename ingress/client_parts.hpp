@@ -31,6 +31,7 @@ class ConnectionCounts {
   }
   void upstream_opened() { observer_.connections(clients_, ++upstream_); }
   void upstream_closed() { observer_.connections(clients_, --upstream_); }
+  std::size_t upstream() const { return upstream_; }
 
  private:
   ConnectionObserver& observer_;

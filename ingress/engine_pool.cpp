@@ -29,6 +29,7 @@ Upstream* EnginePool::acquire(bool fresh) {
   if (addresses_.empty() && !awaits_addresses_) {
     return nullptr;
   }
+  make_room();
   auto owner = std::make_unique<Upstream>(parts_, *this, address_);
   if (!owner->connect()) {
     avoid_address(address_);
@@ -41,6 +42,13 @@ Upstream* EnginePool::acquire(bool fresh) {
   }
   parts_.counts.upstream_opened();
   return made;
+}
+
+void EnginePool::make_room() {
+  bool const is_full = parts_.counts.upstream() >= parts_.options.max_connections;
+  if (auto const idle = is_full ? parts_.deadlines.longest(Wait::upstream_idle) : std::nullopt) {
+    idle->owner->expired(Wait::upstream_idle);
+  }
 }
 
 void EnginePool::avoid_address(std::size_t address) {

@@ -4,7 +4,9 @@
 // Invariants:
 //  1. A kept connection is reused only if neither bytes nor an end wait on it.
 //  2. The one that was used last is reused first, so that the others can expire.
-//  3. The engine's addresses may change or be missing; connections wait while they are looked up.
+//  3. Idle connections do not take descriptors from requests: above max_connections, the one of all
+//     pools that has been idle for longest is closed before a new one is made.
+//  4. The engine's addresses may change or be missing; connections wait while they are looked up.
 //
 // Thread rule: the proxy's thread. Source: docs/ingress.md.
 #pragma once
@@ -71,6 +73,8 @@ class EnginePool {
   }
 
  private:
+  void make_room();
+
   ClientParts& parts_;
   std::vector<Endpoint> const& addresses_;
   Seats<Upstream> all_;

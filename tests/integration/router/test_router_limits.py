@@ -2,7 +2,9 @@
 
 import collections
 import contextlib
+import http.server
 import json
+import threading
 import time
 
 import pytest
@@ -320,3 +322,34 @@ def test_clients_above_the_limit_of_open_files_are_not_taken_for_dead_workers(tm
         assert one.metric("lastcall_router_failovers_total") == 0
     warning = next(line for line in one.log().splitlines() if "limits.max_connections" in line)
     assert json.loads(warning)["connections"] == 96
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A worker that keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_idle_connections_to_many_workers_take_no_descriptors_from_requests(tmp_path):
+    chat = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    with http.server.ThreadingHTTPServer(("0.0.0.0", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        fleet = static(*(f"127.0.1.{number}:{server.server_port}" for number in range(1, 81)))
+        with contextlib.closing(Router(tmp_path, [fleet])) as one:
+            one.start("prlimit", "--nofile=64:64")
+            kinds = collections.Counter(
+                one.ask("POST", "/v1/chat/completions", chat)[0] for _ in range(400)
+            )
+            server.shutdown()
+        assert kinds == {200: 400}, one.log()
