@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,10 +29,6 @@ inline constexpr std::array<std::string_view, 9> kWordsOf<CauseKind>{
     "wedged", "fatal",      "child_died", "shim_lost"};
 
 }  // namespace vocabulary
-
-constexpr std::optional<CauseKind> parse_cause(std::string_view word) {
-  return parse_word<CauseKind>(word);
-}
 
 struct Cause {
   CauseKind kind = CauseKind::signal;

@@ -63,6 +63,17 @@ std::optional<std::int64_t> number(Words const& words, std::string_view key) {
   return found == words.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
 }
 
+std::optional<std::string> text(Words const& words, std::string_view key) {
+  auto const found = words.find(key);
+  return found == words.end() ? std::nullopt : std::optional(unescape(found->second));
+}
+
+template <typename Enum>
+std::optional<Enum> enumerator(Words const& words, std::string_view key) {
+  auto const found = words.find(key);
+  return found == words.end() ? std::nullopt : parse_word<Enum>(found->second);
+}
+
 PhaseRecord decode_record(Words const& words, std::string_view key) {
   auto const found = words.find(key);
   PhaseRecord record;
@@ -83,19 +94,14 @@ PhaseRecord decode_record(Words const& words, std::string_view key) {
 }
 
 std::optional<ShutdownCoordinator::Stop> decode_stop(Words const& words) {
-  auto const cause = words.find("cause");
+  auto const kind = enumerator<CauseKind>(words, "cause");
   auto const at = number(words, "cause_at");
   auto const deadline = number(words, "deadline");
-  if (cause == words.end() || !at || !deadline) {
+  if (!kind || !at || !deadline) {
     return std::nullopt;
   }
-  auto const kind = parse_cause(cause->second);
-  if (!kind) {
-    return std::nullopt;
-  }
-  auto const detail = words.find("detail");
   return ShutdownCoordinator::Stop{
-      .cause = {*kind, detail == words.end() ? std::string() : unescape(detail->second)},
+      .cause = {*kind, text(words, "detail").value_or("")},
       .mode = number(words, "fatal") == 1 ? StopMode::fatal : StopMode::graceful,
       .cause_at = instant_from_ms(*at),
       .deadline = instant_from_ms(*deadline),
@@ -195,8 +201,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
     return std::nullopt;
   }
   Words const words = split(blob);
-  auto const phase_word = words.find("phase");
-  auto const phase = phase_word == words.end() ? std::nullopt : parse_phase(phase_word->second);
+  auto const phase = enumerator<Phase>(words, "phase");
   if (!phase) {
     return std::nullopt;
   }
@@ -214,9 +219,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
                        .began_drain = number(words, "hook_drain") == 1,
                        .grace = grace ? std::optional(Duration{*grace}) : std::nullopt};
   }
-  if (auto const condemned = words.find("condemned"); condemned != words.end()) {
-    r.condemned = unescape(condemned->second);
-  }
+  r.condemned = text(words, "condemned");
   r.progress.deregistering = decode_record(words, "deregistering");
   r.progress.draining = decode_record(words, "draining");
   bool const needs_stop = *phase == Phase::cleaning_up || *phase == Phase::exited;
@@ -229,14 +232,10 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.aborted_with_work = number(words, "aborted_with_work") == 1;
   r.engine_killed = number(words, "killed") == 1;
   r.ready = number(words, "ready") == 1;
-  if (auto const silence = words.find("silence"); silence != words.end()) {
-    r.silence = parse_word<Silence>(silence->second).value_or(Silence::none);
-  }
+  r.silence = enumerator<Silence>(words, "silence").value_or(Silence::none);
   r.relayed = number(words, "relayed") == 1;
   r.own_container = number(words, "own_container") == 1;
-  if (auto const boot = words.find("boot"); boot != words.end()) {
-    r.boot = unescape(boot->second);
-  }
+  r.boot = text(words, "boot").value_or("");
   if (auto const found = words.find("outcomes"); found != words.end()) {
     std::string_view rest = found->second;
     for (std::uint64_t& count : r.outcomes) {

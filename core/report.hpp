@@ -21,15 +21,18 @@ namespace vocabulary {
 template <>
 inline constexpr std::array<std::string_view, 4> kWordsOf<InFlightSource>{"unknown", "sdk",
                                                                           "gauges", "ingress"};
-inline constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
-                                                           "unresponsive", "wedged",  "dead"};
-inline constexpr std::array<std::string_view, 5> kPhaseOutcomes{"running", "completed", "timed_out",
-                                                                "skipped", "failed"};
+template <>
+inline constexpr std::array<std::string_view, 6> kWordsOf<Verdict>{
+    "starting", "healthy", "busy", "unresponsive", "wedged", "dead"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWordsOf<PhaseOutcome>{
+    "running", "completed", "timed_out", "skipped", "failed"};
 template <>
 inline constexpr std::array<std::string_view, 5> kWordsOf<ItemOutcome>{
     "pending", "completed", "timed_out", "skipped", "failed"};
-inline constexpr std::array<std::string_view, 6> kCleanupItems{"sdk",        "hooks",  "events",
-                                                               "registries", "engine", "paths"};
+template <>
+inline constexpr std::array<std::string_view, 6> kWordsOf<CleanupItem>{
+    "sdk", "hooks", "events", "registries", "engine", "paths"};
 template <>
 inline constexpr std::array<std::string_view, 4> kWordsOf<TokenOutcome>{"generated", "refused",
                                                                         "withheld", "empty"};
@@ -38,13 +41,6 @@ inline constexpr std::array<std::string_view, 2> kWordsOf<TokenUse>{"barrier", "
 template <>
 inline constexpr std::array<std::string_view, 3> kWordsOf<EngineState>{"waiting", "running",
                                                                        "exited"};
-
-template <>
-inline constexpr auto const& kWordsOf<Verdict> = kVerdicts;
-template <>
-inline constexpr auto const& kWordsOf<PhaseOutcome> = kPhaseOutcomes;
-template <>
-inline constexpr auto const& kWordsOf<CleanupItem> = kCleanupItems;
 }  // namespace vocabulary
 
 /// A preStop call of the engine's container, until the engine was replaced.

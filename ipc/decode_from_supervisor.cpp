@@ -6,8 +6,6 @@
 namespace lastcall::ipc {
 namespace {
 
-namespace vocabulary = lifecycle::vocabulary;
-
 constexpr std::uint64_t kMaxExitCode = 255;
 
 WelcomeBudgets read_budgets(Fields& welcome) {
@@ -28,7 +26,7 @@ WelcomeBudgets read_budgets(Fields& welcome) {
 
 void read(Fields& f, Welcome& m) {
   m.version = f.required_number("version", 0, kMaxMs);
-  m.phase = f.word("phase", lifecycle::parse_phase, vocabulary::kPhases);
+  m.phase = f.word<Phase>("phase");
   m.grace = f.required_duration("grace_ms");
   m.budgets = read_budgets(f);
   m.rest_grace = f.duration("rest_grace_ms");
@@ -36,7 +34,7 @@ void read(Fields& f, Welcome& m) {
 }
 
 void read(Fields& f, PhaseChange& m) {
-  m.phase = f.word("phase", lifecycle::parse_phase, vocabulary::kPhases);
+  m.phase = f.word<Phase>("phase");
   m.deadline_at = f.instant("deadline_at_ms");
 }
 
@@ -46,8 +44,7 @@ void read(Fields& f, Admitted& m) {
 
 void read(Fields& f, Rejected& m) {
   m.id = f.id("id");
-  m.reason = f.growing_word("reason", lifecycle::parse_rejected_reason,
-                            vocabulary::kRejectedReasons, RejectedReason::overloaded);
+  m.reason = f.growing_word("reason", RejectedReason::overloaded);
   m.retry_after = f.duration("retry_after_ms");
   m.limit = f.number("limit", 0, kMaxMs);
   m.count = f.number("count", 0, kMaxMs);
@@ -56,10 +53,8 @@ void read(Fields& f, Rejected& m) {
 
 void read(Fields& f, CancelBatch& m) {
   m.ids = f.ids("ids");
-  m.mode = f.growing_word("mode", lifecycle::parse_cancel_mode, vocabulary::kCancelModes,
-                          CancelMode::stop);
-  m.reason = f.growing_word("reason", lifecycle::parse_cancel_reason, vocabulary::kCancelReasons,
-                            CancelReason::control);
+  m.mode = f.growing_word("mode", CancelMode::stop);
+  m.reason = f.growing_word("reason", CancelReason::control);
 }
 
 void read(Fields& f, HealthCleared& m) {
@@ -75,7 +70,7 @@ void read(Fields& f, Remember& m) {
 }
 
 void read(Fields& f, Will& m) {
-  m.mode = f.word("mode", lifecycle::parse_stop_mode, vocabulary::kStopModes);
+  m.mode = f.word<StopMode>("mode");
   m.deadline_at = f.required_instant("deadline_at_ms");
   if (auto const code = f.number("code", 0, kMaxExitCode)) {
     m.code = static_cast<int>(*code);
@@ -85,7 +80,7 @@ void read(Fields& f, Will& m) {
 
 void read(Fields& f, EngineSignal& m) {
   m.name = f.signal_name("name");
-  m.scope = f.optional_word("scope", parse_signal_scope, words::kSignalScopes).value_or(m.scope);
+  m.scope = f.optional_word<SignalScope>("scope").value_or(m.scope);
 }
 
 void read(Fields& f, Exit& m) {

@@ -54,7 +54,7 @@ inline void read(Fields& f, Ack& m) {
 
 inline void read(Fields& f, Error& m) {
   m.seq = f.number("seq", 0, ~std::uint64_t{0});
-  m.code = f.growing_word("code", parse_error_code, words::kErrorCodes, ErrorCode::conflict);
+  m.code = f.growing_word("code", ErrorCode::conflict);
   m.message = f.text("message");
 }
 

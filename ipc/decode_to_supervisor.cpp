@@ -9,11 +9,6 @@
 namespace lastcall::ipc {
 namespace {
 
-using lifecycle::parse_cancel_mode;
-using lifecycle::parse_cancel_reason;
-using lifecycle::parse_outcome;
-namespace vocabulary = lifecycle::vocabulary;
-
 constexpr std::uint64_t kMaxPid = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kMaxCount = 1'000'000'000'000'000;  // a double holds it exactly
 constexpr std::uint64_t kMostLimit = 1'000'000;             // as in the configuration
@@ -31,7 +26,7 @@ EngineFacts read_engine_facts(Fields& hello) {
     return engine;
   }
   Fields f(members, "engine.");
-  engine.state = f.word("state", parse_engine_state, words::kEngineStates);
+  engine.state = f.word<EngineState>("state");
   engine.pid = static_cast<std::int64_t>(f.number("pid", 0, kMaxPid).value_or(0));
   engine.started_at = f.instant("started_at_ms");
   engine.exited_at = f.instant("exited_at_ms");
@@ -49,7 +44,7 @@ void read(Fields& f, Hello& m) {
   if (m.version != kProtocolVersion) {
     return f.refuse_version(m.version);
   }
-  m.role = f.word("role", parse_role, words::kRoles);
+  m.role = f.word<Role>("role");
   m.name = f.text("name", kMaxId);
   m.sdk = f.text("sdk", kMaxId);
   m.critical = f.boolean("critical", false);
@@ -104,7 +99,7 @@ void read(Fields& f, RequestBegin& m) {
 
 void read(Fields& f, RequestEnd& m) {
   m.id = f.id("id");
-  m.outcome = f.word("outcome", parse_outcome, vocabulary::kOutcomes);
+  m.outcome = f.word<Outcome>("outcome");
 }
 
 void read(Fields& f, RequestProgress& m) {
@@ -119,9 +114,8 @@ void read(Fields& f, Cancel& m) {
     m.ids = f.ids("ids");
   }
   m.root = f.optional_id("root");
-  m.mode = f.optional_word("mode", parse_cancel_mode, vocabulary::kCancelModes).value_or(m.mode);
-  m.reason =
-      f.optional_word("reason", parse_cancel_reason, vocabulary::kCancelReasons).value_or(m.reason);
+  m.mode = f.optional_word<CancelMode>("mode").value_or(m.mode);
+  m.reason = f.optional_word<CancelReason>("reason").value_or(m.reason);
 }
 
 void read(Fields& f, CancelDone& m) {
@@ -129,7 +123,7 @@ void read(Fields& f, CancelDone& m) {
 }
 
 void read(Fields& f, Health& m) {
-  m.status = f.word("status", parse_health_status, words::kHealthStatuses);
+  m.status = f.word<HealthStatus>("status");
   m.detail = f.text("detail");
 }
 
@@ -216,7 +210,7 @@ void read(Fields& f, ThresholdsSet& m) {
 }
 
 void read(Fields& f, Prestop& m) {
-  m.container = f.word("container", parse_container, words::kContainers);
+  m.container = f.word<Container>("container");
 }
 
 // Messages without fields of their own.

@@ -48,10 +48,10 @@ void Fields::refuse_word(std::string_view key, std::string_view given, std::stri
   fail(key, "expected " + std::string(expected) + ", got " + quoted(given));
 }
 
-std::string Fields::one_of(std::string_view const* words, std::size_t count) {
+std::string Fields::one_of(std::span<std::string_view const> words) {
   std::string text = "one of ";
-  for (std::size_t i = 0; i < count; ++i) {
-    text += (i == 0 ? "" : ", ") + std::string(words[i]);
+  for (std::string_view const& word : words) {
+    text += (&word == words.data() ? "" : ", ") + std::string(word);
   }
   return text;
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,41 +59,38 @@ class Fields {
   /// The members of a nested object; empty when absent.
   std::vector<json::Member> object(std::string_view key);
 
-  /// One word of a closed set; `parse` and `words` come from the set's header.
-  template <typename Parse, typename Words>
-  auto word(std::string_view key, Parse parse, Words const& words) ->
-      typename decltype(parse(std::string_view{}))::value_type {
-    using Enum = typename decltype(parse(std::string_view{}))::value_type;
-    auto const found = optional_word(key, parse, words);
+  /// One word of a closed set.
+  template <typename Enum>
+  Enum word(std::string_view key) {
+    auto const found = optional_word<Enum>(key);
     if (!found && !error_) {
-      missing(key, one_of(words.data(), words.size()));
+      missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
     }
     return found.value_or(Enum{});
   }
   /// Like word(), for a set that may grow within a protocol version: a word that this side does not
   /// know becomes `unknown`.
-  template <typename Parse, typename Words, typename Enum>
-  Enum growing_word(std::string_view key, Parse parse, Words const& words, Enum unknown) {
+  template <typename Enum>
+  Enum growing_word(std::string_view key, Enum unknown) {
     json::Value const* const value = find_kind(key, json::Kind::string, "a string");
     if (value == nullptr) {
       if (!error_) {
-        missing(key, one_of(words.data(), words.size()));
+        missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
       }
       return unknown;
     }
-    return parse(json::to_string(*value)).value_or(unknown);
+    return lifecycle::parse_word<Enum>(json::to_string(*value)).value_or(unknown);
   }
-  template <typename Parse, typename Words>
-  auto optional_word(std::string_view key, Parse parse, Words const& words)
-      -> decltype(parse(std::string_view{})) {
+  template <typename Enum>
+  std::optional<Enum> optional_word(std::string_view key) {
     json::Value const* const value = find_kind(key, json::Kind::string, "a string");
     if (value == nullptr) {
       return std::nullopt;
     }
     std::string const given = json::to_string(*value);
-    auto const parsed = parse(given);
+    auto const parsed = lifecycle::parse_word<Enum>(given);
     if (!parsed) {
-      refuse_word(key, given, one_of(words.data(), words.size()));
+      refuse_word(key, given, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
     }
     return parsed;
   }
@@ -116,7 +114,7 @@ class Fields {
                       std::size_t max);
   void missing(std::string_view key, std::string_view expected);
   void refuse_word(std::string_view key, std::string_view given, std::string_view expected);
-  static std::string one_of(std::string_view const* words, std::size_t count);
+  static std::string one_of(std::span<std::string_view const> words);
 
   std::vector<json::Member> const& members_;
   std::string_view place_;

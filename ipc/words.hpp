@@ -2,7 +2,7 @@
 // reason, outcome) are in core/vocabulary.hpp.
 //
 // Invariants:
-//  1. name(x) is the word on the wire; parse_x() is its inverse; one table per set.
+//  1. name(x) is the word on the wire; parse_word() is its inverse; one table per set.
 //  2. A set grows only together with docs/ipc.md.
 //
 // Pure values, no thread rule. Source: docs/ipc.md, 'Closed sets'.
@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "core/vocabulary.hpp"
@@ -53,58 +52,33 @@ enum class EngineState : std::uint8_t { waiting, running, exited };
 /// The processes that an `engine.signal` reaches: the main process, or every descendant.
 enum class SignalScope : std::uint8_t { main, all };
 
-namespace words {
+}  // namespace lastcall::ipc
 
-inline constexpr std::array<std::string_view, 4> kRoles{"shim", "engine", "operator", "hook"};
-inline constexpr std::array<std::string_view, 2> kContainers{"engine", "supervisor"};
-inline constexpr std::array<std::string_view, 3> kHealthStatuses{"healthy", "busy", "dead"};
-inline constexpr std::array<std::string_view, 10> kErrorCodes{
+namespace lastcall::lifecycle::vocabulary {
+
+template <>
+inline constexpr std::array<std::string_view, 4> kWordsOf<ipc::Role>{"shim", "engine", "operator",
+                                                                     "hook"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWordsOf<ipc::Container>{"engine", "supervisor"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<ipc::HealthStatus>{"healthy", "busy",
+                                                                             "dead"};
+template <>
+inline constexpr std::array<std::string_view, 10> kWordsOf<ipc::ErrorCode>{
     "bad_json",  "too_long",    "unknown_op", "bad_field", "duplicate_id",
     "not_yours", "not_allowed", "busy",       "conflict",  "version"};
-inline constexpr std::array<std::string_view, 3> kEngineStates{"waiting", "running", "exited"};
-inline constexpr std::array<std::string_view, 2> kSignalScopes{"main", "all"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<ipc::EngineState>{"waiting", "running",
+                                                                            "exited"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWordsOf<ipc::SignalScope>{"main", "all"};
 
-}  // namespace words
+}  // namespace lastcall::lifecycle::vocabulary
+
+namespace lastcall::ipc {
 
 using lifecycle::name;
-
-constexpr std::string_view name(Role x) {
-  return lifecycle::vocabulary::word_of(words::kRoles, x);
-}
-constexpr std::string_view name(Container x) {
-  return lifecycle::vocabulary::word_of(words::kContainers, x);
-}
-constexpr std::string_view name(HealthStatus x) {
-  return lifecycle::vocabulary::word_of(words::kHealthStatuses, x);
-}
-constexpr std::string_view name(ErrorCode x) {
-  return lifecycle::vocabulary::word_of(words::kErrorCodes, x);
-}
-constexpr std::string_view name(EngineState x) {
-  return lifecycle::vocabulary::word_of(words::kEngineStates, x);
-}
-constexpr std::string_view name(SignalScope x) {
-  return lifecycle::vocabulary::word_of(words::kSignalScopes, x);
-}
-
-constexpr std::optional<Role> parse_role(std::string_view word) {
-  return lifecycle::vocabulary::find_word<Role>(words::kRoles, word);
-}
-constexpr std::optional<Container> parse_container(std::string_view word) {
-  return lifecycle::vocabulary::find_word<Container>(words::kContainers, word);
-}
-constexpr std::optional<HealthStatus> parse_health_status(std::string_view word) {
-  return lifecycle::vocabulary::find_word<HealthStatus>(words::kHealthStatuses, word);
-}
-constexpr std::optional<ErrorCode> parse_error_code(std::string_view word) {
-  return lifecycle::vocabulary::find_word<ErrorCode>(words::kErrorCodes, word);
-}
-constexpr std::optional<EngineState> parse_engine_state(std::string_view word) {
-  return lifecycle::vocabulary::find_word<EngineState>(words::kEngineStates, word);
-}
-constexpr std::optional<SignalScope> parse_signal_scope(std::string_view word) {
-  return lifecycle::vocabulary::find_word<SignalScope>(words::kSignalScopes, word);
-}
 
 static_assert(name(Role::hook) == "hook");
 static_assert(name(Container::supervisor) == "supervisor");

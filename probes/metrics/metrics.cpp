@@ -142,7 +142,7 @@ void Metrics::set_cancels_unconfirmed(std::size_t count) {
 }
 
 void Metrics::set_phase(lifecycle::Phase phase) {
-  for (auto const word : lifecycle::vocabulary::kPhases) {
+  for (auto const word : lifecycle::vocabulary::kWordsOf<lifecycle::Phase>) {
     families_->phase.at({word}).Set(word == lifecycle::name(phase) ? 1 : 0);
   }
 }

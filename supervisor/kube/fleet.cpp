@@ -7,7 +7,7 @@
 namespace lastcall::kube {
 namespace {
 
-using lifecycle::vocabulary::kOutcomes;
+constexpr auto const& kOutcomes = lifecycle::vocabulary::kWordsOf<lifecycle::Outcome>;
 
 std::string counted(std::uint64_t number, std::string const& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");

@@ -51,7 +51,7 @@ std::optional<StopReport> read_report(std::string_view message) {
                     .is_graceful = text(member(json, "mode")) != "fatal"};
   Json const& requests = member(json, "requests");
   for (std::size_t i = 0; i < lifecycle::kOutcomes; ++i) {
-    std::string const word(lifecycle::vocabulary::kOutcomes.at(i));
+    std::string const word(lifecycle::vocabulary::kWordsOf<lifecycle::Outcome>.at(i));
     count_of(report, i) = number_of(member(requests, word.c_str()));
   }
   std::string const source = text(member(json, "in_flight"));
@@ -81,7 +81,8 @@ std::optional<StopReport> read_event(std::string_view reason, std::string_view m
   std::string_view const numbers = message.substr(counts + 2);
   bool any = false;
   for (std::size_t i = 0; i < lifecycle::kOutcomes; ++i) {
-    auto const number = number_before(numbers, lifecycle::vocabulary::kOutcomes.at(i));
+    auto const number =
+        number_before(numbers, lifecycle::vocabulary::kWordsOf<lifecycle::Outcome>.at(i));
     count_of(report, i) = number.value_or(0);
     any = any || count_of(report, i) > 0;
   }

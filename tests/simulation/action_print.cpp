@@ -59,12 +59,12 @@ std::string report_text(Report const& report) {
   }
   for (std::size_t i = 0; i < report.requests.size(); ++i) {
     if (report.requests[i] != 0) {
-      line.key(vocabulary::kOutcomes[i], static_cast<std::int64_t>(report.requests[i]));
+      line.key(vocabulary::kWordsOf<Outcome>[i], static_cast<std::int64_t>(report.requests[i]));
     }
   }
   for (std::size_t i = 0; i < report.cleanup.size(); ++i) {
     if (report.cleanup[i].outcome != ItemOutcome::skipped) {
-      line.key(vocabulary::kCleanupItems[i], name(report.cleanup[i].outcome));
+      line.key(vocabulary::kWordsOf<CleanupItem>[i], name(report.cleanup[i].outcome));
     }
   }
   if (report.ignored_signals != 0) {

@@ -72,7 +72,7 @@ std::string Checker::check_stop_begins(StepView const& step) {
   }
   Stop stop;
   stop.mode = begun->mode;
-  stop.cause = *parse_cause(begun->cause);
+  stop.cause = *parse_word<CauseKind>(begun->cause);
   // Where the last request ended in this very step, or the first began, either may have come first.
   bool const had_work = in_flight_before_ > 0;
   bool const is_clear = had_work == (requests_.in_flight() > 0) || !core_stop;

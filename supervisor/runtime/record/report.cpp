@@ -38,7 +38,7 @@ Json json_of(lifecycle::PhaseRecord const& record) {
 Json requests_of(lifecycle::OutcomeCounts const& counts) {
   Json json = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    json[std::string(lifecycle::vocabulary::kOutcomes[i])] = counts[i];
+    json[std::string(lifecycle::vocabulary::kWordsOf<lifecycle::Outcome>[i])] = counts[i];
   }
   return json;
 }
@@ -51,7 +51,7 @@ Json cleanup_of(lifecycle::Report const& report, std::size_t most_text) {
     if (!record.detail.empty()) {
       item["detail"] = last_part(record.detail, most_text);
     }
-    json[std::string(lifecycle::vocabulary::kCleanupItems[i])] = std::move(item);
+    json[std::string(lifecycle::vocabulary::kWordsOf<lifecycle::CleanupItem>[i])] = std::move(item);
   }
   return json;
 }

@@ -27,7 +27,7 @@ discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool eng
   text += "; requests:";
   for (std::size_t i = 0; i < report.requests.size(); ++i) {
     text += std::string(i == 0 ? " " : ", ") + std::to_string(report.requests[i]) + " " +
-            std::string(lifecycle::vocabulary::kOutcomes[i]);
+            std::string(lifecycle::vocabulary::kWordsOf<lifecycle::Outcome>[i]);
   }
   if (report.source == lifecycle::InFlightSource::unknown) {
     text += "; in flight unknown";

@@ -163,8 +163,9 @@ TEST(Reference, Every_op_has_a_section_with_an_example) {
   EXPECT_EQ(from, std::set<std::string>(kFromSupervisorOps.begin(), kFromSupervisorOps.end()));
 }
 
-template <typename Words>
-std::string row(std::string const& set, Words const& words) {
+template <typename Enum>
+std::string row(std::string const& set) {
+  auto const& words = lifecycle::vocabulary::kWordsOf<Enum>;
   std::string text = "| " + set + " | ";
   for (auto const& word : words) {
     text += (&word == words.data() ? "`" : ", `") + std::string(word) + "`";
@@ -175,15 +176,12 @@ std::string row(std::string const& set, Words const& words) {
 TEST(Reference, The_closed_sets_are_those_of_the_code) {
   auto const lines = file("docs/ipc.md");
   std::set<std::string> const rows(lines.begin(), lines.end());
-  namespace shared = lifecycle::vocabulary;
   for (std::string const& expected :
-       {row("phase", shared::kPhases), row("mode", shared::kCancelModes),
-        row("reason", shared::kCancelReasons), row("outcome", shared::kOutcomes),
-        row("health.status", words::kHealthStatuses),
-        row("rejected.reason", shared::kRejectedReasons), row("error.code", words::kErrorCodes),
-        row("role", words::kRoles), row("prestop container", words::kContainers),
-        row("engine.state", words::kEngineStates),
-        row("engine.signal scope", words::kSignalScopes)}) {
+       {row<Phase>("phase"), row<CancelMode>("mode"), row<CancelReason>("reason"),
+        row<Outcome>("outcome"), row<HealthStatus>("health.status"),
+        row<RejectedReason>("rejected.reason"), row<ErrorCode>("error.code"), row<Role>("role"),
+        row<Container>("prestop container"), row<EngineState>("engine.state"),
+        row<SignalScope>("engine.signal scope")}) {
     EXPECT_TRUE(rows.contains(expected)) << expected;
   }
 }
