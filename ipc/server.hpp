@@ -19,6 +19,7 @@
 // Source: docs/ipc.md, unix(7) (SO_PEERCRED), kernel net/core/sock.c (SO_PEERPIDFD), pidfd_open(2).
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,11 @@ struct PeerInfo {
 
 /// Why the server closed a connection that its peer wanted to keep.
 enum class Drop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
+constexpr std::string_view name(Drop why) {
+  constexpr std::array<std::string_view, 4> kNames{"slow_reader", "backlog", "protocol",
+                                                   "not_allowed"};
+  return kNames[static_cast<std::size_t>(why)];
+}
 
 /// Receives the events of peers. No exception may leave a callback.
 class Observer {

@@ -7,6 +7,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include "core/report.hpp"
 #include "probes/metrics/metric_families.hpp"
 
 namespace lastcall::probes {
@@ -20,13 +21,6 @@ Buckets const kToFirstByte{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,  2.5,
                            5,     10,   20,    30,   60,  120,  300, 600};
 Buckets const kSlow{0.1, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600};
 
-constexpr std::array<std::string_view, 6> kVerdicts{"starting",     "healthy", "busy",
-                                                    "unresponsive", "wedged",  "dead"};
-constexpr std::array<std::string_view, 4> kPhaseOutcomes{"completed", "timed_out", "skipped",
-                                                         "failed"};
-constexpr std::array<std::string_view, 3> kRoles{"shim", "engine", "operator"};
-constexpr std::array<std::string_view, 4> kDrops{"slow_reader", "backlog", "protocol",
-                                                 "not_allowed"};
 constexpr std::array<std::string_view, 2> kOperations{"register", "deregister"};
 constexpr std::array<std::string_view, 3> kProcesses{"engine", "supervisor", "shim"};
 
@@ -34,10 +28,6 @@ template <typename Enum, std::size_t N>
 constexpr std::string_view word(std::array<std::string_view, N> const& words, Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
-static_assert(word(kVerdicts, Verdict::dead) == "dead");
-static_assert(word(kPhaseOutcomes, PhaseOutcome::failed) == "failed");
-static_assert(word(kRoles, PeerRole::operator_) == "operator");
-static_assert(word(kDrops, PeerDrop::not_allowed) == "not_allowed");
 static_assert(word(kOperations, RegistryOperation::deregister) == "deregister");
 static_assert(word(kProcesses, Restarted::shim) == "shim");
 
@@ -147,8 +137,8 @@ void Metrics::set_phase(lifecycle::Phase phase) {
   }
 }
 
-void Metrics::phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took) {
-  families_->phase_duration.at({lifecycle::name(phase), word(kPhaseOutcomes, outcome)}, kSlow)
+void Metrics::phase_ended(lifecycle::Phase phase, lifecycle::PhaseOutcome outcome, Seconds took) {
+  families_->phase_duration.at({lifecycle::name(phase), lifecycle::name(outcome)}, kSlow)
       .Observe(took.count());
 }
 
@@ -217,9 +207,9 @@ void Metrics::set_engine_awaited(bool awaited) {
   families_->engine_awaited.at({}).Set(awaited ? 1 : 0);
 }
 
-void Metrics::set_verdict(Verdict verdict) {
-  for (auto const candidate : kVerdicts) {
-    families_->engine_health.at({candidate}).Set(candidate == word(kVerdicts, verdict) ? 1 : 0);
+void Metrics::set_verdict(lifecycle::Verdict verdict) {
+  for (auto const word : lifecycle::vocabulary::kWordsOf<lifecycle::Verdict>) {
+    families_->engine_health.at({word}).Set(word == lifecycle::name(verdict) ? 1 : 0);
   }
 }
 
@@ -262,12 +252,12 @@ void Metrics::set_rank_load(std::uint32_t rank, std::optional<std::uint64_t> act
   set(families_->rank_prefill_tokens, active_prefill_tokens);
 }
 
-void Metrics::set_peers(PeerRole role, std::size_t count) {
-  families_->peers.at({word(kRoles, role)}).Set(static_cast<double>(count));
+void Metrics::set_peers(std::string_view role, std::size_t count) {
+  families_->peers.at({role}).Set(static_cast<double>(count));
 }
 
-void Metrics::peer_dropped(PeerDrop reason) {
-  families_->peers_dropped.at({word(kDrops, reason)}).Increment();
+void Metrics::peer_dropped(std::string_view reason) {
+  families_->peers_dropped.at({reason}).Increment();
 }
 
 void Metrics::protocol_error(std::string_view code) {

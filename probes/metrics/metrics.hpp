@@ -42,10 +42,6 @@ struct MetricIdentity {
 /// How long something took; converts from any unit of measurement.
 using Seconds = std::chrono::duration<double>;
 
-enum class Verdict : std::uint8_t { starting, healthy, busy, unresponsive, wedged, dead };
-enum class PhaseOutcome : std::uint8_t { completed, timed_out, skipped, failed };
-enum class PeerRole : std::uint8_t { shim, engine, operator_ };
-enum class PeerDrop : std::uint8_t { slow_reader, backlog, protocol, not_allowed };
 enum class RegistryOperation : std::uint8_t { register_, deregister };
 enum class Restarted : std::uint8_t { engine, supervisor, shim };
 
@@ -89,7 +85,7 @@ class Metrics {
 
   // Lifecycle.
   void set_phase(lifecycle::Phase phase);
-  void phase_ended(lifecycle::Phase phase, PhaseOutcome outcome, Seconds took);
+  void phase_ended(lifecycle::Phase phase, lifecycle::PhaseOutcome outcome, Seconds took);
   void set_grace(Seconds grace);
   void set_ready(bool ready);
   void set_shim_missing(bool missing);
@@ -111,7 +107,7 @@ class Metrics {
   void set_engine_awaited(bool awaited);
 
   // The engine.
-  void set_verdict(Verdict verdict);
+  void set_verdict(lifecycle::Verdict verdict);
   void check_ended(std::string_view check, CheckOutcome const& outcome);
 
   // Admission.
@@ -125,10 +121,10 @@ class Metrics {
                      std::optional<std::uint64_t> kv_total_blocks,
                      std::optional<std::uint64_t> active_prefill_tokens);
 
-  // Peers and registries.
-  void set_peers(PeerRole role, std::size_t count);
-  void peer_dropped(PeerDrop reason);
-  void protocol_error(std::string_view code);  // the IPC's error.code
+  // Peers and registries. Roles, reasons and codes are words of the IPC's closed sets.
+  void set_peers(std::string_view role, std::size_t count);
+  void peer_dropped(std::string_view reason);
+  void protocol_error(std::string_view code);
   void registry_ended(std::string_view registry, RegistryOperation operation, bool confirmed,
                       Seconds took);
   /// An attempt failed or an entry was lost, and the operation is tried again.

@@ -1,5 +1,4 @@
 // The supervisor's counts of its peers; its counts of the core's orders are in metrics_feed.
-#include "supervisor/runtime/listener/metrics_feed.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
@@ -9,14 +8,13 @@ void Supervisor::error_sent(ipc::ErrorCode code) {
 }
 
 void Supervisor::peer_dropped(ipc::Drop why) {
-  probes_.metrics().peer_dropped(drop_of(why));
+  probes_.metrics().peer_dropped(ipc::name(why));
 }
 
 void Supervisor::count_peers() {
-  using probes::PeerRole;
-  probes_.metrics().set_peers(PeerRole::shim, shim_.is_connected() ? 1 : 0);
-  probes_.metrics().set_peers(PeerRole::engine, sdks_.connected().size());
-  probes_.metrics().set_peers(PeerRole::operator_, operators_.count());
+  probes_.metrics().set_peers(name(ipc::Role::shim), shim_.is_connected() ? 1 : 0);
+  probes_.metrics().set_peers(name(ipc::Role::engine), sdks_.connected().size());
+  probes_.metrics().set_peers(name(ipc::Role::operator_), operators_.count());
 }
 
 /// A shim that passes on a state which a supervisor had given it to remember was connected to an

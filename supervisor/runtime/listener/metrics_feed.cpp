@@ -9,39 +9,6 @@
 namespace lastcall::runtime {
 namespace {
 
-probes::Verdict verdict_of(lifecycle::Verdict verdict) {
-  switch (verdict) {
-    case lifecycle::Verdict::starting:
-      return probes::Verdict::starting;
-    case lifecycle::Verdict::healthy:
-      return probes::Verdict::healthy;
-    case lifecycle::Verdict::busy:
-      return probes::Verdict::busy;
-    case lifecycle::Verdict::unresponsive:
-      return probes::Verdict::unresponsive;
-    case lifecycle::Verdict::wedged:
-      return probes::Verdict::wedged;
-    case lifecycle::Verdict::dead:
-      return probes::Verdict::dead;
-  }
-  return probes::Verdict::starting;
-}
-
-probes::PhaseOutcome outcome_of(lifecycle::PhaseOutcome outcome) {
-  switch (outcome) {
-    case lifecycle::PhaseOutcome::timed_out:
-      return probes::PhaseOutcome::timed_out;
-    case lifecycle::PhaseOutcome::skipped:
-      return probes::PhaseOutcome::skipped;
-    case lifecycle::PhaseOutcome::failed:
-      return probes::PhaseOutcome::failed;
-    case lifecycle::PhaseOutcome::running:
-    case lifecycle::PhaseOutcome::completed:
-      return probes::PhaseOutcome::completed;
-  }
-  return probes::PhaseOutcome::completed;
-}
-
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
   metrics.request_settled(settled);
   if (settled.outcome == lifecycle::Outcome::rejected) {
@@ -63,20 +30,6 @@ void count_cancelled(probes::Metrics& metrics, lifecycle::CancelCounted const& c
 
 }  // namespace
 
-probes::PeerDrop drop_of(ipc::Drop why) {
-  switch (why) {
-    case ipc::Drop::slow_reader:
-      return probes::PeerDrop::slow_reader;
-    case ipc::Drop::backlog:
-      return probes::PeerDrop::backlog;
-    case ipc::Drop::protocol:
-      return probes::PeerDrop::protocol;
-    case ipc::Drop::not_allowed:
-      return probes::PeerDrop::not_allowed;
-  }
-  return probes::PeerDrop::protocol;
-}
-
 void count(probes::Metrics& metrics, lifecycle::Action const& action) {
   namespace act = lifecycle;
   std::visit(Overloaded{
@@ -88,7 +41,7 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
                  [&](act::Admit const& admit) { metrics.admission_waited(admit.waited); },
                  [&](act::PhaseBegun const& begun) { metrics.set_phase(begun.phase); },
                  [&](act::PhaseEnded const& ended) {
-                   metrics.phase_ended(ended.phase, outcome_of(ended.outcome), ended.elapsed);
+                   metrics.phase_ended(ended.phase, ended.outcome, ended.elapsed);
                  },
                  [&](act::SignalIgnored const& ignored) { metrics.signal_ignored(ignored.name); },
                  [&](act::StopBegun const& stop) {
@@ -100,9 +53,7 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
                        announced.deadline ? std::optional(lifecycle::to_ms(*announced.deadline))
                                           : std::nullopt);
                  },
-                 [&](act::VerdictChanged const& changed) {
-                   metrics.set_verdict(verdict_of(changed.verdict));
-                 },
+                 [&](act::VerdictChanged const& changed) { metrics.set_verdict(changed.verdict); },
                  [](auto const&) {},
              },
              action);

@@ -4,12 +4,9 @@
 #pragma once
 
 #include "core/action.hpp"
-#include "ipc/server.hpp"
 #include "probes/metrics/metrics.hpp"
 
 namespace lastcall::runtime {
-
-probes::PeerDrop drop_of(ipc::Drop why);
 
 void count(probes::Metrics& metrics, lifecycle::Action const& action);
 

@@ -39,7 +39,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_cancels_overdue(1);
   metrics.slow_step("request_begun");
   metrics.set_phase(Phase::serving);
-  metrics.phase_ended(Phase::draining, PhaseOutcome::completed, 4s);
+  metrics.phase_ended(Phase::draining, lifecycle::PhaseOutcome::completed, 4s);
   metrics.set_ready(true);
   metrics.set_stop_deadline(monotonic_ms() + 60'000);
   metrics.stop_began(false);
@@ -54,7 +54,7 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_hooks_waiting(1);
   metrics.hook_released(std::chrono::seconds{3});
   metrics.set_engine_awaited(true);
-  metrics.set_verdict(Verdict::healthy);
+  metrics.set_verdict(lifecycle::Verdict::healthy);
   metrics.check_ended("engine", {.result = CheckResult::passed, .latency = 5ms});
   metrics.set_engine_metrics_up(true);
   metrics.set_admission(2, 1);
@@ -63,8 +63,8 @@ void use_everything(Metrics& metrics, PublishedState const& state) {
   metrics.set_busy(false);
   metrics.set_rank_load(0, 1, 2, 3);
   metrics.set_shim_missing(true);
-  metrics.set_peers(PeerRole::engine, 4);
-  metrics.peer_dropped(PeerDrop::slow_reader);
+  metrics.set_peers("engine", 4);
+  metrics.peer_dropped("slow_reader");
   metrics.protocol_error("bad_json");
   metrics.registry_ended("etcd", RegistryOperation::register_, true, 12ms);
   metrics.set_registered("etcd", true);
@@ -283,7 +283,7 @@ TEST(Metrics, exactly_one_phase_and_one_verdict_is_one) {
   Metrics metrics(kIdentity);
   metrics.set_phase(Phase::serving);
   metrics.set_phase(Phase::draining);
-  metrics.set_verdict(Verdict::wedged);
+  metrics.set_verdict(lifecycle::Verdict::wedged);
   auto const text = metrics.serialize();
   EXPECT_EQ(count_lines(text, "lastcall_phase{"), 7U);
   EXPECT_TRUE(has_line(text, "lastcall_phase{phase=\"draining\"} 1"));
