@@ -31,6 +31,9 @@ template <>
 inline constexpr std::array<std::string_view, 5> kWordsOf<ItemOutcome>{
     "pending", "completed", "timed_out", "skipped", "failed"};
 template <>
+inline constexpr std::array<std::string_view, 5> kWordsOf<RegistryRecord::State>{
+    "absent", "registered", "deregistering", "confirmed", "failed"};
+template <>
 inline constexpr std::array<std::string_view, 6> kWordsOf<CleanupItem>{
     "sdk", "hooks", "events", "registries", "engine", "paths"};
 template <>

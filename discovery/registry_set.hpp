@@ -18,6 +18,7 @@
 // Thread rule: everything on the loop thread, callbacks included.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -41,7 +42,11 @@ enum class RegistryState : std::uint8_t {
   failed,        // deregistering was given up at its deadline, and is still tried
 };
 
-std::string_view name(RegistryState state);
+constexpr std::string_view name(RegistryState state) {
+  constexpr std::array<std::string_view, 6> kNames{"idle",          "registering",  "registered",
+                                                   "deregistering", "deregistered", "failed"};
+  return kNames[static_cast<std::size_t>(state)];
+}
 
 enum class Leaving : std::uint8_t { for_good, for_a_while };
 

@@ -14,24 +14,6 @@ constexpr char const* kTooLate = "not confirmed in time";
 
 }  // namespace
 
-std::string_view name(RegistryState state) {
-  switch (state) {
-    case RegistryState::idle:
-      return "idle";
-    case RegistryState::registering:
-      return "registering";
-    case RegistryState::registered:
-      return "registered";
-    case RegistryState::deregistering:
-      return "deregistering";
-    case RegistryState::deregistered:
-      return "deregistered";
-    case RegistryState::failed:
-      return "failed";
-  }
-  return "unknown";
-}
-
 /// Begins an operation now, or when the running one ends.
 void RegistrySet::State::want(Entry& entry, Operation operation) {
   if (entry.wanted == operation) {

@@ -3,6 +3,8 @@
 // Pure, no thread rule. Source: the label error_type of dynamo_frontend_requests_total.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -12,21 +14,9 @@ enum class ErrorType : std::uint8_t { none, validation, not_found, overload, int
 
 /// The label; empty if it is not an error.
 constexpr std::string_view name(ErrorType type) {
-  switch (type) {
-    case ErrorType::none:
-      return "";
-    case ErrorType::validation:
-      return "validation";
-    case ErrorType::not_found:
-      return "not_found";
-    case ErrorType::overload:
-      return "overload";
-    case ErrorType::internal:
-      return "internal";
-    case ErrorType::cancelled:
-      return "cancelled";
-  }
-  return "";
+  constexpr std::array<std::string_view, 6> kNames{"",         "validation", "not_found",
+                                                   "overload", "internal",   "cancelled"};
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 constexpr ErrorType error_type_of(unsigned status) {

@@ -22,22 +22,6 @@ class TcpAttempt final : public ConnectAttempt {
 
 }  // namespace
 
-std::string_view name(CheckResult result) {
-  switch (result) {
-    case CheckResult::passed:
-      return "passed";
-    case CheckResult::failed_definite:
-      return "failed";
-    case CheckResult::failed_unclear:
-      return "unclear";
-    case CheckResult::timed_out:
-      return "timed_out";
-    case CheckResult::not_asked:
-      return "not_asked";
-  }
-  return "unknown";
-}
-
 std::unique_ptr<Check> make_tcp_check(boost::asio::any_io_executor executor,
                                       TcpCheckSettings settings) {
   auto target = std::make_shared<Target const>(Target{std::move(settings.host), settings.port});

@@ -10,7 +10,9 @@
 // Thread rule: everything on the loop thread. Source: specification, 'Checks'.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +36,11 @@ enum class CheckResult : std::uint8_t {
   not_asked,        // we lack a resource to ask with (descriptor, port, process); proves nothing
 };
 
-std::string_view name(CheckResult result);
+constexpr std::string_view name(CheckResult result) {
+  constexpr std::array<std::string_view, 5> kNames{"passed", "failed", "unclear", "timed_out",
+                                                   "not_asked"};
+  return kNames[static_cast<std::size_t>(result)];
+}
 
 struct CheckOutcome {
   CheckResult result = CheckResult::timed_out;

@@ -256,15 +256,8 @@ void read_flags(Request& request, Members const& members) {
 }  // namespace
 
 std::string_view name_of(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::completions:
-      return "completions";
-    case Endpoint::chat:
-      return "chat_completions";
-    case Endpoint::other:
-      break;
-  }
-  return {};
+  constexpr std::array<std::string_view, 3> kNames{"completions", "chat_completions", ""};
+  return kNames[static_cast<std::size_t>(endpoint)];
 }
 
 Endpoint endpoint_of(std::string_view name) {

@@ -21,24 +21,6 @@ std::size_t common_prefix(TokenIds const& one, TokenIds const& other) {
 
 }  // namespace
 
-std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::open:
-      return "open";
-    case Verdict::proven:
-      return "proven";
-    case Verdict::unproven:
-      return "unproven";
-    case Verdict::other_prompt:
-      return "other_prompt";
-    case Verdict::leaks_prompt:
-      return "leaks_prompt";
-    case Verdict::reasons:
-      return "reasons";
-  }
-  return "open";
-}
-
 bool Verifier::fits(TokenIds const& reported) const {
   if (expected_.way == Way::by_ids) {
     return reported == expected_.prompt_ids;

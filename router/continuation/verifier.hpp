@@ -18,6 +18,7 @@
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,7 +46,11 @@ enum class Verdict : std::uint8_t {
 };
 
 /// The name for the log and for the label of a metric.
-std::string_view name(Verdict verdict);
+constexpr std::string_view name(Verdict verdict) {
+  constexpr std::array<std::string_view, 6> kNames{"open",         "proven",       "unproven",
+                                                   "other_prompt", "leaks_prompt", "reasons"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
 
 class Verifier {
  public:

@@ -56,29 +56,12 @@ Json cleanup_of(lifecycle::Report const& report, std::size_t most_text) {
   return json;
 }
 
-std::string_view state_word(lifecycle::RegistryRecord::State state) {
-  using State = lifecycle::RegistryRecord::State;
-  switch (state) {
-    case State::absent:
-      return "absent";
-    case State::registered:
-      return "registered";
-    case State::deregistering:
-      return "deregistering";
-    case State::confirmed:
-      return "confirmed";
-    case State::failed:
-      return "failed";
-  }
-  return "absent";
-}
-
 Json registries_of(lifecycle::Report const& report, std::vector<std::string> const& names,
                    std::size_t most_text) {
   Json json = Json::array();
   for (std::size_t i = 0; i < std::min(names.size(), report.registries.size()); ++i) {
     lifecycle::RegistryRecord const& record = report.registries[i];
-    Json item{{"name", last_part(names[i], most_text)}, {"state", state_word(record.state)}};
+    Json item{{"name", last_part(names[i], most_text)}, {"state", name(record.state)}};
     if (!record.detail.empty()) {
       item["detail"] = last_part(record.detail, most_text);
     }
