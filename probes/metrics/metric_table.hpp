@@ -1,7 +1,7 @@
 // Every metric family: the one source of names, types, labels and help.
 //
 // Rules:
-//  1. Code that uses a name that the table lacks does not compile (find_family); a name that
+//  1. Code that uses a name that the table lacks does not compile (KnownFamily); a name that
 //     docs/metrics.md lacks, or has in addition, fails a test.
 //  2. Counters end in _total, gauges never do; units are a suffix, in seconds.
 //  3. Help is one line: the serializer does not escape line feeds.
@@ -191,13 +191,20 @@ inline constexpr std::array kMetricFamilies = std::to_array<MetricFamily>({
 });
 
 /// The family of that name; a name that the table lacks is an error of the compiler.
-consteval MetricFamily const& find_family(std::string_view name) {
-  for (auto const& family : kMetricFamilies) {
-    if (family.name == name) {
-      return family;
+struct KnownFamily {
+  consteval KnownFamily(char const* name) : entry(find(name)) {}
+
+  MetricFamily const& entry;
+
+ private:
+  static consteval MetricFamily const& find(std::string_view name) {
+    for (auto const& family : kMetricFamilies) {
+      if (family.name == name) {
+        return family;
+      }
     }
+    throw "no such metric family";
   }
-  throw "no such metric family";
-}
+};
 
 }  // namespace lastcall::probes
