@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole_seconds(std::string_view text) {
 Environment process_environment() {
   return [](char const* name) -> std::optional<std::string> {
     // None of our code calls setenv, so the pointer stays valid while the value is copied.
-    char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    char const* const value = std::getenv(name);
     if (value == nullptr || *value == '\0') {
       return std::nullopt;
     }

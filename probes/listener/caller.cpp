@@ -63,7 +63,6 @@ using Ask = int (*)(int, sockaddr*, socklen_t*);
 std::optional<Bytes> ask(Ask which, int descriptor) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the socket calls want it
   auto* const generic = reinterpret_cast<sockaddr*>(&storage);
   return which(descriptor, generic, &size) == 0 ? bytes_of(generic) : std::nullopt;
 }

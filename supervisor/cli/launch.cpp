@@ -8,9 +8,9 @@ namespace lastcall::cli {
 namespace {
 
 std::string take(char const* name) {
-  char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  char const* const value = std::getenv(name);
   std::string text = value == nullptr ? "" : value;
-  ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+  ::unsetenv(name);
   return text;
 }
 

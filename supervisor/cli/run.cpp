@@ -179,7 +179,7 @@ std::optional<int> assumed_grace_seconds(config::Loaded const& loaded,
 /// Sets the variable for the shim and for `serve`, which read it as if a user had set it.
 void assume_grace(config::Loaded& loaded, int seconds, std::ostream& err) {
   std::string const text = std::to_string(seconds);
-  ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  ::setenv("LASTCALL_POD_GRACE_SECONDS", text.c_str(), 1);
   config::Duration& grace = loaded.config.shutdown.budgets.grace_period;
   grace = std::min(grace, config::Duration(std::chrono::seconds(seconds - 2)));
   err << "lastcall run: assuming that this container is killed " << text

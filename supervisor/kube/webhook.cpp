@@ -311,7 +311,7 @@ class Webhook {
 
 int run_webhook(WebhookOptions const& options, config::Environment const& environment,
                 std::ostream& err) {
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c): a client may leave while it is written to
+  std::signal(SIGPIPE, SIG_IGN);  // a client may leave while it is written to
   return Webhook(options, environment, err).run();
 }
 

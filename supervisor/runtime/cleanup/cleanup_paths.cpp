@@ -43,7 +43,7 @@ Directory open_directory(int parent, std::string const& name) {
 
 std::vector<std::string> entries_of(DIR* directory) {
   std::vector<std::string> names;
-  while (dirent const* entry = ::readdir(directory)) {  // NOLINT(concurrency-mt-unsafe)
+  while (dirent const* entry = ::readdir(directory)) {
     std::string_view const name = entry->d_name;
     if (name != "." && name != "..") {
       names.emplace_back(name);

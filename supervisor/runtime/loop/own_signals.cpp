@@ -31,7 +31,7 @@ struct OwnSignals::Set {
 
 OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
     : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  std::signal(SIGPIPE, SIG_IGN);
   for (int const signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
     set_->signals.add(signal);
   }

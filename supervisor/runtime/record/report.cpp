@@ -186,8 +186,7 @@ std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
 }
 
 std::string termination_log_path() {
-  char const* const path =
-      std::getenv("LASTCALL_TERMINATION_LOG");  // NOLINT(concurrency-mt-unsafe)
+  char const* const path = std::getenv("LASTCALL_TERMINATION_LOG");
   return path == nullptr || *path == '\0' ? "/dev/termination-log" : path;
 }
 

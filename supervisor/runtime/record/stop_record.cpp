@@ -92,7 +92,7 @@ std::string stale(Json const& json, StopRecord::Identity const& identity, lifecy
 }  // namespace
 
 StopRecord::Identity StopRecord::identity_of_this_life() {
-  char const* const pod = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
+  char const* const pod = std::getenv("LASTCALL_POD_UID");
   return {first_line_of("/proc/sys/kernel/random/boot_id"), pod == nullptr ? "" : pod};
 }
 

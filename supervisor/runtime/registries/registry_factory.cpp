@@ -15,7 +15,7 @@ namespace lastcall::runtime {
 namespace {
 
 std::string environment(char const* name) {
-  char const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  char const* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -57,7 +57,7 @@ discovery::HttpRegistrySettings settings_of(config::HttpRegistry const& http) {
 /// Without a pod's uid, two instances on one host differ by their socket's path, which stays the
 /// same when a supervisor restarts.
 std::string pod_identity(config::Config const& config) {
-  char const* const uid = std::getenv("LASTCALL_POD_UID");  // NOLINT(concurrency-mt-unsafe)
+  char const* const uid = std::getenv("LASTCALL_POD_UID");
   return uid == nullptr || *uid == '\0' ? discovery::host_identity() + " " + config.ipc.socket
                                         : uid;
 }
