@@ -1,6 +1,7 @@
 #include "supervisor/cli/command_line.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error_text.hpp"
 #include "config/suggest.hpp"
 #include "supervisor/cli/beside.hpp"
 
@@ -194,10 +196,8 @@ CommandTree tree_of(Program const& program, CLI::App const& app, std::string con
   return tree;
 }
 
-}  // namespace
-
-int run_commands(Program const& program, int argc, char const* const* argv, std::ostream& out,
-                 std::ostream& err, Launch const& launch) {
+int parse_and_run(Program const& program, int argc, char const* const* argv, std::ostream& out,
+                  std::ostream& err, Launch const& launch) {
   Command const* const known = command_of(program, argc, argv);
   if (known != nullptr && known->program != nullptr) {
     std::vector<std::string> typed{argv, argv + argc};
@@ -245,6 +245,21 @@ int run_commands(Program const& program, int argc, char const* const* argv, std:
               .after_dashes = std::move(words.after_dashes),
               .launch = launch,
               .tree = [&] { return tree_of(program, app, launch.path); }});
+}
+
+}  // namespace
+
+int run_commands(Program const& program, int argc, char const* const* argv, std::ostream& out,
+                 std::ostream& err, Launch const& launch) {
+  int const code = parse_and_run(program, argc, argv, out, err, launch);
+  errno = 0;
+  out.flush();
+  if (out) {
+    return code;
+  }
+  err << program.name << ": cannot write to standard output"
+      << (errno == 0 ? "" : ": " + error_text(errno)) << '\n';
+  return code == kExitSuccess ? 1 : code;
 }
 
 }  // namespace lastcall::cli

@@ -32,6 +32,7 @@ struct Program {
   std::span<Command const> commands;
 };
 
+/// Returns the command's exit code, or a failure if its output could not be written.
 int run_commands(Program const& program, int argc, char const* const* argv, std::ostream& out,
                  std::ostream& err, Launch const& launch);
 

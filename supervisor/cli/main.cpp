@@ -1,13 +1,10 @@
 // lastcall: one binary with one subcommand for each of its tasks. The launcher becomes it.
-#include <cerrno>
 #include <exception>
 #include <iostream>
-#include <string>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/error_text.hpp"
 #include "base/undumpable.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/launch.hpp"
@@ -24,18 +21,6 @@ void reserve_standard_descriptors() {
   }
 }
 
-/// Returns a failure if the output could not be written.
-int with_output_written(int code) {
-  errno = 0;
-  std::cout.flush();
-  if (std::cout) {
-    return code;
-  }
-  std::cerr << "lastcall: cannot write to standard output"
-            << (errno == 0 ? "" : ": " + lastcall::error_text(errno)) << '\n';
-  return code == lastcall::cli::kExitSuccess ? 1 : code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,7 +28,7 @@ int main(int argc, char** argv) {
   try {
     lastcall::cli::Launch const launch = lastcall::cli::take_launch();
     reserve_standard_descriptors();
-    return with_output_written(lastcall::cli::run_app(argc, argv, std::cout, std::cerr, launch));
+    return lastcall::cli::run_app(argc, argv, std::cout, std::cerr, launch);
   } catch (std::exception const& error) {
     std::cerr << "lastcall: unexpected failure: " << error.what() << '\n';
     return lastcall::cli::kExitUnexpected;

@@ -1,12 +1,10 @@
 // lastcall-kube: the program that `lastcall inject` and `lastcall rollout` become, and the plugin
 // for `kubectl lastcall`.
-#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
 
-#include "base/error_text.hpp"
 #include "base/undumpable.hpp"
 #include "supervisor/cli/launch.hpp"
 #include "supervisor/kube/commands.hpp"
@@ -22,18 +20,6 @@ std::string name_of(std::string_view called) {
   return called == "lastcall" ? "lastcall" : "lastcall-kube";
 }
 
-/// Returns a failure if the output could not be written.
-int with_output_written(std::string const& name, int code) {
-  errno = 0;
-  std::cout.flush();
-  if (std::cout) {
-    return code;
-  }
-  std::cerr << name << ": cannot write to standard output"
-            << (errno == 0 ? "" : ": " + lastcall::error_text(errno)) << '\n';
-  return code == lastcall::cli::kExitSuccess ? 1 : code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,9 +30,8 @@ int main(int argc, char** argv) {
                                          .description = "lastcall, manifests and API servers",
                                          .version = lastcall::kube::version(),
                                          .commands = lastcall::kube::commands()};
-    return with_output_written(
-        name, lastcall::cli::run_commands(program, argc, argv, std::cout, std::cerr,
-                                          lastcall::cli::take_launch()));
+    return lastcall::cli::run_commands(program, argc, argv, std::cout, std::cerr,
+                                       lastcall::cli::take_launch());
   } catch (std::exception const& error) {
     std::cerr << name << ": unexpected failure: " << error.what() << '\n';
     return lastcall::cli::kExitUnexpected;
