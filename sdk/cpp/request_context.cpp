@@ -13,18 +13,6 @@ namespace lastcall {
 namespace sdk {
 namespace {
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    bool const is_ascii = utf8::byte_of(text[0]) < 0x80;
-    std::size_t const length = is_ascii ? 1 : utf8::sequence_length(text);
-    if (length == 0) {
-      return false;
-    }
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 bool wait(ContextState& state, Level level, std::chrono::milliseconds at_most) {
   auto const promise = std::make_shared<std::promise<void>>();
   auto const future = promise->get_future();
@@ -46,7 +34,7 @@ std::string checked_id(std::string id, char const* what) {
     throw std::invalid_argument(cannot + std::to_string(id.size()) + " bytes, at most " +
                                 std::to_string(ipc::kMaxId));
   }
-  if (!is_utf8(id)) {
+  if (!utf8::is_valid(id)) {
     throw std::invalid_argument(cannot + "expected valid UTF-8");
   }
   return id;
