@@ -57,10 +57,6 @@ Received HandOff::receive_new(std::string_view payload, std::string& out) {
   return received.progress == Progress::failed ? release(out) : received;
 }
 
-Received HandOff::new_ended(std::string& out) {
-  return release(out);
-}
-
 Received HandOff::release(std::string& out) {
   kHandOffMoves.apply(state_, HandOffEvent::release);
   answer_.swap_leg(std::move(old_));

@@ -53,8 +53,7 @@ class HandOff {
   Received receive_old(std::string_view payload, std::string& out);
   Received receive_new(std::string_view payload, std::string& out);
   Received old_ended(std::string& out);
-  Received new_ended(std::string& out);
-  /// Called when the new leg was refused or is late.
+  /// Called when the new leg has ended, was refused or is late.
   Received release(std::string& out);
 
  private:

@@ -27,13 +27,10 @@ namespace lastcall::doctor {
 inline constexpr std::chrono::milliseconds kReach{1'000};
 
 struct Finding {
-  std::string_view area;  // one of kAreas
+  std::string_view area;  // "ports" and "registries", for example
   std::string text;
 };
 using Findings = std::vector<Finding>;
-
-inline constexpr std::string_view kAreas[] = {"configuration", "ports",  "sockets",   "uids",
-                                              "graces",        "engine", "registries"};
 
 /// Whether a supervisor answers at the configured socket.
 enum class Speaks : std::uint8_t { no, yes, not_to_us, perhaps_not_to_us };

@@ -338,7 +338,7 @@ Received World::hand_over(std::string_view rest) {
       break;
     }
     if (size == 0) {
-      received = hand.new_ended(out_);
+      received = hand.release(out_);
     } else if (is_old) {
       received = hand.receive_old(from.substr(0, size), out_);
     } else {

@@ -72,7 +72,7 @@ TEST_F(HandOffTest, Output_of_the_old_leg_is_let_through_when_the_new_one_fails)
     std::string const more = chunk({.text = "lo", .ids = {11}});
     hand.receive_old(more.substr(0, 20), out);
     if (bad.empty()) {
-      hand.new_ended(out);
+      hand.release(out);
     } else {
       hand.receive_new(bad, out);
     }
