@@ -67,9 +67,9 @@ HeadFault parse_version(std::string_view text, Version& version) {
   return {};
 }
 
-/// Reads the only Content-Length, and a Transfer-Encoding that may only be chunked.
-HeadFault read_lengths(Fields const& fields, Version version, bool& chunked, bool& has_length,
-                       std::uint64_t& length) {
+/// Reads the only Content-Length, and a Transfer-Encoding that may only be chunked. Without either,
+/// the framing stays as it is.
+HeadFault read_framing(Fields const& fields, Version version, Framing& framing) {
   std::string_view coding;
   std::string_view digits;
   std::size_t const codings = fields.count("transfer-encoding", coding);
@@ -87,15 +87,14 @@ HeadFault read_lengths(Fields const& fields, Version version, bool& chunked, boo
     if (!same(coding, "chunked")) {
       return {501, "a Transfer-Encoding other than chunked"};
     }
-    chunked = true;
+    framing = {Framing::Kind::chunked, 0};
   }
   if (lengths == 1) {
     auto const number = parse_number(digits);
     if (!number) {
       return {400, "a malformed Content-Length"};
     }
-    has_length = true;
-    length = *number;
+    framing = *number > 0 ? Framing{Framing::Kind::length, *number} : Framing{};
   }
   return {};
 }
@@ -207,44 +206,19 @@ HeadFault parse_response_head(std::string_view bytes, ResponseHead& head) {
 }
 
 HeadFault request_framing(RequestHead const& head, Framing& framing) {
-  bool chunked = false;
-  bool has_length = false;
-  std::uint64_t length = 0;
-  if (HeadFault const fault =
-          read_lengths(head.fields, head.version, chunked, has_length, length)) {
-    return fault;
-  }
   framing = {};
-  if (chunked) {
-    framing.kind = Framing::Kind::chunked;
-  } else if (length > 0) {
-    framing = {Framing::Kind::length, length};
-  }
-  return {};
+  return read_framing(head.fields, head.version, framing);
 }
 
 HeadFault response_framing(ResponseHead const& head, std::string_view method, Framing& framing) {
-  framing = {};
-  bool chunked = false;
-  bool has_length = false;
-  std::uint64_t length = 0;
-  if (HeadFault const fault =
-          read_lengths(head.fields, head.version, chunked, has_length, length)) {
-    return fault;
-  }
+  framing = {Framing::Kind::until_close, 0};
+  HeadFault const fault = read_framing(head.fields, head.version, framing);
   bool const has_no_body =
       method == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304;
-  if (has_no_body) {
-    return {};
+  if (fault || has_no_body) {
+    framing = {};
   }
-  if (chunked) {
-    framing.kind = Framing::Kind::chunked;
-  } else if (!has_length) {
-    framing.kind = Framing::Kind::until_close;
-  } else if (length > 0) {
-    framing = {Framing::Kind::length, length};
-  }
-  return {};
+  return fault;
 }
 
 HeadFault find_destination(RequestHead const& head, Destination& destination) {
