@@ -20,13 +20,6 @@ constexpr std::size_t kMostModel = 256;
 constexpr double kMillion = 1'000'000;
 constexpr std::uint64_t kMostTokens = 1'000'000'000'000;  // as in the configuration
 
-Reply reply_of(int status, Json const& json) {
-  return {.status = status,
-          .body = json::dump(json) + "\n",
-          .content_type = "application/json",
-          .headers = {}};
-}
-
 bool is_json(std::string_view content_type) {
   std::string kind;
   for (char const c : content_type.substr(0, content_type.find(';'))) {
@@ -181,7 +174,7 @@ lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
 }
 
 Reply threshold_reply(ThresholdRow const& row) {
-  return reply_of(200, json_of(row));
+  return json_reply(200, json::dump(json_of(row)));
 }
 
 Reply threshold_list(std::vector<ThresholdRow> const& rows) {
@@ -191,11 +184,11 @@ Reply threshold_list(std::vector<ThresholdRow> const& rows) {
       list.push_back(json_of(row));
     }
   }
-  return reply_of(200, Json{{"thresholds", std::move(list)}});
+  return json_reply(200, json::dump(Json{{"thresholds", std::move(list)}}));
 }
 
 Reply threshold_error(int status, std::string_view what) {
-  return reply_of(status, Json{{"error", what}});
+  return json_reply(status, json::dump(Json{{"error", what}}));
 }
 
 }  // namespace lastcall::probes

@@ -13,12 +13,10 @@ namespace {
 constexpr std::string_view kEnginePath = "/lifecycle/prestop/engine";
 constexpr std::string_view kSupervisorPath = "/lifecycle/prestop/supervisor";
 
-Reply json_reply(int status, nlohmann::ordered_json const& body) {
-  return {.status = status, .body = json::dump(body) + "\n", .content_type = "application/json"};
-}
-
 Reply refusal(int status, std::string_view code, std::string const& message) {
-  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
+  return json_reply(
+      status,
+      json::dump(nlohmann::ordered_json{{"error", {{"code", code}, {"message", message}}}}));
 }
 
 /// Older kubelets (seen: 1.20) put a slash before a path that has its own.
@@ -67,7 +65,7 @@ std::string hook_result(std::string_view why, std::chrono::milliseconds held) {
 }
 
 Reply hook_reply(std::string_view why, std::chrono::milliseconds held) {
-  return {.status = 200, .body = hook_result(why, held) + "\n", .content_type = "application/json"};
+  return json_reply(200, hook_result(why, held));
 }
 
 }  // namespace lastcall::probes

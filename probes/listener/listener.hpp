@@ -54,6 +54,13 @@ struct Reply {
   std::string content_type = "text/plain; charset=utf-8";
   std::vector<std::pair<std::string, std::string>> headers;
 };
+/// `json` is one line, without its end.
+inline Reply json_reply(int status, std::string json) {
+  return {.status = status,
+          .body = std::move(json) + "\n",
+          .content_type = "application/json",
+          .headers = {}};
+}
 
 /// The right to answer one request, once. Later answers are ignored; if the last copy goes away
 /// without one, the client gets a 500. Copies share the right. Usable from any thread, also after

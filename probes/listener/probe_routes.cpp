@@ -168,9 +168,7 @@ nlohmann::ordered_json dynamo_json(Facts const& facts, std::string_view status) 
 }
 
 Reply as_json(nlohmann::ordered_json const& body, bool passed) {
-  return Reply{.status = passed ? 200 : 503,
-               .body = json::dump(body) + "\n",
-               .content_type = "application/json"};
+  return json_reply(passed ? 200 : 503, json::dump(body));
 }
 
 Reply dynamo_health(Facts const& facts) {

@@ -29,15 +29,9 @@ constexpr std::array kOrderPaths{
     OrderPath{"/lifecycle/resume", HttpOrder::resume, "POST"},
 };
 
-probes::Reply order_json(int status, OrderJson const& json) {
-  return {.status = status,
-          .body = json::dump(json) + "\n",
-          .content_type = "application/json",
-          .headers = {}};
-}
-
 probes::Reply order_error(int status, std::string_view code, std::string const& message) {
-  return order_json(status, {{"error", {{"code", code}, {"message", message}}}});
+  return probes::json_reply(
+      status, json::dump(OrderJson{{"error", {{"code", code}, {"message", message}}}}));
 }
 
 std::optional<probes::Reply> refuse_method(probes::Request const& request,
@@ -68,7 +62,7 @@ probes::Reply order_reply(std::optional<OperatorSessions::Outcome> const& outcom
   json["in_flight"] = is_known ? OrderJson(snapshot.in_flight) : OrderJson(nullptr);
   json["safe_to_delete"] =
       snapshot.phase == lifecycle::Phase::drained && is_known && snapshot.in_flight == 0;
-  return order_json(200, json);
+  return probes::json_reply(200, json::dump(json));
 }
 
 probes::Reply order_over_http(HttpOrder order, std::string const& caller,
