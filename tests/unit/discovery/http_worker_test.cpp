@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -14,10 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/unit/count_entries.hpp"
 #include "tests/unit/discovery/loop.hpp"
 
 namespace lastcall::discovery::test {
 namespace {
+
+using lastcall::test::count_entries;
 
 enum class Manner { answers, says, silent, drips_its_head, drips_its_body };
 
@@ -113,18 +114,13 @@ class Server {
   std::thread thread_;
 };
 
-std::ptrdiff_t threads() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
-                       std::filesystem::directory_iterator());
-}
-
 class HttpWorkerTest : public LoopTest {
  protected:
   /// A thread that was left behind ends first: one that is in a handshake while the process ends
   /// looks like a leak of OpenSSL's.
   ~HttpWorkerTest() override {
     owned_.reset();
-    EXPECT_TRUE(run_until([this] { return threads() <= threads_before_; }));
+    EXPECT_TRUE(run_until([this] { return count_entries("/proc/self/task") <= threads_before_; }));
   }
 
   /// Asks, and keeps the reply of each.
@@ -145,7 +141,7 @@ class HttpWorkerTest : public LoopTest {
     return run_until([&] { return replies_.size() == count; });
   }
 
-  std::ptrdiff_t const threads_before_ = threads();
+  std::ptrdiff_t const threads_before_ = count_entries("/proc/self/task");
   std::vector<HttpReply> replies_;
   std::optional<HttpWorker> owned_{std::in_place, io_.get_executor(), "test", HttpTls{}};
   HttpWorker& worker_ = *owned_;

@@ -4,11 +4,11 @@
 #include <thread>
 #include <vector>
 
-#include <dirent.h>
 #include <gtest/gtest.h>
 
 #include "probes/listener/http_head.hpp"
 #include "probes/listener/listener.hpp"
+#include "tests/unit/count_entries.hpp"
 #include "tests/unit/probes/http_client.hpp"
 
 namespace lastcall::probes::test {
@@ -16,19 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+using lastcall::test::count_entries;
 
 void say_ok(Request const&, Responder responder) {
   responder.send({.body = "ok\n"});
-}
-
-std::size_t count_entries(char const* directory) {
-  std::size_t count = 0;
-  DIR* const handle = ::opendir(directory);
-  while (::readdir(handle) != nullptr) {
-    ++count;
-  }
-  ::closedir(handle);
-  return count;
 }
 
 std::vector<Connection> open_slow(std::uint16_t port, std::size_t count) {
