@@ -1,7 +1,7 @@
 // The names that the ingress gives to the paths of known APIs. `endpoints[].name` may be one of
 // them, a path, or a name that an SDK chose.
 //
-// Pure values, no thread rule. Source: docs/ingress.md, 'What counts'; ingress/endpoint_name.cpp
+// Pure values, no thread rule. Source: docs/ingress.md, 'What counts'; relay/endpoint_name.cpp
 // gives exactly these names, each to at least one path.
 #pragma once
 

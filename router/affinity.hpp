@@ -6,7 +6,7 @@
 //  2. Each key has its own order of workers (key_ring.hpp): when a worker leaves, only its keys
 //     move, spread over all others, and they return when that worker returns.
 //  3. A worker gets a key only while it has less than its share of all requests, times
-//     kMostOfAShare; the excess goes to the next worker in the key's order (bounded load).
+//     MostOfAShare; the excess goes to the next worker in the key's order (bounded load).
 //
 // Pure, no thread rule. Source: Mirrokni, Thorup and Zadimoghaddam, 'Consistent Hashing with
 // Bounded Loads'.
@@ -15,20 +15,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ratio>
 #include <string_view>
 
 namespace lastcall::router {
 
 /// A worker's share is the number of requests that it would have if all workers had the same
 /// number.
-inline constexpr std::uint64_t kMostOfAShareNumerator = 5;
-inline constexpr std::uint64_t kMostOfAShareDenominator = 4;
+using MostOfAShare = std::ratio<5, 4>;
 
 /// The largest number of requests that one of `workers` may have if there are `requests`, including
 /// the new one.
 constexpr std::uint64_t bounded_load(std::uint64_t requests, std::uint64_t workers) {
-  std::uint64_t const below = kMostOfAShareDenominator * workers;
-  return (kMostOfAShareNumerator * requests + below - 1) / below;
+  std::uint64_t const below = MostOfAShare::den * workers;
+  return (MostOfAShare::num * requests + below - 1) / below;
 }
 
 /// Computes FNV-1a, which is the same on every machine.

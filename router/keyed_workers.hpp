@@ -4,7 +4,7 @@
 //
 // Rules:
 //  1. A worker is free if it is neither skipped nor busy. The free ones share their requests; a
-//     worker gets a key only while it has less than its share, times kMostOfAShare (affinity.hpp).
+//     worker gets a key only while it has less than its share, times MostOfAShare (affinity.hpp).
 //  2. A worker that has changed is examined again before the next choice. So is one that changes
 //     without an event because its skip time ends or its last report expires.
 //  3. An index belongs to one set of workers; another set needs another index.
