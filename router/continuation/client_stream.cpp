@@ -128,13 +128,22 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
     return (takes_ids && m.key == "token_ids") ||
            ((takes_ids || leg_.is_later) && m.key == "prompt_token_ids");
   });
-  bool const drops_role = has_role_ && leg_.is_later;
+  // An answer of which another choice has begun does not begin again.
+  bool const drops_role = has_role_ && leg_.is_later && !chunk.is_odd;
   edits.remove(chunk.delta, [&](json::Member const& m) { return drops_role && m.key == "role"; });
-  std::array<std::pair<std::optional<json::Value> const*, std::optional<std::string> const*>,
-             2> const pairs{{{&chunk.text, &texts.content}, {&chunk.reasoning, &texts.reasoning}}};
-  for (auto const& [own, changed] : pairs) {
-    if (*own && *changed && json::to_string(**own) != **changed) {
-      edits.replace(written(**own), as_string(**changed));
+  auto const change = [&edits](json::Value const& own, std::optional<std::string> const& changed) {
+    if (changed && json::to_string(own) != *changed) {
+      edits.replace(written(own), as_string(*changed));
+    }
+  };
+  if (chunk.text) {
+    change(*chunk.text, texts.content);
+  }
+  // Some versions of vLLM send the same text under both names.
+  for (std::string_view const name : {"reasoning", "reasoning_content"}) {
+    json::Value const* const own = find_value(chunk.delta, name);
+    if (own != nullptr && own->kind == json::Kind::string) {
+      change(*own, texts.reasoning);
     }
   }
 }
@@ -206,7 +215,7 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
     add_early_ids(edits, chunk);
   }
   has_role_ = has_role_ || chunk.has_role;
-  has_finished_ = has_finished_ || chunk.finish == Finish::normal;
+  finishes_ += chunk.finish == Finish::normal ? 1 : 0;
   emit(event, edits, out);
 }
 
@@ -253,7 +262,7 @@ void ClientStream::finish(std::string_view reason, std::string& out) {
   std::string choice = R"(,"choices":[{"index":0,)";
   choice += is_chat ? R"("delta":{})" : R"("text":"")";
   choice += R"(,"logprobs":null,"finish_reason":)" + as_string(reason);
-  has_finished_ = true;
+  ++finishes_;
   append_own(Head(head_.view()).text() + choice + "}]}", out);
 }
 

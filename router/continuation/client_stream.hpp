@@ -71,7 +71,8 @@ class ClientStream {
 
   Request const& request() const { return request_; }
   std::uint64_t events() const { return events_; }
-  bool has_finished() const { return has_finished_; }
+  /// Whether each of its choices has a finish_reason.
+  bool has_finished() const { return request_.choices && finishes_ >= *request_.choices; }
   bool has_begun() const { return !head_.empty(); }
   bool is_later() const { return leg_.is_later; }
 
@@ -89,8 +90,8 @@ class ClientStream {
   /// The values at the beginning of every event, one per line; empty until an event has arrived.
   CompactText head_;
   std::uint32_t events_ = 0;
+  std::uint32_t finishes_ = 0;  // events with a finish_reason
   bool has_role_ = false;
-  bool has_finished_ = false;
   bool has_usage_ = false;
   bool says_reasoning_content_ = false;  // instead of `reasoning`
 };

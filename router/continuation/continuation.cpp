@@ -255,8 +255,10 @@ void Continuation::record(Chunk const& chunk) {
       as_tokens(chunk.usage ? chunk.usage->completion
                             : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text));
   bool const is_new = odd_ == Refused::no || odd_ == Refused::memory;
-  if (is_new && (chunk.has_tool_calls || chunk.is_odd)) {
-    odd_ = chunk.is_odd ? Refused::odd_event : Refused::tool_call_begun;
+  // One of several answers that has ended must not begin again.
+  bool const has_ended_one = chunk.finish != Finish::none && request_.choices != 1U;
+  if (is_new && (chunk.has_tool_calls || chunk.is_odd || has_ended_one)) {
+    odd_ = chunk.has_tool_calls && !chunk.is_odd ? Refused::tool_call_begun : Refused::odd_event;
   }
   if (odd_ != Refused::no) {
     return;

@@ -24,12 +24,23 @@ std::string prompt_end_of(Request const& request) {
   return text.substr(text.size() - std::min(text.size(), kEnd));
 }
 
+/// Engines hold back the text that may be the start of a stop string, at least a byte for each
+/// token.
+std::uint64_t most_held_for_stops(Request const& request) {
+  std::size_t longest = 0;
+  for (std::string const& stop : request.stops) {
+    longest = std::max(longest, stop.size());
+  }
+  return longest;
+}
+
 }  // namespace
 
 Refused why_not(Known const& known) {
   Request const& request = known.request;
   if (known.odd != Refused::no) {
-    return known.odd;
+    // The second answer of several is odd, but what rules it out is that there are several.
+    return request.is_plain() && known.odd == Refused::odd_event ? request.by_text : known.odd;
   }
   if (!known.transcript.has_text()) {  // then the whole request is sent again
     bool const has_reported_ids = request.wants_ids && !known.transcript.tail_ids().empty();
@@ -120,6 +131,7 @@ Verifier::Expected proof_of(Known const& known, Way way) {
                               .prompt_count = transcript.prompt_count(),
                               .since_ids = transcript.count().about_since_prompt(),
                               .since_count = transcript.count().about(),
+                              .held = most_held_for_stops(known.request),
                               .prompt_end = prompt_end_of(known.request)};
   if (transcript.knows_ids() && transcript.is_level()) {
     expected.exactly = transcript.history();

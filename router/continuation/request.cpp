@@ -132,27 +132,62 @@ void read_stops(Request& request, Members const& members) {
     }
   }
   // If stop strings are requested in the output, the texts of special tokens are included, too.
+  // An engine that does not know SGLang's word for that would trim the stop strings.
   Value const* const skips = find(members, "skip_special_tokens");
   bool const shows_special =
       find_value(members, "stop_token_ids") != nullptr || (skips != nullptr && is_no(*skips));
-  if (!request.stops.empty() && shows_special && request.by_ids == Refused::no) {
+  bool const is_held = shows_special || flag(members, "no_stop_trim");
+  if (!request.stops.empty() && is_held && request.by_ids == Refused::no) {
     request.by_ids = Refused::stop_held;
   }
 }
 
-void read_limits(Request& request, Members const& members) {
-  for (std::string_view const key : {"max_tokens", "max_completion_tokens"}) {
-    if (Value const* const value = find_value(members, key)) {
-      std::optional<std::uint64_t> const limit = json::to_unsigned(*value);
-      request.max_tokens = limit ? std::optional(as_tokens(*limit)) : std::nullopt;
-    }
+/// Reads a number of tokens. A number that would have to be guessed, such as 30.0, which some
+/// engines accept, rules a continuation out; a negative number is no limit.
+std::optional<Tokens> read_tokens(Request& request, Value const& value) {
+  if (std::optional<std::uint64_t> const number = json::to_unsigned(value)) {
+    return as_tokens(*number);
   }
-  if (!request.max_tokens && request.endpoint == Endpoint::completions) {
+  if (!value.text.starts_with('-')) {
+    refuse(request, Refused::unreadable);
+  }
+  return std::nullopt;
+}
+
+void read_limits(Request& request, Members const& members) {
+  bool const is_chat = request.endpoint == Endpoint::chat;
+  Value const* const limit = find_value(members, "max_tokens");
+  if (limit != nullptr) {
+    request.max_tokens = read_tokens(request, *limit);
+  } else if (!is_chat) {
     request.max_tokens = kCompletionsDefault;
   }
-  if (Value const* const value = find_value(members, "min_tokens")) {
-    request.min_tokens = as_tokens(json::to_unsigned(*value).value_or(0));
+  // If both are given, vLLM uses this one and SGLang the other. With the larger one, no answer is
+  // taken for complete before its engine says so.
+  Value const* const newer = is_chat ? find_value(members, "max_completion_tokens") : nullptr;
+  if (newer != nullptr) {
+    request.max_tokens = std::max(request.max_tokens, read_tokens(request, *newer));
   }
+  if (Value const* const value = find_value(members, "min_tokens")) {
+    request.min_tokens = read_tokens(request, *value).value_or(0);
+  }
+  // Engines ignore stop strings before that, but the router does not know after which text.
+  if (request.min_tokens > 0 && !request.stops.empty() && !request.is_plain()) {
+    refuse(request, Refused::stop_after_minimum);
+  }
+}
+
+/// The number of answers: `n` for each prompt.
+void read_choices(Request& request, Members const& members) {
+  Value const* const number = find_value(members, "n");
+  std::uint64_t const each = number != nullptr ? json::to_unsigned(*number).value_or(0) : 1;
+  Value const* const prompt = find_value(members, "prompt");
+  std::vector<Value> prompts;
+  bool const are_several = request.endpoint == Endpoint::completions && prompt != nullptr &&
+                           prompt->kind == Kind::array && !request.has_prompt_ids &&
+                           !json::read_array(prompt->text, prompts);
+  std::uint64_t const all = each * (are_several ? prompts.size() : 1);
+  request.choices = all > 0 ? std::optional(as_tokens(all)) : std::nullopt;
 }
 
 void read_prompt(Request& request, Members const& members) {
@@ -239,7 +274,7 @@ void read_logprobs(Request& request, Members const& members) {
 }
 
 void read_flags(Request& request, Members const& members) {
-  request.keeps_stop = flag(members, "include_stop_str_in_output");
+  request.keeps_stop = flag(members, "include_stop_str_in_output") || flag(members, "no_stop_trim");
   request.wants_ids = flag(members, "return_token_ids");
   request.continues_message = flag(members, "continue_final_message");
   Value const* const tools = find(members, "tools");
@@ -316,6 +351,7 @@ Request read_request(Endpoint endpoint, std::string_view body, RequestRules cons
   } else {
     read_prompt(request, members);
   }
+  read_choices(request, members);
   request.kept_members = std::make_unique<Members>(std::move(members));
   return request;
 }

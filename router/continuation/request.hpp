@@ -38,7 +38,7 @@ struct Request {
   Refused by_ids = Refused::no;
   Refused by_text = Refused::no;
 
-  bool keeps_stop = false;       // include_stop_str_in_output
+  bool keeps_stop = false;       // include_stop_str_in_output, or SGLang's no_stop_trim
   bool wants_ids = false;        // return_token_ids
   bool wants_usage = false;      // stream_options.include_usage
   bool wants_all_usage = false;  // stream_options.continuous_usage_stats
@@ -46,6 +46,8 @@ struct Request {
   bool wants_logprobs = false;
   bool continues_message = false;  // continue_final_message
   bool has_prompt_ids = false;
+  /// The number of answers in the stream, each of which has its own end; absent if it is unknown.
+  std::optional<std::uint32_t> choices;
   std::optional<Tokens> max_tokens;
   Tokens min_tokens = 0;
   std::vector<std::string> stops;

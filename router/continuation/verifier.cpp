@@ -8,18 +8,18 @@
 namespace lastcall::router::continuation {
 namespace {
 
-/// Re-tokenized text merges differently at its seams; the difference is a few tokens, not many.
-bool is_about(std::uint64_t rise, std::uint64_t delivered) {
-  std::uint64_t const slack = delivered / 8 + 2;
-  return rise > 0 && rise + slack >= delivered && rise <= delivered + slack;
-}
-
 std::size_t common_prefix(TokenIds const& one, TokenIds const& other) {
   auto const [end, ignored] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   return static_cast<std::size_t>(end - one.begin());
 }
 
 }  // namespace
+
+/// Re-tokenized text merges differently at its seams; the difference is a few tokens, not many.
+bool Verifier::is_about(std::uint64_t rise, std::uint64_t delivered) const {
+  std::uint64_t const slack = delivered / 8 + 2;
+  return rise > 0 && rise + slack + expected_.held >= delivered && rise <= delivered + slack;
+}
 
 bool Verifier::fits(TokenIds const& reported) const {
   if (expected_.way == Way::by_ids) {
@@ -41,7 +41,7 @@ bool Verifier::fits(std::uint64_t count) const {
   if (expected_.way == Way::by_ids) {
     return count == expected_.prompt_ids->size();
   }
-  auto const rose = [count](std::uint64_t before, std::uint64_t since) {
+  auto const rose = [this, count](std::uint64_t before, std::uint64_t since) {
     return count > before && is_about(count - before, since);
   };
   if (expected_.prompt_count) {

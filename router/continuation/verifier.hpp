@@ -6,7 +6,8 @@
 //     none, its count of the prompt's tokens must be the same.
 //  2. By text: the prompt ids must be those of the first leg's prompt and of the delivered answer,
 //     or begin with that prompt and be longer by about as many as were delivered; if the worker
-//     reports none, its count of the prompt's tokens must have risen by about that number.
+//     reports none, its count of the prompt's tokens must have risen by about that number. An engine
+//     that holds text back for a stop string has counted tokens that were not delivered.
 //  3. The first text must be that of the ids reported with it or, by ids, that of the tokens
 //     counted: more than kMostBytesAnId bytes per id are a piece of the prompt's text, which a
 //     detokenizer emits after a prompt that ends inside a character.
@@ -63,6 +64,7 @@ class Verifier {
     std::optional<std::uint64_t> prompt_count;  // count of the first leg
     std::uint64_t since_ids = 0;    // approximate number of tokens delivered after prompt_ids
     std::uint64_t since_count = 0;  // the same after the first leg's prompt
+    std::uint64_t held = 0;         // most of these tokens whose text may have been held back
     std::string prompt_end;         // the last bytes of the prompt's text
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
@@ -77,6 +79,7 @@ class Verifier {
  private:
   bool fits(TokenIds const& reported) const;
   bool fits(std::uint64_t count) const;
+  bool is_about(std::uint64_t rise, std::uint64_t delivered) const;
   bool leaks(Chunk const& chunk) const;
 
   Expected expected_;

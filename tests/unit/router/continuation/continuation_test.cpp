@@ -524,6 +524,122 @@ TEST(Continuation, A_stream_that_is_not_continued_is_relayed_byte_for_byte) {
   EXPECT_EQ(several.out, stream);
 }
 
+std::string choice(int index, std::string const& delta, std::string const& finish = "null") {
+  return event(R"({"id":"a","object":"x","created":7,"model":"m","choices":[{"index":)" +
+               std::to_string(index) + ",\"delta\":" + delta + ",\"finish_reason\":" + finish +
+               "}]}");
+}
+
+TEST(Continuation, One_choice_that_has_ended_does_not_end_the_others) {
+  for (std::string const several :
+       {R"("messages":[{"role":"user","content":"hi"}],"n":2)",
+        R"("presence_penalty":1,"n":2,"messages":[{"role":"user","content":"hi"}])",
+        R"("n":2,"n":2,"messages":[{"role":"user","content":"hi"}])"}) {
+    Exchange chat("{\"stream\":true," + several + "}");
+    chat.machine.begin_leg(Mode::text);
+    chat.receive(choice(0, R"({"content":"a"})") + choice(0, "{}", R"("stop")"));
+    EXPECT_EQ(chat.end().progress, Progress::failed) << several;
+    EXPECT_EQ(chat.client().dones, 0) << several;
+    EXPECT_FALSE(chat.next(Mode::text)) << several;
+  }
+  Exchange two(R"({"prompt":"once","stream":true,"n":2})", "completions");
+  two.machine.begin_leg(Mode::text);
+  two.receive(event(R"({"id":"a","choices":[{"index":1,"text":"x"}]})"));
+  EXPECT_EQ(two.machine.refused(), "several_choices");
+  Exchange prompts(R"({"stream":true,"prompt":["a","b"],"max_tokens":3})", "completions");
+  prompts.machine.begin_leg(Mode::text);
+  prompts.receive(chunk({.is_chat = false, .text = "x", .finish = "stop"}));
+  EXPECT_EQ(prompts.end().progress, Progress::failed);
+}
+
+TEST(Continuation, Several_choices_of_which_all_have_ended_need_no_other_worker) {
+  Exchange chat(R"({"stream":true,"messages":[{"role":"user","content":"hi"}],"n":2})");
+  chat.machine.begin_leg(Mode::text);
+  chat.receive(choice(0, R"({"content":"a"})") + choice(0, "{}", R"("stop")"));
+  chat.receive(choice(1, R"({"content":"b"})") + choice(1, "{}", R"("stop")"));
+  EXPECT_EQ(chat.end().progress, Progress::done);
+  EXPECT_EQ(chat.client().dones, 1);
+}
+
+TEST(Continuation, Several_choices_that_begin_again_have_a_role_and_an_end_each) {
+  Exchange chat(R"({"stream":true,"messages":[{"role":"user","content":"hi"}],"n":2})");
+  chat.machine.begin_leg(Mode::text);
+  std::string const role = R"({"role":"assistant","content":""})";
+  chat.receive(choice(0, role));
+  EXPECT_EQ(chat.end().progress, Progress::failed);
+  ASSERT_TRUE(chat.next(Mode::text));
+  chat.machine.begin_leg(Mode::text);
+  chat.receive(choice(0, role) + choice(1, role) + choice(0, R"({"content":"a"})", R"("stop")"));
+  chat.receive(choice(1, R"({"content":"b"})") + choice(1, R"({"content":"c"})", R"("stop")"));
+  EXPECT_EQ(chat.receive(kDone).progress, Progress::done);
+  Client const client = chat.client();
+  EXPECT_EQ(client.text, "abc");
+  EXPECT_EQ(client.roles, 2);
+  EXPECT_EQ(client.finishes, 2);
+}
+
+TEST(Continuation, A_stop_string_before_min_tokens_ends_nothing) {
+  for (Mode const mode : {Mode::text, Mode::ids_vllm}) {
+    Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"min_tokens":9})", "completions");
+    EXPECT_EQ(one.machine.first_body(mode), one.body);
+    one.machine.begin_leg(mode);
+    one.receive(chunk({.is_chat = false, .text = "a END b"}) + chunk({.is_chat = false}));
+    one.receive(chunk({.is_chat = false, .text = " c ", .finish = "stop"}) + kDone);
+    EXPECT_EQ(one.client().text, "a END b c ");
+    EXPECT_EQ(one.machine.refused(), "stop_after_minimum");
+  }
+}
+
+TEST(Continuation, Tokens_that_are_held_for_a_stop_string_need_not_be_in_the_next_prompt) {
+  Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["Observation"]})",
+               "completions");
+  one.machine.begin_leg(Mode::text);
+  one.receive(chunk({.is_chat = false, .text = "a", .extra = usage(5, 7)}));  // six are held
+  one.end();
+  ASSERT_TRUE(one.next(Mode::text));
+  one.machine.begin_leg(Mode::text);
+  EXPECT_EQ(one.receive(chunk({.is_chat = false, .text = " b", .extra = usage(6, 1)})).progress,
+            Progress::verified_now);
+  Exchange other(one.body, "completions");  // a worker that starts over is recognized all the same
+  other.machine.begin_leg(Mode::text);
+  other.receive(chunk({.is_chat = false, .text = "a", .extra = usage(5, 7)}));
+  other.end();
+  ASSERT_TRUE(other.next(Mode::text));
+  other.machine.begin_leg(Mode::text);
+  EXPECT_EQ(other.receive(chunk({.is_chat = false, .text = "a", .extra = usage(5, 1)})).progress,
+            Progress::failed);
+}
+
+TEST(Continuation, A_stop_string_that_SGLang_is_told_to_keep_is_not_trimmed) {
+  Exchange one(R"({"prompt":"once","stream":true,"stop":["END"],"no_stop_trim":true})",
+               "completions");
+  one.machine.begin_leg(Mode::text);
+  one.receive(chunk({.is_chat = false, .text = "a END", .finish = "stop"}) + kDone);
+  EXPECT_EQ(one.client().text, "a END");
+  EXPECT_EQ(one.machine.first_body(Mode::ids_vllm).find("return_token_ids"), std::string::npos);
+}
+
+TEST(Continuation, Both_words_for_reasoning_have_the_same_text_where_text_is_held) {
+  Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true,"stop":["END"]})");
+  chat.machine.begin_leg(Mode::ids_vllm);
+  auto const reasons = [&](std::string const& text) {
+    return choice(0, R"({"reasoning":")" + text + R"(","reasoning_content":")" + text + "\"}");
+  };
+  chat.receive(reasons("so E") + reasons("very N") + reasons("one END"));
+  EXPECT_EQ(chat.out.find("END"), std::string::npos) << chat.out;
+}
+
+TEST(Continuation, A_limit_that_is_no_whole_number_is_not_taken_for_none) {
+  Exchange one(R"({"prompt":"once","stream":true,"max_tokens":30.0})", "completions");
+  one.machine.begin_leg(Mode::text);
+  for (int number = 1; number <= 20; ++number) {
+    one.receive(chunk({.is_chat = false, .text = "a", .extra = usage(1, number)}));
+  }
+  EXPECT_EQ(one.end().progress, Progress::failed);
+  EXPECT_FALSE(one.next(Mode::text));
+  EXPECT_EQ(one.client().finishes, 0);
+}
+
 TEST(Continuation, Ids_that_a_new_leg_sends_before_its_first_text_are_kept) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);

@@ -183,6 +183,14 @@ TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
            {R"("stop":["a"],"skip_special_tokens":false)", Refused::stop_held, no},
            {R"("stop":["a"],"stop_token_ids":[1])", Refused::stop_held, no},
            {R"("stop_token_ids":[1])", no, no},
+           {R"("stop":["a"],"no_stop_trim":true)", Refused::stop_held, no},
+           {R"("stop":["a"],"min_tokens":0)", no, no},
+           {R"("stop":["a"],"min_tokens":1)", Refused::stop_after_minimum,
+            Refused::stop_after_minimum},
+           {R"("max_tokens":-1)", no, no},
+           {R"("max_tokens":"9")", no, no},
+           {R"("max_tokens":9.0)", Refused::unreadable, Refused::unreadable},
+           {R"("min_tokens":9.0)", Refused::unreadable, Refused::unreadable},
            {R"("stop_regex":"a")", Refused::stop_regex, Refused::stop_regex},
            {R"("include_reasoning":false)", Refused::hidden_reasoning, Refused::hidden_reasoning},
            {R"("logprobs":true)", no, no},
@@ -196,6 +204,20 @@ TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
     EXPECT_EQ(label(request.by_ids), label(row.by_ids)) << body;
     EXPECT_EQ(label(request.by_text), label(row.by_text)) << body;
   }
+}
+
+TEST(Request, Of_two_limits_an_engine_may_use_the_larger_one) {
+  auto const limit = [](Endpoint endpoint, std::string const& members) {
+    std::string const body = "{\"stream\":true," + members + "}";
+    return read_request(endpoint, body, {}).max_tokens;
+  };
+  std::string const both = R"("max_tokens":30,"max_completion_tokens":11)";
+  EXPECT_EQ(limit(Endpoint::chat, both), 30U);
+  EXPECT_EQ(limit(Endpoint::chat, R"("max_completion_tokens":11)"), 11U);
+  EXPECT_EQ(limit(Endpoint::completions, both), 30U);
+  EXPECT_EQ(limit(Endpoint::completions, R"("max_completion_tokens":5)"), 16U);  // it is ignored
+  EXPECT_EQ(limit(Endpoint::completions, R"("max_tokens":-1)"), std::nullopt);
+  EXPECT_EQ(limit(Endpoint::completions, R"("max_tokens":null)"), 16U);
 }
 
 TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
