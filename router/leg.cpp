@@ -37,12 +37,24 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
   }
   std::unique_ptr<Leg> ended = std::move(leg);
   Parts& parts = ended->parts_;
-  parts.stalls.leave(*ended);
-  ended->place_.reset();
-  parts.fleet.ended(*ended->worker_);
+  ended->leave();
   ended->connection_.release(keep && !ended->worker_->has_left());
   parts.connections.swept(*ended->worker_);
   parts.poller.bury_unwatched(std::move(ended));
+}
+
+void Leg::end_before_last_bytes(std::unique_ptr<Leg>& leg) {
+  std::unique_ptr<Leg> ended = std::move(leg);
+  Parts& parts = ended->parts_;
+  ended->leave();
+  parts.last_bytes.await(ended->connection_, std::move(ended->reader_), ended->worker_);
+  parts.poller.bury_unwatched(std::move(ended));
+}
+
+void Leg::leave() {
+  parts_.stalls.leave(*this);
+  place_.reset();
+  parts_.fleet.ended(*worker_);
 }
 
 Leg::Leg(Parts& parts, LegListener& listener, std::shared_ptr<Worker> worker,

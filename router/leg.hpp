@@ -83,6 +83,9 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
                                     std::shared_ptr<Worker> const& worker, Message message);
   /// Ends the leg. `keep`: its connection may carry another request.
   static void end(std::unique_ptr<Leg>& leg, bool keep);
+  /// Ends the leg, whose answer is complete. Its connection may carry another request once the end
+  /// of the body has arrived.
+  static void end_before_last_bytes(std::unique_ptr<Leg>& leg);
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
   relay::ResponseReader& reader() { return reader_; }
@@ -114,6 +117,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
 
  private:
   void await();
+  void leave();
 
   Parts& parts_;
   LegListener* listener_;

@@ -508,8 +508,13 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
     drop_hand_over(hand_over_.get());
-    Leg::end(leg_, is_whole && reader.keeps_alive() && leg_->sent().is_all_out() && is_spent &&
-                       !until_close(*leg_));
+    bool const may_be_kept =
+        reader.keeps_alive() && leg_->sent().is_all_out() && is_spent && !until_close(*leg_);
+    if (may_be_kept && reader.state() == ResponseState::body) {
+      Leg::end_before_last_bytes(leg_);
+    } else {
+      Leg::end(leg_, may_be_kept && is_whole);
+    }
   }
   request_.client()->write(wire);
   if (request_.client() == nullptr) {

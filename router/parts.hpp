@@ -16,6 +16,7 @@
 #include "router/busy_thresholds.hpp"
 #include "router/departed_models.hpp"
 #include "router/fleet.hpp"
+#include "router/last_bytes.hpp"
 #include "router/metrics.hpp"
 #include "router/pacing.hpp"
 #include "router/records.hpp"
@@ -42,6 +43,7 @@ struct Parts : ingress::ClientParts {
         log(logged),
         fleet({set.choosing.skip_first, set.choosing.skip_most}, [this] { return ids.draw(); }),
         connections(io, *this),
+        last_bytes(*this),
         stalls(io, set.migration.stall),
         waiting(io, [this](std::size_t requests) { metrics.waiting(requests); }),
         alarms(io),
@@ -59,6 +61,7 @@ struct Parts : ingress::ClientParts {
   DepartedModels departed;
   BusyThresholds thresholds;
   WorkerConnections connections;
+  LastBytes last_bytes;
   StallWatch stalls;
   WaitingRoom waiting;
   Alarms alarms;

@@ -266,6 +266,45 @@ def test_a_kept_connection_that_its_worker_has_closed_is_no_failure(router, engi
     assert one.metric("lastcall_router_failovers_total") == 0
 
 
+DONE = chunk(b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n')
+
+
+def test_the_connection_of_a_stream_is_kept_though_the_end_of_its_body_comes_later(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    for _ in range(3):
+        user.send(post(body=BODY))
+        if not engines[0].connections():
+            wire = engines[0].connection()
+        wire.until(BODY)
+        wire.send(SSE_HEAD + DONE)
+        user.until(b"[DONE]\n\n\r\n0\r\n\r\n")  # nothing holds the client's end up
+        wire.send(b"0\r\n\r\n")
+    assert engines[0].connections() == 1
+
+
+@pytest.mark.parametrize(
+    "more", [chunk(b": more\n\n"), b"0\r\n\r\nHTTP/1.1 200 OK\r\n", b"nonsense"]
+)
+def test_a_worker_that_sends_more_behind_its_end_is_asked_on_a_new_connection(
+    router, engines, more
+):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engines[0].request()
+    wire.until(BODY)
+    wire.send(SSE_HEAD + DONE)
+    user.until(b"0\r\n\r\n")
+    wire.send(more)
+    assert wire.ended()
+    user.send(post(body=BODY))
+    again, _ = engines[0].request()
+    again.until(BODY)
+    again.send(ok(b"hello"))
+    user.until(b"hello")
+
+
 def test_a_second_worker_that_breaks_is_believed(router, engines):
     third = RawEngine()
     with contextlib.closing(third):
