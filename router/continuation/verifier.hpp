@@ -6,8 +6,8 @@
 //     none, its count of the prompt's tokens must be the same.
 //  2. By text: the prompt ids must be those of the first leg's prompt and of the delivered answer,
 //     or begin with that prompt and be longer by about as many as were delivered; if the worker
-//     reports none, its count of the prompt's tokens must have risen by about that number. An engine
-//     that holds text back for a stop string has counted tokens that were not delivered.
+//     reports none, its count of the prompt's tokens must have risen by about that number. An
+//     engine that holds text back for a stop string has counted tokens that were not delivered.
 //  3. The first text must be that of the ids reported with it or, by ids, that of the tokens
 //     counted: more than kMostBytesAnId bytes per id are a piece of the prompt's text, which a
 //     detokenizer emits after a prompt that ends inside a character.
