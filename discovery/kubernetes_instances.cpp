@@ -30,26 +30,36 @@ std::optional<std::uint16_t> port_of(Slice const& slice, std::string_view wanted
 }  // namespace
 
 void SliceUrls::found(Slice const& slice) {
-  std::vector<std::string> urls;
+  std::vector<Address> addresses;
   if (std::optional<std::uint16_t> const port = port_of(slice, port_)) {
     for (SliceEndpoint const& endpoint : slice.endpoints) {
-      if (!endpoint.ready || endpoint.terminating) {
-        continue;
-      }
+      bool const is_up = endpoint.ready && !endpoint.terminating;
       for (std::string const& address : endpoint.addresses) {
-        bool const is_v6 = address.find(':') != std::string::npos;
-        urls.push_back("http://" + (is_v6 ? "[" + address + "]" : address) + ":" +
-                       std::to_string(*port));
+        addresses.push_back({endpoint.pod_uid, address, *port, is_up});
       }
     }
   }
-  urls_.insert_or_assign(slice.name, std::move(urls));
+  addresses_.insert_or_assign(slice.name, std::move(addresses));
 }
 
 std::vector<std::string> SliceUrls::urls() const {
+  std::set<std::pair<std::string_view, std::uint16_t>> with_v4;
+  for (auto const& [name, addresses] : addresses_) {
+    for (Address const& address : addresses) {
+      if (!address.pod_uid.empty() && !address.is_v6()) {
+        with_v4.emplace(address.pod_uid, address.port);
+      }
+    }
+  }
   std::set<std::string> all;
-  for (auto const& [name, urls] : urls_) {
-    all.insert(urls.begin(), urls.end());
+  for (auto const& [name, addresses] : addresses_) {
+    for (Address const& address : addresses) {
+      bool const is_v6 = address.is_v6();
+      if (address.is_up && !(is_v6 && with_v4.contains({address.pod_uid, address.port}))) {
+        all.insert("http://" + (is_v6 ? "[" + address.text + "]" : address.text) + ":" +
+                   std::to_string(address.port));
+      }
+    }
   }
   return {all.begin(), all.end()};
 }

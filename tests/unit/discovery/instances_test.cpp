@@ -116,6 +116,28 @@ TEST(SliceUrls, choose_the_port_by_name_or_number) {
   EXPECT_EQ(with("c"), Urls{});
 }
 
+TEST(SliceUrls, name_a_pod_of_both_address_families_once) {
+  kubernetes::SliceUrls slices("");
+  Json const ports = Json::array({{{"name", "http"}, {"port", 8080}}});
+  auto const pod = [](char const* uid, char const* address, bool is_ready) {
+    Json json = endpoint({address}, {{"ready", is_ready}});
+    json["targetRef"] = {{"kind", "Pod"}, {"name", uid}, {"uid", uid}};
+    return json;
+  };
+  auto const change = [&](char const* name, Json const& endpoints) {
+    Json const slice{{"metadata", {{"name", name}, {"resourceVersion", "8"}}},
+                     {"ports", ports},
+                     {"endpoints", endpoints}};
+    EXPECT_TRUE(slices.take_change(Json{{"type", "ADDED"}, {"object", slice}}.dump()));
+  };
+  change("v6", Json::array({pod("a", "fd00::1", true), pod("b", "fd00::2", true),
+                            pod("c", "fd00::3", true)}));
+  change("v4", Json::array({pod("a", "10.0.0.1", true), pod("b", "10.0.0.2", false)}));
+  // The slice of one family is written before that of the other: what has left it does not come
+  // back with its other address.
+  EXPECT_EQ(slices.urls(), (Urls{"http://10.0.0.1:8080", "http://[fd00::3]:8080"}));
+}
+
 TEST(SliceUrls, take_bookmarks_and_end_at_errors) {
   kubernetes::SliceUrls slices("");
   EXPECT_TRUE(
