@@ -5,7 +5,7 @@
 //  2. The port is the slice's port with the configured name or number, or its first port if none is
 //     configured. A number is used even if the slice does not have it.
 //  3. A Service with both address families lists each of its pods in a slice of each. A pod that a
-//     slice lists with an IPv4 address, ready or not, is not an instance with its IPv6 address, too.
+//     slice lists with an IPv4 address, ready or not, is no instance with its IPv6 address, too.
 //  4. After an error in the watch (410: the version is too old) the slices are listed again; that
 //     is not a failure.
 //
