@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/schema.hpp"
 #include "config/text.hpp"
 #include "discovery/answer_filter.hpp"
 #include "discovery/tls_files.hpp"
@@ -194,9 +195,9 @@ HttpServer server_at(std::string const& url) {
 }
 
 std::string to_text(HttpServer const& server) {
-  bool const is_v6 = server.host.find(':') != std::string::npos;
-  return (server.tls ? "https://" : "http://") + (is_v6 ? "[" + server.host + "]" : server.host) +
-         ":" + std::to_string(server.port) + server.path.substr(0, server.path.find('?'));
+  return (server.tls ? "https://" : "http://") +
+         config::to_text(config::Address{server.host, server.port}) +
+         server.path.substr(0, server.path.find('?'));
 }
 
 HttpClient::HttpClient(HttpTls tls) : tls_(std::move(tls)) {}

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parse_number.hpp"
+#include "discovery/http_client.hpp"
 #include "discovery/kubernetes_wire.hpp"
 
 namespace lastcall::discovery {
@@ -54,10 +55,9 @@ std::vector<std::string> SliceUrls::urls() const {
   std::set<std::string> all;
   for (auto const& [name, addresses] : addresses_) {
     for (Address const& address : addresses) {
-      bool const is_v6 = address.is_v6();
-      if (address.is_up && !(is_v6 && with_v4.contains({address.pod_uid, address.port}))) {
-        all.insert("http://" + (is_v6 ? "[" + address.text + "]" : address.text) + ":" +
-                   std::to_string(address.port));
+      bool const is_second = address.is_v6() && with_v4.contains({address.pod_uid, address.port});
+      if (address.is_up && !is_second) {
+        all.insert(to_text(HttpServer{.host = address.text, .port = address.port}));
       }
     }
   }
