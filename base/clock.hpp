@@ -23,6 +23,11 @@ inline Instant monotonic_now() {
   return instant_from_ms(std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000);
 }
 
+/// The same as what the relay calls a time: what has passed since the clock's epoch.
+inline Duration monotonic_time() {
+  return monotonic_now().time_since_epoch();
+}
+
 /// The unit of every `*_at_ms` of the IPC.
 inline std::int64_t monotonic_ms() {
   return to_ms(monotonic_now());

@@ -4,6 +4,7 @@
 
 #include <sys/epoll.h>
 
+#include "base/clock.hpp"
 #include "base/same_secret.hpp"
 #include "ingress/client_parts.hpp"
 
@@ -103,7 +104,7 @@ void Client::pump() {
         readable_ = half_closed_ || tls_ || got.size == scratch.size();
         if (!lingering_) {
           input(scratch.first(got.size));
-        } else if (monotonic_now() - lingers_since_ < kMostLinger) {
+        } else if (monotonic_time() - lingers_since_ < kMostLinger) {
           wait_for(last_wait_);  // the client sends on before it reads
         }
         break;

@@ -1,6 +1,7 @@
 // The ways in which connections end: by themselves, with the process, or for the sake of others.
 #include <utility>
 
+#include "base/clock.hpp"
 #include "ingress/client.hpp"
 #include "ingress/client_parts.hpp"
 
@@ -167,7 +168,7 @@ void Client::end_connection(relay::After end) {
   bool const has_unread = !in_.empty() || readable_;
   if (socket_ && (end == relay::After::linger || has_unread) && !half_closed_) {
     lingering_ = true;
-    lingers_since_ = monotonic_now();
+    lingers_since_ = monotonic_time();
     if (tls_) {
       tls_->send_close_notify();
     }

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::ingress {
@@ -73,7 +74,7 @@ void Deadlines::aim(std::chrono::milliseconds at) {
 
 void Deadlines::expire() {
   aimed_at_.reset();
-  std::chrono::milliseconds const now = monotonic_now();
+  std::chrono::milliseconds const now = monotonic_time();
   for (std::size_t i = 0; i < kWaits; ++i) {
     Deadline& head = heads_[i];
     while (head.next_ != &head && head.next_->at_ <= now) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::ingress {
@@ -17,7 +18,7 @@ class Departure {
   /// After `over`, the responses on every connection close it. Until then, only those on a share of
   /// the connections do, and that share grows evenly. A second call may move the end closer.
   void close_over(std::chrono::milliseconds over) {
-    std::chrono::milliseconds const now = monotonic_now();
+    std::chrono::milliseconds const now = monotonic_time();
     if (!closing_) {
       closing_ = Closing{now, over};
     } else {
@@ -40,7 +41,7 @@ class Departure {
     }
     auto const over = static_cast<std::uint64_t>(closing_->over.count());
     std::chrono::milliseconds const turn((over * place) >> kPlaceBits);
-    return monotonic_now() - closing_->since >= turn;
+    return monotonic_time() - closing_->since >= turn;
   }
 
  private:

@@ -83,15 +83,10 @@ class Poller::Turn {
   Poller& poller_;
 };
 
-std::chrono::milliseconds monotonic_now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now().time_since_epoch());
-}
-
 std::chrono::milliseconds Poller::now() const {
   return is_in_turn_
              ? std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch())
-             : monotonic_now();
+             : monotonic_time();
 }
 
 Poller::Poller(asio::io_context& io, OnSlow on_slow)

@@ -97,7 +97,4 @@ class Poller {
   bool is_in_turn_ = false;
 };
 
-/// CLOCK_MONOTONIC.
-std::chrono::milliseconds monotonic_now();
-
 }  // namespace lastcall::ingress

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/json_writer.hpp"
 #include "ingress/proxy_parts.hpp"
 #include "relay/head_writer.hpp"
@@ -34,7 +35,7 @@ bool takes_comment(relay::Delivery const& delivery) {
 /// socket meanwhile.
 bool came_late(Deadline const& deadline) {
   constexpr std::chrono::milliseconds kAbsence{500};
-  return monotonic_now() - deadline.at() > kAbsence;
+  return monotonic_time() - deadline.at() > kAbsence;
 }
 
 }  // namespace
@@ -329,7 +330,7 @@ void RelayedRequest::notify_of_cut() {
     return;
   }
   std::chrono::milliseconds const left =
-      std::max(*parts_.cut_at - monotonic_now(), std::chrono::milliseconds(0));
+      std::max(*parts_.cut_at - monotonic_time(), std::chrono::milliseconds(0));
   std::string comment = ": lastcall-handoff {\"request_id\": ";
   json::append_string(comment, exchange_.id());
   comment.append(", \"deadline_ms\": ").append(std::to_string(left.count())).append("}\n\n");

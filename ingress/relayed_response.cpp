@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "ingress/proxy_parts.hpp"
 #include "ingress/relayed_request.hpp"
 
@@ -102,7 +103,7 @@ void RelayedRequest::let_through() {
   bound_.disarm();
   std::string& wire = parts_.wire;
   wire.clear();
-  take(exchange_.let_through(monotonic_now(), *this, wire), wire);
+  take(exchange_.let_through(monotonic_time(), *this, wire), wire);
   if (leg_ != nullptr) {
     leg_->pump();
   }

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <pthread.h>
 
+#include "base/clock.hpp"
 #include "base/signals_blocked.hpp"
 
 namespace lastcall::ingress {
@@ -89,12 +90,12 @@ Admission Worker::begin(Begun const& begun) {
 
 void Worker::first_byte(std::string_view id, std::string_view endpoint, std::string_view model,
                         std::chrono::milliseconds took) {
-  reported_progress_ = monotonic_now();
+  reported_progress_ = monotonic_time();
   send_report(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
 }
 
 void Worker::moved(std::string_view id) {
-  std::chrono::milliseconds const now = monotonic_now();
+  std::chrono::milliseconds const now = monotonic_time();
   if (now - reported_progress_ >= kProgressPeriod) {
     reported_progress_ = now;
     send_report(report::Moved{std::string(id)});

@@ -3,6 +3,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::router {
@@ -46,7 +47,7 @@ void Alarms::aim() {
 
 void Alarms::ring() {
   aimed_at_.reset();
-  Time const now = ingress::monotonic_now();
+  Time const now = monotonic_time();
   while (!order_.empty() && order_.begin()->first <= now) {
     Sleeper& sleeper = *order_.begin()->second;
     clear(sleeper);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "relay/first_byte.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -21,7 +22,7 @@ constexpr unsigned kTakesOver = 200;
 
 void HandOver::look(Leg& old, std::optional<Time> hint) {
   if (hint && state_ <= State::waiting) {
-    Time const now = ingress::monotonic_now();
+    Time const now = monotonic_time();
     parts_.fleet.failed(*old.worker(), now);
     from_ = {old.worker(), now + *hint};
     if (!risk_.may_move(kHandOff)) {
@@ -46,7 +47,7 @@ void HandOver::weigh() {
   continuation::Known const known = seam_.story().known();
   continuation::Stretch const left{.made = known.transcript.count().about(),
                                    .most = known.request.max_tokens,
-                                   .now = ingress::monotonic_now(),
+                                   .now = monotonic_time(),
                                    .cut_at = from_.cut_at};
   if (left.now >= left.cut_at) {
     drop();
@@ -77,7 +78,7 @@ Waiter::Tried HandOver::try_again() {
                         load, tried);
   // An answer that starts again leaves its old worker, so it waits for a worker that has not just
   // failed.
-  if (!room.worker || (!has_begun && room.worker->skipped_until() > ingress::monotonic_now())) {
+  if (!room.worker || (!has_begun && room.worker->skipped_until() > monotonic_time())) {
     return room.is_full ? Tried::no_room : Tried::refused;
   }
   if (!has_begun) {
@@ -148,7 +149,7 @@ void HandOver::failed() {
 }
 
 void HandOver::leg_is_late(Leg& leg, Late /*how*/) {
-  parts_.fleet.failed(*leg.worker(), ingress::monotonic_now());
+  parts_.fleet.failed(*leg.worker(), monotonic_time());
   failed();
 }
 
@@ -184,7 +185,7 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   }
   if (received.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
-    risk_.moved(kHandOff, *from_.worker, true, ingress::monotonic_now());
+    risk_.moved(kHandOff, *from_.worker, true, monotonic_time());
     drop();
     owner_.hand_over_ended({.how = HandedOver::How::moved,
                             .next = std::move(next),

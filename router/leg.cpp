@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "router/parts.hpp"
 
 namespace lastcall::router {
@@ -91,7 +92,7 @@ void Leg::connect_failed() {
 void Leg::await_next(bool progress) {
   await();
   if (progress) {
-    speak(ingress::monotonic_now());
+    speak(monotonic_time());
     place_.reset();
   }
 }
@@ -105,7 +106,7 @@ void Leg::rest() {
 
 void Leg::resume() {
   if (is_paused()) {
-    go_on(ingress::monotonic_now());
+    go_on(monotonic_time());
     await();
   }
   connection_.pump();

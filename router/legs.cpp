@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "relay/first_byte.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -42,7 +43,7 @@ bool until_close(Leg& leg) {
 
 /// In the middle of a response, the worker is at fault.
 void blame(Parts& parts, Leg& leg) {
-  parts.fleet.failed(*leg.worker(), ingress::monotonic_now());
+  parts.fleet.failed(*leg.worker(), monotonic_time());
 }
 
 Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
@@ -84,13 +85,13 @@ Fleet::Wanted next_of(Call const& call, Seam const& seam) {
 /// Whether the answer must continue and there are workers, but none of them can continue it.
 bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
   return !call.has_sent_nothing() && parts.fleet.knows(call.wanted.model) &&
-         !parts.fleet.choose(next_of(call, seam), {}, ingress::monotonic_now());
+         !parts.fleet.choose(next_of(call, seam), {}, monotonic_time());
 }
 
 /// A leg's pace counts from its first text.
 void note_pace(Call& call, Seam const& seam) {
   if (call.pace.moves != seam.moves() && seam.has_begun()) {
-    call.pace = {.since = ingress::monotonic_now(),
+    call.pace = {.since = monotonic_time(),
                  .made = continuation::as_tokens(seam.story().known().transcript.count().about()),
                  .moves = seam.moves()};
   }
@@ -131,7 +132,7 @@ void Legs::start() {
   if (call_.parts.settings.timeouts.total) {
     budget_.total = std::make_unique<TotalWait>(call_.parts, request_);
   }
-  if (!budget_.risk.begin(ingress::monotonic_now())) {
+  if (!budget_.risk.begin(monotonic_time())) {
     request_.refuse(poisonous());
     return;
   }
@@ -171,7 +172,7 @@ Waiter::Tried Legs::choose_and_connect() {
     if (connect_to(worker, call_.route.repeat != Repeat::always)) {
       return Tried::gone;
     }
-    call_.parts.fleet.failed(*worker, ingress::monotonic_now());
+    call_.parts.fleet.failed(*worker, monotonic_time());
     call_.parts.metrics.failed_over(Failover::unreachable);
   }
   return Tried::refused;
@@ -191,17 +192,17 @@ void Legs::go_to_another(relay::Refusal const& last) {
     return;
   }
   if (call_.has_sent_nothing()) {
-    budget_.attempts.wait_until(ingress::monotonic_now() + call_.parts.settings.migration.wait);
+    budget_.attempts.wait_until(monotonic_time() + call_.parts.settings.migration.wait);
   }
   call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
 }
 
 Waiter::Tried Legs::try_again() {
-  if (!seam_.has_begun() && budget_.risk.is_poison(ingress::monotonic_now())) {
+  if (!seam_.has_begun() && budget_.risk.is_poison(monotonic_time())) {
     give_up(request_, seam_, Refused::poison, poisonous());
     return Tried::gone;
   }
-  if (!budget_.attempts.may_wait(ingress::monotonic_now())) {
+  if (!budget_.attempts.may_wait(monotonic_time())) {
     request_.break_off(no_worker(), Outcome::error);
     return Tried::gone;
   }
@@ -253,7 +254,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::beside: {
       // The request is repeated if another worker can be asked; otherwise this worker may still
       // recover.
-      Time const now = ingress::monotonic_now();
+      Time const now = monotonic_time();
       std::array const here{leg.worker()->id()};
       if (call_.route.repeat == Repeat::always &&
           call_.parts.fleet.choose(call_.to_choose(), here, now) && budget_.risk.may_repeat()) {
@@ -283,7 +284,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
 void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   bool const is_allowed = call_.route.repeat == Repeat::always || !leg_->sent().has_begun();
   std::shared_ptr<Worker> const worker = leg_->worker();
-  Time const now = ingress::monotonic_now();
+  Time const now = monotonic_time();
   Refused limit = Refused::no;
   bool const is_dead = why == Failover::unreachable && budget_.attempts.has_crossed(*worker);
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
@@ -313,12 +314,12 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 void Legs::migrate(std::string_view reason) {
   drop_hand_over(hand_over_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
-  call_.parts.fleet.failed(*worker, ingress::monotonic_now());
+  call_.parts.fleet.failed(*worker, monotonic_time());
   Leg::end(leg_, false);
   Leaving const leaving{
       .worker = worker,
       .reason = reason,
-      .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), ingress::monotonic_now())};
+      .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), monotonic_time())};
   if (!proof_) {
     proof_ = std::make_unique<LevelProof>(call_.parts, call_, seam_, *this);
   }
@@ -350,8 +351,8 @@ void Legs::proof_ended(Leaving const& leaving) {
     case Seam::Going::on:
       request_.client()->write(wire);
       if (request_.client() != nullptr) {
-        budget_.attempts.begin_again(
-            *worker, ingress::monotonic_now() + call_.parts.settings.migration.wait);
+        budget_.attempts.begin_again(*worker,
+                                     monotonic_time() + call_.parts.settings.migration.wait);
         go_to_another(no_worker());
       }
       return;
@@ -423,13 +424,12 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
     return false;
   }
   if (verdict != Verdict::broke) {
-    call_.parts.fleet.failed(*leg_->worker(), ingress::monotonic_now());
+    call_.parts.fleet.failed(*leg_->worker(), monotonic_time());
   } else if (budget_.attempts.is_believed()) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
-    Refused const limit =
-        budget_.risk.died(*leg_->worker(), seam_.has_begun(), ingress::monotonic_now());
+    Refused const limit = budget_.risk.died(*leg_->worker(), seam_.has_begun(), monotonic_time());
     if (limit != Refused::no) {
       give_up(request_, seam_, limit, poisonous());
       return true;
@@ -438,9 +438,9 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
   Repeat const repeat = call_.route.repeat;
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
-  bool const may_be_replaced = is_allowed && budget_.attempts.are_left() &&
-                               call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(),
-                                                        ingress::monotonic_now());
+  bool const may_be_replaced =
+      is_allowed && budget_.attempts.are_left() &&
+      call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(), monotonic_time());
   if (!may_be_replaced || (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
     return false;
   }

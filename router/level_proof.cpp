@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/json_reader.hpp"
 #include "base/json_writer.hpp"
 #include "router/continuation/json_edits.hpp"
@@ -56,8 +57,7 @@ bool LevelProof::begin(Leaving const& leaving) {
       .model = call_.wanted.model, .affinity = call_.affinity(), .fit = [this](Worker const& one) {
         return continuation::takes_ids(call_.modes.of(one)) ? Fit::best : Fit::no;
       }};
-  std::shared_ptr<Worker> const worker =
-      parts_.fleet.choose(wanted, without, ingress::monotonic_now());
+  std::shared_ptr<Worker> const worker = parts_.fleet.choose(wanted, without, monotonic_time());
   if (!worker) {
     return false;
   }

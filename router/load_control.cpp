@@ -3,18 +3,19 @@
 #include <string>
 #include <variant>
 
+#include "base/clock.hpp"
+
 namespace lastcall::router {
 
 LoadControl::LoadControl(boost::asio::io_context& io, Parts& parts)
     : parts_(parts),
       loads_(
           io, parts.settings.load, [&parts] { return parts.ids.draw(); },
-          {.asks =
-               [&parts](Worker& worker) { parts.fleet.asked(worker, ingress::monotonic_now()); },
+          {.asks = [&parts](Worker& worker) { parts.fleet.asked(worker, monotonic_time()); },
            .reported = [this](Worker& worker, ReportedLoad const& load) { reported(worker, load); },
            .reported_nothing =
                [&parts](Worker& worker, NoLoad why) {
-                 parts.fleet.reported_nothing(worker, why, ingress::monotonic_now());
+                 parts.fleet.reported_nothing(worker, why, monotonic_time());
                }}) {}
 
 void LoadControl::configure() {
@@ -33,7 +34,7 @@ void LoadControl::left(Worker const& worker) {
 }
 
 void LoadControl::reported(Worker& worker, ReportedLoad const& load) {
-  parts_.fleet.reported(worker, load, ingress::monotonic_now());
+  parts_.fleet.reported(worker, load, monotonic_time());
   parts_.metrics.worker_load(worker.url(), load);
 }
 

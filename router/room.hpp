@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 #include "router/parts.hpp"
 
@@ -21,7 +22,7 @@ struct Room {
 
 inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,
                       std::span<std::uint64_t const> tried) {
-  Time const now = ingress::monotonic_now();
+  Time const now = monotonic_time();
   if (load.kind == Load::Kind::suspect && parts.pacing.has_suspect() &&
       parts.risk.deaths.are_many(wanted.model, now)) {
     return {nullptr, parts.fleet.choose(wanted, tried, now) != nullptr};

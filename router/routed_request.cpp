@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "relay/head_writer.hpp"
 #include "relay/http_text.hpp"
 #include "router/affinity.hpp"
@@ -109,13 +110,13 @@ void RoutedRequest::start() {
     route();
   } else {
     client_->wait_for(Wait::body);
-    call_.body.await(ingress::monotonic_now());
+    call_.body.await(monotonic_time());
   }
 }
 
 std::size_t RoutedRequest::take(std::span<char> bytes) {
   RequestBody::Taken const taken = call_.body.take(
-      bytes, ingress::monotonic_now(),
+      bytes, monotonic_time(),
       {.size = parts().settings.limits.max_body_size, .silence = parts().settings.timeouts.client});
   if (taken.fault) {
     break_off(relay::bad_request(taken.fault.status, taken.fault.what), Outcome::error);
@@ -159,7 +160,7 @@ void RoutedRequest::route() {
     call_.error_type = ErrorType::validation;
     answer(append_model_missing);
   } else if (!is_empty && !parts().fleet.knows(wanted.model) &&
-             parts().departed.holds(wanted.model, ingress::monotonic_now())) {
+             parts().departed.holds(wanted.model, monotonic_time())) {
     refuse({503, "no_worker", "the last worker of this model has left", true, {}});
   } else if (!is_empty && !parts().fleet.knows(wanted.model)) {
     call_.error_type = ErrorType::not_found;
@@ -170,7 +171,7 @@ void RoutedRequest::route() {
              parts().fleet.workers().size() > 1) {
     call_.error_type = ErrorType::validation;
     answer(append_not_its_worker);
-  } else if (auto const excess = parts().fleet.busy(wanted.model, ingress::monotonic_now())) {
+  } else if (auto const excess = parts().fleet.busy(wanted.model, monotonic_time())) {
     parts().metrics.rejected(call_.label(), route.endpoint());
     refuse(all_busy(*excess, parts().ids.draw()));
   } else {

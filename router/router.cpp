@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "base/clock.hpp"
 #include "config/schema.hpp"
 #include "ingress/clients.hpp"
 #include "ingress/listener.hpp"
@@ -136,7 +137,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
     Fleet::News const news = parts.fleet.set(source, workers);
-    parts.departed.note(parts.fleet, news, ingress::monotonic_now());
+    parts.departed.note(parts.fleet, news, monotonic_time());
     for (auto const& worker : news.left) {
       parts.connections.close(*worker);
       load.left(*worker);

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::router {
@@ -21,7 +22,7 @@ StallWatch::~StallWatch() = default;
 
 void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker) {
   if (stall_) {
-    Time const now = ingress::monotonic_now();
+    Time const now = monotonic_time();
     silences_.enter(stream, worker, now);
     if (!aimed_at_) {
       aim(now);
@@ -30,11 +31,11 @@ void StallWatch::enter(SilentStream& stream, std::shared_ptr<Worker> const& work
 }
 
 void StallWatch::stays(SilentStream& stream) {
-  silences_.stays(stream, ingress::monotonic_now());
+  silences_.stays(stream, monotonic_time());
 }
 
 void StallWatch::aim(Time soonest) {
-  std::optional<Time> const next = silences_.next(ingress::monotonic_now());
+  std::optional<Time> const next = silences_.next(monotonic_time());
   aimed_at_ = next ? std::optional(std::max(*next, soonest)) : std::nullopt;
   if (aimed_at_) {
     timer_->timer.expires_at(std::chrono::steady_clock::time_point(*aimed_at_));
@@ -47,7 +48,7 @@ void StallWatch::aim(Time soonest) {
 }
 
 void StallWatch::look() {
-  Time const now = ingress::monotonic_now();
+  Time const now = monotonic_time();
   Time const late = std::max<Time>(*stall_ / Silences::kLeft, Time(1));
   if (now - *aimed_at_ > late) {
     aim(now + late);

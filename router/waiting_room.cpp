@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::router {
@@ -23,10 +24,10 @@ WaitingRoom::~WaitingRoom() = default;
 
 void WaitingRoom::enter(Waiter& waiter, std::string_view model, Load const& load) {
   Place place{std::string(model), load.kind, load.tokens, ++last_};
-  entries_.emplace(place, Entry{.waiter = &waiter, .next = ingress::monotonic_now() + kFirst});
+  entries_.emplace(place, Entry{.waiter = &waiter, .next = monotonic_time() + kFirst});
   places_.emplace(&waiter, std::move(place));
   changed_(places_.size());
-  aim(ingress::monotonic_now() + kFirst);
+  aim(monotonic_time() + kFirst);
 }
 
 void WaitingRoom::leave(Waiter& waiter) {
@@ -41,7 +42,7 @@ void WaitingRoom::leave(Waiter& waiter) {
 void WaitingRoom::wake() {
   if (!places_.empty() && !has_room_) {
     has_room_ = true;
-    aim(ingress::monotonic_now());
+    aim(monotonic_time());
   }
 }
 
@@ -76,7 +77,7 @@ void WaitingRoom::call() {
     Load::Kind const kind = std::get<1>(place);
     bool const is_full = is_of_model(full, place) && std::get<1>(*full) == kind;
     bool const is_behind = kind != Load::Kind::goes_on && is_of_model(going_on, place);
-    bool const is_due = has_room || found->second.next <= ingress::monotonic_now();
+    bool const is_due = has_room || found->second.next <= monotonic_time();
     Waiter& waiter = *found->second.waiter;
     bool const tries = is_due && !is_full && !is_behind;
     Waiter::Tried const tried = tries ? waiter.try_again() : Waiter::Tried::refused;
@@ -88,7 +89,7 @@ void WaitingRoom::call() {
     going_on = kind == Load::Kind::goes_on ? &place : going_on;
     auto const still = entries_.find(place);
     if (tries && still != entries_.end()) {
-      still->second.next = ingress::monotonic_now() + still->second.pause;
+      still->second.next = monotonic_time() + still->second.pause;
       still->second.pause = std::min(2 * still->second.pause, kMost);
     }
   }
@@ -97,7 +98,7 @@ void WaitingRoom::call() {
     soonest = std::min(soonest, entry.next);
   }
   if (!entries_.empty()) {
-    Time const now = ingress::monotonic_now();
+    Time const now = monotonic_time();
     aim(has_room_ ? now : std::max(soonest, now + kFirst / 2));  // it may have had no turn yet
   }
 }

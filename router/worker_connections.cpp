@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.hpp"
 #include "config/text.hpp"
 #include "ingress/engine_pool.hpp"
 #include "ingress/upstream.hpp"
@@ -45,7 +46,7 @@ struct WorkerConnections::Pool final : ingress::Buried {
   }
 
   void tls_failed(std::string_view why) {
-    Time const now = ingress::monotonic_now();
+    Time const now = monotonic_time();
     if (!notified_at || now - *notified_at > kBetweenWords) {
       notified_at = now;
       parts.log.warning("a TLS connection to a worker failed", {{"worker", url}, {"detail", why}});
@@ -130,7 +131,7 @@ std::string WorkerConnections::open(Worker const& worker) {
 
 void WorkerConnections::look_up(std::uint64_t id, Pool& pool) {
   pool.is_looked_up = true;
-  pool.looked_at = ingress::monotonic_now();
+  pool.looked_at = monotonic_time();
   lookups_.find(pool.address.host, pool.address.port, [this, id](Resolved const& found) {
     if (auto const at = pools_.find(id); at != pools_.end()) {
       came(id, *at->second, found);
@@ -151,8 +152,7 @@ void WorkerConnections::look_up_in(std::uint64_t id, Pool& pool, std::chrono::mi
 }
 
 void WorkerConnections::look_up_soon(std::uint64_t id, Pool& pool) {
-  if (pool.is_named && !pool.is_looked_up &&
-      ingress::monotonic_now() - pool.looked_at >= kSoonest) {
+  if (pool.is_named && !pool.is_looked_up && monotonic_time() - pool.looked_at >= kSoonest) {
     look_up(id, pool);
   }
 }

@@ -1,6 +1,6 @@
 """What an unnamed namespace declares has a name of its own in its library.
 
-Files of a library compile together, eight at a time (LASTCALL_UNITY).
+Files of a library compile together, sixteen at a time (LASTCALL_UNITY).
 """
 
 import re

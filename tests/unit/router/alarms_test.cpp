@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
 #include "ingress/poller.hpp"
 
 namespace lastcall::router {
@@ -28,7 +29,7 @@ TEST(Alarms, Ring_in_their_order_once_and_not_when_they_were_cleared) {
   Sleeping one(rung, 1);
   Sleeping two(rung, 2);
   Sleeping three(rung, 3);
-  Time const now = ingress::monotonic_now();
+  Time const now = monotonic_time();
   alarms.set(three, now + 1ms);
   alarms.set(one, now + 3ms);
   alarms.set(two, now + 2ms);
