@@ -66,8 +66,7 @@ std::optional<Target> target_of(std::string const& url) {
 }
 
 std::string text_of(Target const& target) {
-  bool const is_v6 = target.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
+  return config::to_text(config::Address{.host = target.host, .port = target.port});
 }
 
 std::string existing_folder(std::string const& folder) {

@@ -292,7 +292,7 @@ class Webhook {
     if (!answer.reason.empty()) {
       line["reason"] = answer.reason;
     }
-    log(is_fine ? "info" : "warning", std::move(line));
+    log(is_fine ? "info" : "warning", line);
     return {answer.status, std::move(answer.body)};
   }
 
