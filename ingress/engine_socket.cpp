@@ -51,6 +51,12 @@ void EngineSocket::close() {
   socket_.close();
 }
 
+void EngineSocket::report_late(EnginePool const& pool) const {
+  if (tls_) {  // before that, nobody may listen there
+    pool.tls_failed("the handshake took too long");
+  }
+}
+
 void EngineSocket::report_failure(EnginePool const& pool) const {
   if (tls_ && tls_->failure()) {
     pool.tls_failed(tls_->failure()->detail);

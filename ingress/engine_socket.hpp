@@ -36,6 +36,8 @@ class EngineSocket {
   bool is_quiet() const { return tls_ ? tls_->is_quiet() : ingress::is_quiet(socket_); }
   void end_output() const;
   void close();
+  /// The connection was not made in time; the pool receives the reason if it is the handshake.
+  void report_late(EnginePool const& pool) const;
   /// The connection broke; the pool receives the reason that TLS gives, if there is one.
   void report_failure(EnginePool const& pool) const;
 

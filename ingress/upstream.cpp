@@ -153,6 +153,9 @@ void Upstream::wait_for(std::optional<Wait> what) {
 void Upstream::expired(Wait wait) {
   if (wait == Wait::upstream_idle) {
     close();
+  } else if (wait == Wait::connect) {
+    socket_.report_late(pool_);
+    owner_->expired(wait);
   } else if (wait != Wait::connect_again) {
     owner_->expired(wait);
   } else if (!connect()) {

@@ -147,6 +147,16 @@ def test_a_worker_without_tls_behind_https_is_reported(router, authority, engine
     assert "wrong version number" in one.log()
 
 
+def test_a_handshake_that_takes_too_long_is_reported(router, engines):
+    silent = engines[0]
+    source = {"static": {"urls": [f"https://{silent.address}"], "model": "m"}}
+    one = router(source, timeouts={"connect": "100ms"})
+    assert one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x"})[0] == 503
+    assert silent.connection().until(b"\x01").startswith(b"\x16")  # it was greeted
+    log = one.log()
+    assert "a TLS connection to a worker failed" in log and "took too long" in log
+
+
 @pytest.mark.parametrize("key", ["ca_file", "cert_file", "key_file"])
 def test_a_file_that_cannot_be_used_ends_the_start_with_its_name(authority, tmp_path, key):
     certificate, private = authority.sign("router")
