@@ -41,7 +41,7 @@ std::string content_of(Instance const& instance, std::string const& started_at) 
 
 /// The pod in a file with our name; empty if the file holds nothing that a reader could use.
 std::string owner_of(std::string const& path) {
-  auto const text = read_regular(path, kMostOfAnInstanceFile);
+  auto const text = read_regular(path, kMostOfAnInstanceFile).text;
   auto const content = json::parsed<nlohmann::ordered_json>(text.value_or(""));
   if (!content.is_object()) {
     return {};

@@ -10,15 +10,31 @@
 
 namespace lastcall::discovery {
 
-Descriptor open_regular(std::string const& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+namespace {
+
+Descriptor opened(std::string const& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+/// Nothing if the file is not a regular one.
+Descriptor only_regular(Descriptor file) {
   struct stat facts {};
   bool const is_regular = file && ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
   return is_regular ? std::move(file) : Descriptor();
 }
 
-std::optional<std::string> read_regular(std::string const& path, std::size_t most) {
-  Descriptor const file = open_regular(path);
+}  // namespace
+
+Descriptor open_regular(std::string const& path) {
+  return only_regular(opened(path));
+}
+
+RegularText read_regular(std::string const& path, std::size_t most) {
+  Descriptor found = opened(path);
+  if (!found) {
+    return {std::nullopt, errno};
+  }
+  Descriptor const file = only_regular(std::move(found));
   std::string text;
   std::array<char, 4096> chunk{};
   while (file && text.size() <= most) {
@@ -27,14 +43,14 @@ std::optional<std::string> read_regular(std::string const& path, std::size_t mos
       continue;
     }
     if (count < 0) {
-      return std::nullopt;
+      return {std::nullopt, errno};
     }
     if (count == 0) {
-      return text;
+      return {std::move(text), 0};
     }
     text.append(chunk.data(), static_cast<std::size_t>(count));
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace lastcall::discovery

@@ -19,7 +19,12 @@ namespace lastcall::discovery {
 /// Opens the file for reading; nothing if it cannot be opened or is not a regular file.
 Descriptor open_regular(std::string const& path);
 
-/// The whole content; nothing if the file cannot be read or has more than `most` bytes.
-std::optional<std::string> read_regular(std::string const& path, std::size_t most);
+struct RegularText {
+  std::optional<std::string> text;  // absent if the file cannot be read or has too many bytes
+  int error = 0;  // why the system could not read it; 0 if it is no regular file, or too long
+};
+
+/// The whole content, unless it has more than `most` bytes.
+RegularText read_regular(std::string const& path, std::size_t most);
 
 }  // namespace lastcall::discovery

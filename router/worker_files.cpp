@@ -55,10 +55,22 @@ std::string text_member(nlohmann::ordered_json const& object, char const* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Absent if the file names no worker; `problem` is then set to the reason.
-std::optional<Announced> read_one(fs::path const& path, std::string& problem) {
+/// Whether the system had no room to read a file, so that nothing is known about the file itself.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/// Absent if the file names no worker; `problem` is then set to the reason, and `shortage` to the
+/// error if the file could not be read because of one.
+std::optional<Announced> read_one(fs::path const& path, std::string& problem,
+                                  std::error_code& shortage) {
   // The loop reads the file, so a pipe in its place would block all clients.
-  auto const text = discovery::read_regular(path.string(), discovery::kMostOfAnInstanceFile);
+  auto const [text, error] =
+      discovery::read_regular(path.string(), discovery::kMostOfAnInstanceFile);
+  if (is_shortage(error)) {
+    shortage = {error, std::system_category()};
+    return std::nullopt;
+  }
   if (!text) {
     problem = "not a readable regular file of at most 64 KiB";
     return std::nullopt;
@@ -104,22 +116,24 @@ void WorkerFiles::start() {
     error = errno;
     ::close(fd);
   }
-  if (error != 0) {
-    bool const is_awaited = error == ENOENT && !watch_->was_there;
-    if (!is_awaited && !std::exchange(watch_->is_troubled, true)) {
-      listeners_.troubled("cannot watch " + directory_ + ": " +
-                          std::system_category().message(error));
-    }
+  if (error == ENOENT && !watch_->was_there) {
     look_again_later();
+    return;
+  }
+  if (error != 0) {
+    failed("cannot watch " + directory_ + ": " + std::system_category().message(error));
     return;
   }
   watch_->events.assign(fd);
   watch_->was_there = true;
-  if (std::exchange(watch_->is_troubled, false)) {
-    listeners_.troubled("");
-  }
   look();
-  await_change();
+}
+
+void WorkerFiles::failed(std::string const& problem) {
+  if (!std::exchange(watch_->is_troubled, true)) {
+    listeners_.troubled(problem);
+  }
+  look_again_later();
 }
 
 void WorkerFiles::look_again_later() {
@@ -147,11 +161,22 @@ void WorkerFiles::await_change() {
                                      return;
                                    }
                                    look();
-                                   await_change();
                                  });
 }
 
 void WorkerFiles::look() {
+  if (std::error_code const error = read()) {
+    watch_->events.close();  // no event reports when the directory can be read again
+    failed("cannot read " + directory_ + ": " + error.message());
+    return;
+  }
+  if (std::exchange(watch_->is_troubled, false)) {
+    listeners_.troubled("");
+  }
+  await_change();
+}
+
+std::error_code WorkerFiles::read() {
   std::vector<Announced> found;
   std::set<std::string> skipped;
   std::error_code error;
@@ -162,11 +187,13 @@ void WorkerFiles::look() {
       continue;
     }
     std::string problem;
-    if (std::optional<Announced> one = read_one(each->path(), problem)) {
+    if (std::optional<Announced> one = read_one(each->path(), problem, error)) {
       found.push_back(std::move(*one));
+    } else if (error) {
+      break;  // increment() would clear it
     } else if (std::error_code gone; fs::exists(each->path(), gone)) {
       skipped.insert(name);
-      if (!watch_->reported.contains(name)) {
+      if (watch_->reported.insert(name).second) {
         listeners_.skipped(each->path().string(), problem);
       }
     }
@@ -177,6 +204,7 @@ void WorkerFiles::look() {
               [](Announced const& a, Announced const& b) { return a.url < b.url; });
     listeners_.found(std::move(found));
   }
+  return error;
 }
 
 }  // namespace lastcall::router

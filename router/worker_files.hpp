@@ -5,8 +5,9 @@
 //     an object with an `advertise` (an http URL without a path) and perhaps a `model`. Other
 //     content is reported once and skipped. So is a pipe, a device or a file that is too long; none
 //     of them is waited for.
-//  2. While the directory cannot be read, its last known workers stay; this is reported, and
-//     reading is tried again every second. If it never existed, there are no workers yet.
+//  2. While the directory cannot be read, or a file for a lack of descriptors or memory, the last
+//     known workers stay; this is reported, and reading is tried again every second. If the
+//     directory never existed, there are no workers yet.
 //
 // Thread rule: the loop's thread. Source: inotify(7); discovery/instance_file.cpp.
 #pragma once
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "router/fleet.hpp"
@@ -44,7 +46,11 @@ class WorkerFiles {
  private:
   struct Watch;
 
+  /// Reads the directory and awaits a change, or tries again later.
   void look();
+  /// The error if the directory or one of its files cannot be read; nobody is notified then.
+  std::error_code read();
+  void failed(std::string const& problem);
   void await_change();
   void look_again_later();
 

@@ -1,8 +1,10 @@
 """A router as a process, in front of engines that a test plays or of real workers."""
 
+import contextlib
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -106,6 +108,19 @@ class Router:
         """An answer is whole at its client a moment before it is counted."""
         wait_until(lambda: self.metric(name, **labels) == number, f"{name}{labels} is {number}")
         return True
+
+    @contextlib.contextmanager
+    def short_of_descriptors(self, free):
+        """It can open no more than `free` others meanwhile."""
+        process = self.process.pid
+        used = {int(each) for each in os.listdir(f"/proc/{process}/fd")}
+        least = min(set(range(len(used) + 1)) - used)
+        before = resource.prlimit(process, resource.RLIMIT_NOFILE)
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (least + free, before[1]))
+        try:
+            yield
+        finally:
+            resource.prlimit(process, resource.RLIMIT_NOFILE, before)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 
+import pytest
 from raw_engine import ok, post
 from serve_peer import wait_until
 
@@ -93,6 +94,23 @@ def test_a_directory_that_goes_away_leaves_the_workers_known(router, engines, tm
     os.rename(tmp_path / "elsewhere", directory)
     wait_until(lambda: one.metric("lastcall_router_source_failing") == 0, "it is back")
     asks(one, engines[0])
+
+
+@pytest.mark.parametrize("free", [0, 1], ids=["no_directory", "no_file"])
+def test_a_router_without_descriptors_keeps_its_workers_and_looks_again(
+    router, engines, tmp_path, free
+):
+    write(tmp_path, "1a.json", engines[0])
+    one = router({"file": {"directory": str(tmp_path)}})
+    with one.short_of_descriptors(free):
+        write(tmp_path, "2b.json", engines[1])
+        wait_until(lambda: "cannot read a source of workers" in one.log(), "it is reported")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
+    assert one.metric("lastcall_router_source_failing") == 0
+    assert one.metric("lastcall_router_workers_left_total") == 0
+    assert "skipping an entry" not in one.log()
+    (tmp_path / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "changes are seen again")
 
 
 def test_a_worker_whose_model_changes_is_another_one(router, engines, tmp_path):
