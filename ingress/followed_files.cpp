@@ -16,7 +16,9 @@ constexpr Duration kBetweenLooks{1'000};
 FollowedFiles::FollowedFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
 void FollowedFiles::read_now() {
-  read_ = stamps();
+  Stamps found = stamps();
+  are_others_ = found != read_;
+  read_ = std::move(found);
   looked_at_ = monotonic_now();
 }
 
@@ -26,7 +28,13 @@ bool FollowedFiles::have_changed() {
     return false;
   }
   looked_at_ = now;
-  return stamps() != read_;
+  return !problem_.empty() || stamps() != read_;
+}
+
+bool FollowedFiles::is_news(std::string const& problem) {
+  bool const is_known = !problem.empty() && problem == problem_ && !are_others_;
+  problem_ = problem;
+  return !is_known;
 }
 
 FollowedFiles::Stamps FollowedFiles::stamps() const {

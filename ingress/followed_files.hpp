@@ -21,8 +21,12 @@ class FollowedFiles {
 
   /// The files are about to be read: changes from now on are noticed.
   void read_now();
-  /// Whether the files have changed since they were last read. Looks at most once a second.
+  /// Whether the files have changed since they were last read, or had a problem then, which may be
+  /// gone without a change (a lack of descriptors, permissions). Looks at most once a second.
   bool have_changed();
+  /// Called after files that had changed were read; `problem` is empty if they can be used. Returns
+  /// false if the same was known of the same files.
+  bool is_news(std::string const& problem);
 
  private:
   using Stamps = std::vector<std::array<std::int64_t, 5>>;
@@ -31,6 +35,8 @@ class FollowedFiles {
 
   std::vector<std::string> const paths_;
   Stamps read_;
+  bool are_others_ = false;  // than at the reading before
+  std::string problem_;
   Instant looked_at_{};
 };
 

@@ -285,7 +285,10 @@ TlsReading TlsContext::load() {
 
 void TlsContext::follow_files() {
   if (files_.have_changed()) {
-    on_reload_(load());
+    TlsReading const reading = load();
+    if (files_.is_news(reading.problem)) {
+      on_reload_(reading);
+    }
   }
 }
 

@@ -86,7 +86,10 @@ TlsReading TlsClientContext::load() {
 std::unique_ptr<TlsSession> TlsClientContext::connect(Socket const& socket,
                                                       std::string const& name) {
   if (files_.have_changed()) {
-    on_reload_(load());
+    TlsReading const reading = load();
+    if (files_.is_news(reading.problem)) {
+      on_reload_(reading);
+    }
   }
   auto session = std::make_unique<TlsSession::Library>();
   session->session.reset(SSL_new(library_->context.get()));

@@ -135,6 +135,22 @@ def test_a_switched_certificate_is_read_anew_and_an_answer_goes_on(secure, engin
     user.until(b"0\r\n\r\n")
 
 
+def test_a_new_certificate_that_cannot_be_read_at_first_is_read_later(secure, engines):
+    one = secure.start(engines[0].address)
+    words = "cannot use the new certificate"
+
+    def is_refused():
+        with contextlib.suppress(OSError):  # there may be no room for this client
+            assert secure.subject() == "first"
+        return words in one.log()
+
+    with one.short_of_descriptors(1):
+        switch(secure.authority.sign("second"), secure.directory, 2)
+        wait_until(is_refused, "it was tried")
+    wait_until(lambda: secure.subject() == "second", "the new certificate")
+    assert one.log().count(words) == 1
+
+
 def test_plain_http_gets_a_400_and_a_close(secure, engines):
     one = secure.start(engines[0].address)
     user = secure.plain()
