@@ -104,7 +104,7 @@ struct WorkerFiles::Watch {
 WorkerFiles::WorkerFiles(asio::io_context& io, std::string directory, Listeners listeners)
     : directory_(std::move(directory)),
       listeners_(std::move(listeners)),
-      watch_(std::make_unique<Watch>(io)) {}
+      watch_(std::make_shared<Watch>(io)) {}
 
 WorkerFiles::~WorkerFiles() = default;
 
@@ -138,11 +138,13 @@ void WorkerFiles::failed(std::string const& problem) {
 
 void WorkerFiles::look_again_later() {
   watch_->later.expires_after(kLookAgain);
-  watch_->later.async_wait([this](boost::system::error_code const& error) {
-    if (!error) {
-      start();
-    }
-  });
+  // A timer that fires in the turn in which the source is removed reports no error.
+  watch_->later.async_wait(
+      [this, held = std::weak_ptr(watch_)](boost::system::error_code const& error) {
+        if (!error && !held.expired()) {
+          start();
+        }
+      });
 }
 
 void WorkerFiles::await_change() {

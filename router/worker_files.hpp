@@ -56,7 +56,7 @@ class WorkerFiles {
 
   std::string const directory_;
   Listeners const listeners_;
-  std::unique_ptr<Watch> watch_;
+  std::shared_ptr<Watch> const watch_;  // shared, so that a handler can hold it weakly
 };
 
 }  // namespace lastcall::router
