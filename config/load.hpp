@@ -4,7 +4,8 @@
 //  1. The sources are applied one on top of the other: the defaults, the file, the variables that
 //     the key table names, and `--set` in the order given.
 //  2. The file is the one that --config names, else LASTCALL_CONFIG, else kDefaultPath if it
-//     exists. A file that was named must exist; without any file the defaults apply.
+//     exists. A file that was named must exist; without any file the defaults apply. A pipe is read
+//     to its end, unless it will be read again.
 //  3. Every problem of every source is reported at once. With any error the config must not be
 //     used.
 //  4. Warnings are about values that are allowed but look wrong: budgets that do not fit, keys
@@ -35,7 +36,8 @@ struct LoadOptions {
   std::optional<std::string> path;     // --config
   std::vector<std::string> overrides;  // --set, each "a.b=c"
   std::string default_path = kDefaultPath;
-  bool look_around = false;  // collect notes
+  bool look_around = false;    // collect notes
+  bool is_read_again = false;  // by a restart or a reload: a pipe, which is empty then, is refused
 };
 
 struct Loaded {

@@ -25,18 +25,25 @@ struct FileText {
   int error = 0;
 };
 
-/// May read more than a configuration may have; the parser then refuses the size.
-FileText read_file(std::string const& path) {
+/// Waits for a pipe's end only if the file is read once: an event loop reads again, and the pipe
+/// would be empty then, which would mean the defaults. May read more than a configuration may have;
+/// the parser then refuses the size.
+FileText read_file(std::string const& path, bool is_read_again) {
   FileText file;
-  int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int const waits = is_read_again ? O_NONBLOCK : 0;
+  int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | waits);
   if (fd < 0) {
     file.error = errno;
     file.problem = "cannot open: " + error_text(file.error);
     return file;
   }
   struct stat info {};
-  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    file.problem = "a directory, expected a file";
+  if (::fstat(fd, &info) == 0) {
+    if (S_ISDIR(info.st_mode)) {
+      file.problem = "a directory, expected a file";
+    } else if (is_read_again && S_ISFIFO(info.st_mode)) {
+      file.problem = "a pipe, expected a file that a restart or a reload can read again";
+    }
   }
   std::array<char, 65'536> buffer{};
   while (file.problem.empty() && file.text.size() <= kMaximumSize) {
@@ -120,7 +127,7 @@ void Sources::load_file() {
     errors_.push_back({{"--config", 0, 0}, "", "no file name, expected one"});
     return;
   }
-  FileText const file = read_file(source);
+  FileText const file = read_file(source, options_.is_read_again);
   if (!was_named && (file.error == ENOENT || file.error == ENOTDIR)) {
     return;
   }

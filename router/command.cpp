@@ -86,6 +86,7 @@ int run_command(int argc, char const* const* argv, std::ostream& out, std::ostre
     int const code = app.exit(error, out, err);
     return code == 0 ? 0 : kUsage;
   }
+  load.is_read_again = !check->parsed();
   LoadedSettings loaded;
   if (!load_or_complain(load, loaded, err)) {
     return kUsage;

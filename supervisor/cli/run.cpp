@@ -203,6 +203,7 @@ int run_run(RunCommand const& command, config::Environment const& environment, s
     return kExitUsage;
   }
   config::LoadOptions load = command.load;
+  load.is_read_again = true;
   config::Loaded loaded;
   // `serve` reads the same configuration.
   if (!load_or_complain(load, environment, loaded, err, Warnings::left_to_the_log)) {

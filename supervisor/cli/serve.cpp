@@ -43,6 +43,7 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
     return kExitUnexpected;
   }
   config::LoadOptions load = command.load;
+  load.is_read_again = true;
   config::Loaded loaded;
   if (!load_or_complain(load, environment, loaded, err, Warnings::left_to_the_log)) {
     return kExitUsage;

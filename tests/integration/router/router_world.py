@@ -19,11 +19,11 @@ QUIET = {"load": {"interval": None}, "migration": {"by": "text"}}  # workers are
 QUICK = {**QUIET, "shutdown": {"late_accept": "100ms", "grace_period": "20s"}}
 
 
-def command(*words, **environment):
-    """The program, to its end."""
+def command(*words, text=None, **environment):
+    """The program, to its end, with `text` piped into it."""
     return subprocess.run(
         [ROUTER, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
-        env={**os.environ, **environment},
+        input=text, env={**os.environ, **environment},
     )  # fmt: skip
 
 

@@ -230,6 +230,15 @@ def test_every_problem_of_a_configuration_is_reported_at_once(tmp_path):
     assert (none.returncode, "workers: none, expected a list" in none.stderr) == (2, True)
 
 
+def test_only_check_reads_a_pipe_since_a_reload_would_find_it_empty():
+    text = 'workers: [{static: {urls: ["http://127.0.0.1:1"]}}]\nlisten: nowhere\n'
+    checked = command("check", "--config", "/dev/stdin", text=text)
+    assert checked.stderr.startswith("/dev/stdin:2:9: listen: 'nowhere'")
+    served = command("--config", "/dev/stdin", text=text)
+    assert (served.returncode, checked.returncode) == (2, 2)
+    assert served.stderr.startswith("/dev/stdin: a pipe, expected a file")
+
+
 def test_a_port_that_is_taken_is_an_error(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

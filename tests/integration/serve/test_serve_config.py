@@ -1,6 +1,8 @@
 """The configuration as users give it: bad files, flags on top, budgets that do not fit."""
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
 
@@ -63,6 +65,37 @@ def test_a_configuration_that_is_not_a_file_is_exit_2(tmp_path):
         done = lastcall("check", "--config", str(path))
         assert (done.returncode, done.stdout) == (2, "")
         assert f"{path}: {why}\n" in done.stderr
+
+
+def test_a_pipe_is_read_to_its_end_though_its_writer_is_late():
+    check = subprocess.Popen(
+        [LASTCALL, "check", "--config", "/dev/stdin"], stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    pipe = os.readlink(f"/proc/self/fd/{check.stdin.fileno()}")
+
+    def opened():
+        folder = f"/proc/{check.pid}/fd"
+        with contextlib.suppress(OSError):  # a descriptor that was closed meanwhile
+            return sum(os.readlink(f"{folder}/{fd}") == pipe for fd in os.listdir(folder)) > 1
+        return False
+
+    wait_until(lambda: opened() or check.poll() is not None)
+    _, errors = check.communicate("zebra: 1\n", timeout=PATIENCE)
+    assert "/dev/stdin:1:1: zebra: unknown key" in errors
+    assert check.returncode == 2
+
+
+@pytest.mark.parametrize("command", ["serve", "run"])
+def test_a_pipe_is_refused_by_what_reads_its_configuration_again(command):
+    """The supervisor would find the pipe empty, and serve with the defaults."""
+    engine = ["--", "true"] if command == "run" else []
+    done = subprocess.run(
+        [LASTCALL, command, "--config", "/dev/stdin", *engine], input="log: {level: info}\n",
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("/dev/stdin: a pipe, expected a file that a restart")
 
 
 def test_an_empty_file_means_the_defaults(tmp_path):

@@ -108,6 +108,14 @@ def test_a_file_that_vanished_is_an_error_and_not_the_defaults(served):
     assert "No such file" in done.stderr
 
 
+def test_a_pipe_in_its_place_is_an_error_and_not_the_defaults(served):
+    os.unlink(served.path("lastcall.yaml"))
+    os.mkfifo(served.path("lastcall.yaml"))
+    done = reload(served)
+    assert done.returncode == 2
+    assert "lastcall.yaml: a pipe, expected a file" in done.stderr
+
+
 def test_many_errors_fit_into_the_answer(served):
     with open(served.path("lastcall.yaml"), "w") as file:
         file.write("".join(f"key{'x' * 100}{i}: 1\n" for i in range(1000)))

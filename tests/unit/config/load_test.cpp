@@ -1,10 +1,15 @@
 // The sources of values, and what files and values without problems give.
 #include "config/load.hpp"
 
+#include <array>
 #include <random>
+#include <string>
+#include <string_view>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/unit/config/support.hpp"
 
@@ -191,6 +196,23 @@ TEST(Load, A_file_that_was_named_must_be_a_readable_file) {
   std::string const missing = directory / "none.yaml";
   EXPECT_THAT(texts(load(options, environment_of({{"LASTCALL_CONFIG", missing}})).errors),
               ElementsAre(missing + ": cannot open: No such file or directory"));
+}
+
+TEST(Load, A_pipe_is_read_once_and_refused_where_it_would_be_read_again) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  LoadOptions options;
+  options.path = "/proc/self/fd/" + std::to_string(ends[0]);
+  std::string_view const text = "identity: {model: piped}\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  options.is_read_again = true;
+  EXPECT_THAT(texts(load(options, environment_of({})).errors),
+              ElementsAre(*options.path +
+                          ": a pipe, expected a file that a restart or a reload can read again"));
+  options.is_read_again = false;
+  EXPECT_EQ(load(options, environment_of({})).config.identity.model, "piped");
+  ::close(ends[0]);
 }
 
 TEST(Load, Pod_grace_comes_from_its_variable_or_is_the_default_of_Kubernetes) {
