@@ -55,6 +55,25 @@ std::optional<fs::path> find_shim(fs::path const& own_path,
   return in_search_path(environment);
 }
 
+/// A name that means the same file to `serve`: /dev/stdin and /dev/fd/N name a descriptor of this
+/// process, and `serve` has others. Other links stay, since a reload follows where they lead then.
+fs::path path_for_others(fs::path const& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  fs::path step = fs::absolute(path);
+  for (int link = 0; link < kMostLinks && !error; ++link) {
+    fs::path const parent = fs::canonical(step.parent_path(), error);
+    if (!error && parent.filename() == "fd" && parent.string().starts_with("/proc/")) {
+      fs::path const file = fs::canonical(path, error);
+      return error ? fs::absolute(path) : file;
+    }
+    if (!error) {
+      step = parent / fs::read_symlink(step, error);
+    }
+  }
+  return fs::absolute(path);
+}
+
 class Arguments {
  public:
   void add(std::string word) { words_.push_back(std::move(word)); }
@@ -88,7 +107,7 @@ void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded c
   arguments.serve("serve");
   arguments.serve("--parent", std::to_string(::getpid()));  // also the shim's: we become it
   if (!loaded.source.empty()) {
-    arguments.serve("--config", fs::absolute(loaded.source).string());
+    arguments.serve("--config", path_for_others(loaded.source).string());
   }
   for (std::string const& override : command.load.overrides) {
     arguments.serve("--set", override);

@@ -98,6 +98,17 @@ def test_a_pipe_is_refused_by_what_reads_its_configuration_again(command):
     assert done.stderr.startswith("/dev/stdin: a pipe, expected a file that a restart")
 
 
+def test_a_file_that_run_has_as_its_input_is_the_supervisors_configuration(world):
+    one = world(log={"level": "error"})
+    with open(one.write_config(), "rb") as file:
+        done = subprocess.run(
+            [LASTCALL, "run", "--config", "/dev/stdin", "--set", "log={level: info, format: json}",
+             "--", "true"],
+            stdin=file, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    assert f'"admin_socket":"{one.admin_socket}"' in done.stderr
+
+
 def test_an_empty_file_means_the_defaults(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_bytes(b"")
