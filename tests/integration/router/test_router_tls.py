@@ -135,6 +135,7 @@ def test_a_switched_certificate_is_read_anew_and_an_answer_goes_on(secure, engin
     user.until(b"0\r\n\r\n")
 
 
+@pytest.mark.plain_build  # sanitizers open descriptors for their own checks
 def test_a_new_certificate_that_cannot_be_read_at_first_is_read_later(secure, engines):
     one = secure.start(engines[0].address)
     words = "cannot use the new certificate"

@@ -96,6 +96,7 @@ def test_a_directory_that_goes_away_leaves_the_workers_known(router, engines, tm
     asks(one, engines[0])
 
 
+@pytest.mark.plain_build  # sanitizers open descriptors for their own checks
 @pytest.mark.parametrize("free", [0, 1], ids=["no_directory", "no_file"])
 def test_a_router_without_descriptors_keeps_its_workers_and_looks_again(
     router, engines, tmp_path, free
