@@ -5,7 +5,7 @@ import select
 import socket
 import threading
 
-from serve_peer import PATIENCE
+from serve_peer import PATIENCE, wait_until
 
 
 class Wire:
@@ -150,6 +150,14 @@ def metric(one, name, **labels):
         if family == name and wanted <= set(rest.rstrip("}").split(",")):
             return float(value)
     return 0.0
+
+
+def wait_for_count(one, expected, *series, **labels):
+    """Waits for a count that another thread reports after its client has had the answer."""
+    wait_until(
+        lambda: metric(one, *series, **labels) >= expected, f"{series[0]} is {expected}"
+    )
+    assert metric(one, *series, **labels) == expected
 
 
 def stream(one, engine, path="/v1/chat/completions"):
