@@ -21,16 +21,25 @@ class FollowedFiles {
 
   /// The files are about to be read: changes from now on are noticed.
   void read_now();
-  /// Whether the files have changed since they were last read, or had a problem then, which may be
-  /// gone without a change (a lack of descriptors, permissions). Looks at most once a second.
-  bool have_changed();
-  /// Called after files that had changed were read; `problem` is empty if they can be used. Returns
-  /// false if the same was known of the same files.
-  bool is_news(std::string const& problem);
+  /// Calls `read` if the files have changed since they were last read, or had a problem then, which
+  /// may be gone without a change (a lack of descriptors, permissions). Looks at most once a second.
+  /// What `read` returns has a `problem`, empty if the files can be used; it is passed to `report`
+  /// unless the same was reported of the same files.
+  template <class Read, class Report>
+  void follow(Read const& read, Report const& report) {
+    if (have_changed()) {
+      auto const reading = read();
+      if (is_news(reading.problem)) {
+        report(reading);
+      }
+    }
+  }
 
  private:
   using Stamps = std::vector<std::array<std::int64_t, 5>>;
 
+  bool have_changed();
+  bool is_news(std::string const& problem);
   Stamps stamps() const;
 
   std::vector<std::string> const paths_;

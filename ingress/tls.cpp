@@ -275,21 +275,11 @@ TlsContext::~TlsContext() = default;
 
 TlsReading TlsContext::load() {
   files_.read_now();
-  auto read = std::make_unique<Library>();
-  TlsReading result = read->read(settings_);
-  if (result.problem.empty()) {
-    library_ = std::move(read);
-  }
-  return result;
+  return tls::replace_if_usable(library_, settings_);
 }
 
 void TlsContext::follow_files() {
-  if (files_.have_changed()) {
-    TlsReading const reading = load();
-    if (files_.is_news(reading.problem)) {
-      on_reload_(reading);
-    }
-  }
+  files_.follow([this] { return load(); }, on_reload_);
 }
 
 std::unique_ptr<TlsSession> TlsContext::accept(Socket const& socket) {

@@ -75,22 +75,12 @@ TlsClientContext::~TlsClientContext() = default;
 
 TlsReading TlsClientContext::load() {
   files_.read_now();
-  auto read = std::make_unique<Library>();
-  TlsReading result = read->read(settings_);
-  if (result.problem.empty()) {
-    library_ = std::move(read);
-  }
-  return result;
+  return tls::replace_if_usable(library_, settings_);
 }
 
 std::unique_ptr<TlsSession> TlsClientContext::connect(Socket const& socket,
                                                       std::string const& name) {
-  if (files_.have_changed()) {
-    TlsReading const reading = load();
-    if (files_.is_news(reading.problem)) {
-      on_reload_(reading);
-    }
-  }
+  files_.follow([this] { return load(); }, on_reload_);
   auto session = std::make_unique<TlsSession::Library>();
   session->session.reset(SSL_new(library_->context.get()));
   if (!session->session || SSL_set_fd(session->session.get(), socket.get()) != 1 ||

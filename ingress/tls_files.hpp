@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ingress/tls.hpp"
@@ -64,6 +65,18 @@ class Files {
   ssl_ctx_st* const context_;
   bool asked_for_passphrase_ = false;
 };
+
+/// Reads the files of `settings` into a new `Library`, which replaces the one in use if they can be
+/// used.
+template <class Library, class Settings>
+TlsReading replace_if_usable(std::unique_ptr<Library>& in_use, Settings const& settings) {
+  auto read = std::make_unique<Library>();
+  TlsReading result = read->read(settings);
+  if (result.problem.empty()) {
+    in_use = std::move(read);
+  }
+  return result;
+}
 
 }  // namespace tls
 
