@@ -44,8 +44,10 @@ async def request(
     if context is not None or current() is not None:
         outgoing.add_headers(merged, context)
         channel.add_header(merged)
-    async with outgoing.abort_on_stop(context, channel):
+    abort = outgoing.abort_on_stop(context, channel)
+    async with abort:
         async with session.request(method, url, headers=merged, **options) as response:
+            abort.close_with(response.close)
             try:
                 yield response
             except BaseException:

@@ -244,6 +244,7 @@ class _Exchange:
                 context.end(None if context.is_stopped() else "error")
                 raise
             _log.debug("request %r ended after its cancel: %r", context.id(), error)
+            _drop_tracebacks(error)
         finally:
             forget()
             guard.close()
@@ -330,6 +331,17 @@ def _retrieve(reporting: asyncio.Future[None]) -> None:
     be notified any more."""
     if not reporting.cancelled() and reporting.exception() is not None:
         _log.debug("cannot notify the client of a cancel: %r", reporting.exception())
+
+
+def _drop_tracebacks(error: Optional[BaseException]) -> None:
+    """Releases what the application's frames hold. The frames of task groups hold the error, too:
+    a generator in such a cycle is not closed before the interpreter next looks for cycles, and
+    until then it goes on computing and keeps its calls to other tiers."""
+    while error is not None and error.__traceback__ is not None:
+        error.__traceback__ = None
+        for each in (error.__cause__, *getattr(error, "exceptions", ())):
+            _drop_tracebacks(each)
+        error = error.__context__
 
 
 def _kill(context: Optional[Context]) -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import socket
 import sys
 from typing import Any, AsyncIterator, Awaitable, Iterator, Optional, TypeVar
@@ -53,9 +54,11 @@ async def stream(
     """Like `client.stream`, with its options."""
     channel = _channel(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
-    async with outgoing.abort_on_stop(context, channel):
+    abort = outgoing.abort_on_stop(context, channel)
+    async with abort:
         call = client.stream(method, url, **options)
         response = await _apart(call.__aenter__())
+        abort.close_with(functools.partial(_break, response))
         try:
             yield response
         except BaseException:

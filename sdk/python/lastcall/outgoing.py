@@ -120,16 +120,22 @@ class abort_on_stop:
         self._cut = Cut()
         self._forget: list[Callable[[], None]] = []
         self._reporting: Optional[asyncio.Task[None]] = None
+        self._close: Optional[Callable[[], object]] = None
+
+    def close_with(self, close: Callable[[], object]) -> None:
+        """From now on a cut also calls `close`, which must not block. The block may be in a
+        generator that its server has left, where no task waits and a cancel reaches nobody."""
+        self._close = close
 
     async def __aenter__(self) -> Optional[Context]:
         if self._context is not None:
             self._context.raise_if_stopped()
             self._cut.arm()
             if self._channel is None:
-                self._forget.append(self._context.on_stop(self._soon(self._cut.fire)))
+                self._forget.append(self._context.on_stop(self._soon(self._fire)))
             else:
                 self._forget.append(self._context.on_stop(self._soon(self._send_stop)))
-                self._forget.append(self._context.on_kill(self._soon(self._cut.fire)))
+                self._forget.append(self._context.on_kill(self._soon(self._fire)))
         return self._context
 
     @staticmethod
@@ -149,7 +155,12 @@ class abort_on_stop:
             _log.debug("cannot send a stop: %r; closing the call", error)
             status = 0
         if status != STOP_TAKEN:
-            self._cut.fire()
+            self._fire()
+
+    def _fire(self) -> None:
+        self._cut.fire()
+        if self._forget and self._close is not None:
+            self._close()
 
     async def __aexit__(
         self,

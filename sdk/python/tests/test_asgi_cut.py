@@ -1,6 +1,7 @@
 """The ASGI middleware by itself: answers that are cut."""
 
 import asyncio
+import gc
 
 import pytest
 from asgi_server import (
@@ -326,3 +327,42 @@ def test_another_middleware_does_not_make_a_cut_stream_look_finished(supervisor,
 
     eventually(lambda: client.connected)
     run(main)
+
+
+@pytest.mark.parametrize("mode", ["stop", "kill"])
+def test_what_a_cut_application_held_is_released_at_once(supervisor, client, mode):
+    """A generator closes when nobody holds it any more; what it does then must not wait until the
+    interpreter looks for cycles."""
+    closed = asyncio.Event()
+
+    async def tokens():
+        try:
+            while True:
+                yield b"data: one\n\n"
+        finally:
+            closed.set()
+
+    async def app(scope, receive, send):
+        pieces = tokens()
+        try:
+            await answer(send, await pieces.__anext__(), kind=b"text/event-stream", end=False)
+            await read_all(receive)
+            await receive()
+            await send({"type": "http.response.body", "body": b"late", "more_body": True})
+        except OSError as error:
+            kept = [error]  # a cycle with the frame, as anyio's task groups make it
+            raise kept[0]
+
+    async def main():
+        server = Server(wrap(app, client), x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", mode=mode, reason="migrate")
+        assert isinstance(await server.ends(), lastcall.Cancelled)
+        await asyncio.wait_for(closed.wait(), PATIENCE)
+
+    eventually(lambda: client.connected)
+    gc.disable()
+    try:
+        run(main)
+    finally:
+        gc.enable()

@@ -47,7 +47,8 @@ class OtherTier:
         with contextlib.suppress(ConnectionError):
             while await reader.read(1):
                 pass
-        self.left.set()
+        if head.startswith(b"POST"):
+            self.left.set()
         writer.close()
 
 
@@ -106,6 +107,33 @@ def test_a_stop_in_the_stream_closes_the_connection(call, method):
                     await asyncio.to_thread(getattr(context, method), "migrate")
         assert (caught.value.request_id, caught.value.reason) == ("r", "migrate")
         await tier.left.wait()
+
+    run(main)
+
+
+@every_stream
+@pytest.mark.parametrize("method", ["stop", "kill"])
+def test_a_stop_closes_the_connection_of_a_call_that_no_task_waits_for(call, method):
+    """As in a generator that its server has left because the client could not be sent to."""
+
+    async def main(tier):
+        context = lastcall.Context("r")
+
+        async def blocks():
+            async with call(tier.url, context=context) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+        left = blocks()
+
+        async def serve():
+            assert await left.__anext__() == b"token 1"
+
+        await asyncio.ensure_future(serve())
+        getattr(context, method)("migrate")
+        await tier.left.wait()
+        with pytest.raises(lastcall.Cancelled):
+            await left.__anext__()
 
     run(main)
 
