@@ -103,6 +103,33 @@ def test_a_typo_is_refused(helm, setting):
     assert key in helm.refusal(*words, chart=INJECTOR, kube="1.34.0")
 
 
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ((r"commonLabels.app\.kubernetes\.io/name=a",), "commonLabels has app.kubernetes.io/name"),
+        ((r"commonLabels.app\.kubernetes\.io/instance=a",), "app.kubernetes.io/instance"),
+        ((r"commonLabels.lastcall\.dev/inject=yes",), "commonLabels has lastcall.dev/inject"),
+        (("pods.gracePeriod=0s",), "pods.gracePeriod is 0s, expected 1s to 24h"),
+        (("pods.gracePeriod=25h",), "pods.gracePeriod is 25h, expected 1s to 24h"),
+        (("webhook.imagePullSecrets[0]=s",), "imagePullSecrets"),
+        (("namespaceSelector.matchLabel.a=b",), "matchLabel"),
+        (("webhook.certificate.issuerRef.nam=x",), "nam"),
+        (("pods.sidecar.env[0].name=A=B", "pods.sidecar.env[0].value=x"), "env"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("by", ["policy", "webhook"])
+def test_values_that_no_api_server_or_no_sidecar_would_take_are_refused(helm, by, settings, reason):
+    words = sets("apiVersion=v1beta1", f"by={by}", *settings)
+    assert reason in helm.refusal(*words, chart=INJECTOR)
+
+
+def test_an_annotation_of_the_pods_is_there_once(helm):
+    key = "webhook.podAnnotations"
+    words = sets("by=webhook", f"{key}.checksum/config=x", f"{key}.a=b")
+    text = helm.template(*words, chart=INJECTOR).stdout
+    assert text.count("checksum/config:") == 1 and "\n        a: b\n" in text
+
+
 def test_the_defaults_are_those_of_the_library():
     values = yaml.safe_load((INJECTOR / "values.yaml").read_text())["pods"]
     text = (ROOT / "charts/lastcall-lib/templates/_inject.tpl").read_text()

@@ -1,0 +1,20 @@
+{{/* What the schema cannot see; each message names the value and what was expected. */}}
+
+{{- define "lastcall-injector.checks" -}}
+{{- $problems := "" -}}
+{{- range $reserved := keys (include "lastcall-injector.selector" . | fromYaml) | sortAlpha -}}
+{{- if hasKey ($.Values.commonLabels | default dict) $reserved -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" (printf "commonLabels has %s, by which the Deployment and the Service find their pods, expected other labels" $reserved)) -}}
+{{- end -}}
+{{- end -}}
+{{- if hasKey (.Values.commonLabels | default dict) "lastcall.dev/inject" -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" "commonLabels has lastcall.dev/inject, which would make the webhook's own pods wait for a webhook, expected other labels") -}}
+{{- end -}}
+{{- $grace := include "lastcall-lib.ms" .Values.pods.gracePeriod | int64 -}}
+{{- if or (lt $grace 1000) (gt $grace 86400000) -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" (printf "pods.gracePeriod is %s, expected 1s to 24h" .Values.pods.gracePeriod)) -}}
+{{- end -}}
+{{- with $problems -}}
+{{- fail . -}}
+{{- end -}}
+{{- end -}}
