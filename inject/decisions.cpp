@@ -233,7 +233,7 @@ class Decisions {
     for (char const* const key : {"ipc.socket", "ipc.admin_socket", "probes.listen",
                                   "lifecycle.enabled", "lifecycle.http", "lifecycle.listen"}) {
       if (settings_.has(key)) {
-        refuse(engine_, std::string(key) +
+        refuse(engine_, name_of(key) +
                             " is given, expected it to be left out: the injection decides it for "
                             "all containers of the pod");
       }
@@ -291,12 +291,26 @@ class Decisions {
                      ": the Service must send requests there, which an injection does not change");
   }
 
+  /// A key as it was written: it may be an annotation's.
+  std::string name_of(std::string_view key) const {
+    std::string note = std::string(kKeyNote) + std::string(key);
+    Node const* const notes = target_.annotations();
+    return notes != nullptr && find(*notes, note) != nullptr ? note : std::string(key);
+  }
+
   void check_settings() const {
     if (!options_.check || !ledger_.refusals.empty()) {
       return;
     }
+    constexpr std::string_view kOverride = "--set ";
     for (config::Problem& problem :
          options_.check({file(), settings_.overrides(), plan_.pod_grace})) {
+      std::string& source = problem.place.source;
+      if (source.starts_with(kOverride)) {
+        std::string const key = source.substr(kOverride.size());
+        std::string name = name_of(key);
+        source = name == key ? source : std::move(name);
+      }
       refuse(*target_.object, "the sidecar's configuration: " + to_text(problem));
     }
   }

@@ -128,6 +128,11 @@ class Checks {
     }
   }
 
+  /// Whether a path is the folder or below it.
+  static bool is_in(std::string_view path, std::string_view folder) {
+    return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+  }
+
   void check_mounts() const {
     Node const* const mounts = find(*engine_, "volumeMounts");
     if (mounts == nullptr) {
@@ -135,7 +140,7 @@ class Checks {
     }
     for (Node const& mount : mounts->items) {
       std::string_view const path = text_of(mount, "mountPath");
-      if (path == kShimFolder || path == kSocketFolder) {
+      if (is_in(path, kShimFolder) || is_in(path, kSocketFolder)) {
         refuse(mount, "something is mounted at " + std::string(path) + ", expected nothing there");
       }
       std::string_view const volume = text_of(mount, "name");
@@ -171,9 +176,12 @@ Node const* find_engine(Ledger const& ledger, Options const& options) {
                                 ? &containers.items.front()
                                 : find_named(&containers, wanted);
   if (found == nullptr) {
-    ledger.refuse(containers.begin, containers.items.empty()
-                                        ? "no containers, expected the engine's"
-                                        : "no container " + wanted + ", expected one of the pod's");
+    ledger.refuse(containers.begin,
+                  containers.items.empty()
+                      ? "no containers, expected the engine's"
+                      : (options.container ? "no container " + wanted
+                                           : std::string(kContainerNote) + " is " + wanted) +
+                            ", expected the name of a container of the pod");
     return nullptr;
   }
   if (found->kind == Node::Kind::alias) {

@@ -172,10 +172,13 @@ def noted(**annotations):
 
 
 REFUSED = [
-    (noted(**{"lastcall.dev/container": "other"}), "no container other, expected one of the pod's"),
-    (noted(**{"lastcall.dev/config.ipc.socket": "/x"}), "the injection decides it"),
-    (noted(**{"lastcall.dev/config.engine.kid": "vllm"}), "engine.kid: unknown key"),
-    (noted(**{"lastcall.dev/config.shutdown.grace_period": "90"}), "shutdown.grace_period"),
+    (noted(**{"lastcall.dev/container": "other"}),
+     "lastcall.dev/container is other, expected the name of a container of the pod"),
+    (noted(**{"lastcall.dev/config.ipc.socket": "/x"}), "lastcall.dev/config.ipc.socket is given"),
+    (noted(**{"lastcall.dev/config.engine.kid": "vllm"}),
+     "lastcall.dev/config.engine.kid: engine.kid: unknown key"),
+    (noted(**{"lastcall.dev/config.shutdown.grace_period": "90"}),
+     "lastcall.dev/config.shutdown.grace_period: shutdown.grace_period: '90'"),
     (hooked(), "it has a preStop hook, expected none"),
 ]  # fmt: skip
 

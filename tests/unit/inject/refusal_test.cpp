@@ -50,6 +50,12 @@ RefusalCase const kRefusalCases[] = {
     {"mount_of_ours", "          ports:",
      "          volumeMounts: [{name: x, mountPath: /run/lastcall}]\n          ports:",
      "something is mounted at /run/lastcall"},
+    {"mount_of_ours_with_a_slash", "          ports:",
+     "          volumeMounts: [{name: x, mountPath: /run/lastcall/}]\n          ports:",
+     "something is mounted at /run/lastcall/"},
+    {"mount_in_the_shims_folder", "          ports:",
+     "          volumeMounts: [{name: x, mountPath: /opt/lastcall/x}]\n          ports:",
+     "something is mounted at /opt/lastcall/x"},
     {"volume_of_ours_in_a_mount", "          ports:",
      "          volumeMounts: [{name: lastcall-admin, mountPath: /x}]\n          ports:",
      "the volume lastcall-admin is mounted"},
@@ -121,6 +127,25 @@ TEST(Refusals, A_problem_that_the_check_of_the_configuration_finds_is_a_refusal)
   };
   EXPECT_THAT(injected(kDeployment, with),
               HasSubstr("the sidecar's configuration: --set x: x: unknown key"));
+}
+
+TEST(Refusals, What_an_annotation_gave_is_named_as_the_annotation) {
+  Options with = options();
+  with.check = [](SidecarConfig const&) {
+    return config::Problems{{{"--set engine.knd", 0, 0}, "engine.knd", "unknown key"}};
+  };
+  auto const noted = [&](std::string const& note) {
+    std::string text = kDeployment;
+    text.insert(text.find("    spec:\n"),
+                "    metadata: {annotations: {lastcall.dev/" + note + "}}\n");
+    return injected(text, with);
+  };
+  EXPECT_THAT(noted("config.engine.knd: vllm"),
+              HasSubstr("configuration: lastcall.dev/config.engine.knd: engine.knd: unknown key"));
+  EXPECT_THAT(noted("config.probes.listen: x"),
+              HasSubstr("lastcall.dev/config.probes.listen is given, expected"));
+  EXPECT_THAT(noted("container: engine"),
+              HasSubstr("lastcall.dev/container is engine, expected the name of a container"));
 }
 
 TEST(Refusals, A_record_whose_container_is_gone_cannot_be_undone) {
