@@ -13,7 +13,10 @@ class Selector {
   Selector(std::vector<Input> const& inputs, Options const& options)
       : inputs_(inputs), options_(options) {}
 
-  Selection take(std::vector<Choice> all) {
+  Selection take(std::vector<Choice> all, std::vector<Stream> const& streams) {
+    for (TemplatePath const& given : options_.templates) {
+      refuse_dead_end(given, all, streams);
+    }
     std::erase_if(all, [](Choice const& each) { return each.target.mark(kMark) == "false"; });
     bool const are_marked = std::any_of(all.begin(), all.end(), is_marked);
     bool const are_named = !options_.only.empty();
@@ -55,6 +58,27 @@ class Selector {
              "",
              "no such workload, expected KIND/NAME of " +
                  (all.empty() ? std::string("an object with a pod template") : labels(all))});
+      }
+    }
+  }
+
+  /// Refuses a path at which no object of its kind has a pod: nothing would be injected there.
+  void refuse_dead_end(TemplatePath const& given, std::vector<Choice> const& all,
+                       std::vector<Stream> const& streams) {
+    if (std::any_of(all.begin(), all.end(), [&](Choice const& each) {
+          return each.target.kind == given.kind && each.target.path == given.path;
+        })) {
+      return;
+    }
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      std::vector<Node const*> const objects = objects_of(streams[i], given.kind);
+      if (!objects.empty()) {
+        selection_.refusals.push_back(
+            {place_at(inputs_[i].text, objects.front()->begin, inputs_[i].name), "",
+             "no pod at " + given.path + " of this " + given.kind +
+                 ", expected --template with the path to a pod's template or to its spec, which "
+                 "has `containers`"});
+        return;
       }
     }
   }
@@ -122,7 +146,7 @@ Selection select(std::vector<Input> const& inputs, std::vector<Stream> const& st
       all.push_back({i, std::move(target)});
     }
   }
-  return Selector(inputs, options).take(std::move(all));
+  return Selector(inputs, options).take(std::move(all), streams);
 }
 
 }  // namespace lastcall::inject

@@ -28,6 +28,21 @@ bool is_list_of_containers(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::list;
 }
 
+/// The items of a list of objects; null for an object that is not one.
+Node const* items_of(Node const& object) {
+  return text_of(object, "kind").ends_with("List") ? find(object, "items") : nullptr;
+}
+
+void collect(Node const& object, std::string_view kind, std::vector<Node const*>& found) {
+  if (Node const* const items = items_of(object)) {
+    for (Node const& item : items->items) {
+      collect(item, kind, found);
+    }
+  } else if (text_of(object, "kind") == kind) {
+    found.push_back(&object);
+  }
+}
+
 /// The nodes from the object along the path; fewer if a part of it does not exist.
 std::vector<Node const*> walk(Node const& object, std::string_view path) {
   std::vector<Node const*> nodes{&object};
@@ -49,8 +64,7 @@ class Search {
 
   void visit(Document const& document, Node const& object) {
     std::string_view const kind = text_of(object, "kind");
-    Node const* const items = find(object, "items");
-    if (kind.ends_with("List") && items != nullptr) {
+    if (Node const* const items = items_of(object)) {
       for (Node const& item : items->items) {
         visit(document, item);
       }
@@ -187,6 +201,14 @@ std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> c
     search.visit(document, document.root);
   }
   return std::move(search.targets);
+}
+
+std::vector<Node const*> objects_of(Stream const& stream, std::string_view kind) {
+  std::vector<Node const*> found;
+  for (Document const& document : stream.documents) {
+    collect(document.root, kind, found);
+  }
+  return found;
 }
 
 std::vector<Target> annotated_targets(Stream const& stream, std::string_view key,

@@ -46,6 +46,9 @@ struct Target {
 
 std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> const& paths);
 
+/// The objects of a kind, whether they have a pod or not.
+std::vector<Node const*> objects_of(Stream const& stream, std::string_view kind);
+
 /// All pod templates whose annotations have this key, wherever they are; `around` is empty. For a
 /// spec without a template the object has the annotation, and `path_in` reads the path from its
 /// text.

@@ -112,6 +112,18 @@ TEST(Refusals, A_container_that_nobody_has_is_named_with_those_that_are_there) {
             "--only Deployment/x: no such workload, expected KIND/NAME of Deployment/vllm");
 }
 
+TEST(Refusals, A_path_that_leads_to_no_pod_is_not_ignored) {
+  std::string const runtime = "kind: Runtime\nspec: {containers: [{name: a, command: [x]}]}\n";
+  std::string const both = "kind: X\n---\nkind: List\nitems:\n- kind: Runtime\n---\n" + runtime;
+  Options with = options();
+  with.templates = {{"Runtime", "spec.template"}};
+  EXPECT_THAT(injected(both, with),
+              StartsWith("m.yaml:5:3: no pod at spec.template of this Runtime"));
+  EXPECT_EQ(injected("kind: X\n", with), "kind: X\n");
+  with.templates = {{"Runtime", "spec"}};
+  EXPECT_THAT(injected(both, with), HasSubstr("lastcall-install"));
+}
+
 TEST(Refusals, Keys_that_hold_the_pod_together_are_not_given) {
   Options with = options();
   with.overrides = {"probes.listen=[::]:9000"};
