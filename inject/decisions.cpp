@@ -54,6 +54,22 @@ bool is_empty(Node const* node) {
          (node->kind == Node::Kind::list && node->items.empty());
 }
 
+/// The words of a text that a shell would split.
+std::vector<std::string_view> split_at_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\n\f\r";
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    std::size_t const begin = std::min(text.find_first_not_of(kSpaces), text.size());
+    text.remove_prefix(begin);
+    std::size_t const end = std::min(text.find_first_of(kSpaces), text.size());
+    if (end > 0) {
+      words.push_back(text.substr(0, end));
+    }
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
 /// The words of a container's command and arguments.
 std::vector<std::string_view> words_of(Node const& container) {
   std::vector<std::string_view> words;
@@ -216,7 +232,11 @@ class Decisions {
         }
       }
     }
-    std::vector<std::string_view> const words = words_of(engine_);
+    std::vector<std::string_view> words;
+    for (std::string_view const word : words_of(engine_)) {  // one may be a script of `sh -c`
+      std::vector<std::string_view> const parts = split_at_spaces(word);
+      words.insert(words.end(), parts.begin(), parts.end());
+    }
     constexpr std::string_view kPort = "--port";
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (words[i] == kPort && i + 1 < words.size() && whole_number(words[i + 1])) {
@@ -226,7 +246,7 @@ class Decisions {
         return std::string(words[i].substr(kPort.size() + 1));
       }
     }
-    return "8000";
+    return settings_.get("engine.kind") == "sglang" ? "30000" : "8000";
   }
 
   void decide_words() {
@@ -248,7 +268,7 @@ class Decisions {
       settings_.set("lifecycle.enabled", "true");
       settings_.set("lifecycle.http", "false");
     }
-    if (target_.kind == "Job" || target_.kind == "CronJob") {
+    if (ends_by_itself()) {
       decide_words_of_job();
     }
     decide_ingress();
@@ -266,6 +286,13 @@ class Decisions {
       plan_.words.push_back("--set=" + override);
     }
     check_settings();
+  }
+
+  /// Whether the end of an engine is not a failure by itself. A webhook sees only a Job's pods.
+  bool ends_by_itself() const {
+    std::string_view const policy = text_of(spec(), "restartPolicy");
+    return target_.kind == "Job" || target_.kind == "CronJob" || policy == "Never" ||
+           policy == "OnFailure";
   }
 
   /// In a Job an engine that has finished its work ends by itself, and so must the pod.

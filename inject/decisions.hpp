@@ -13,6 +13,8 @@ inline constexpr std::string_view kConfigNote = "lastcall.dev/config";
 /// "lastcall.dev/config.engine.kind".
 inline constexpr std::string_view kKeyNote = "lastcall.dev/config.";
 inline constexpr std::string_view kContainerNote = "lastcall.dev/container";
+/// The annotation by which kubectl knows a pod's main container; Istio writes it, too.
+inline constexpr std::string_view kDefaultContainerNote = "kubectl.kubernetes.io/default-container";
 inline constexpr char const* kGraceKey = "terminationGracePeriodSeconds";
 
 /// Refuses what is not possible; then the plan must not be used.

@@ -1,6 +1,7 @@
 #include "inject/pod_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "inject/decisions.hpp"
@@ -8,6 +9,9 @@
 
 namespace lastcall::inject {
 namespace {
+
+/// Containers that service meshes put in front of the others, so that they start first.
+constexpr std::array<std::string_view, 2> kMeshProxies{"istio-proxy", "linkerd-proxy"};
 
 class Checks {
  public:
@@ -166,15 +170,29 @@ class Checks {
   Node const* engine_;
 };
 
+/// The container that the pod is about if nobody has named the engine's; null if there is none.
+Node const* main_container(Target const& target, Node const& containers) {
+  std::string_view const usual = target.annotation(kDefaultContainerNote);
+  Node const* const noted = usual.empty() ? nullptr : find_named(&containers, usual);
+  if (noted != nullptr || containers.items.empty()) {
+    return noted;
+  }
+  auto const found =
+      std::find_if(containers.items.begin(), containers.items.end(), [](Node const& each) {
+        return std::find(kMeshProxies.begin(), kMeshProxies.end(), text_of(each, "name")) ==
+               kMeshProxies.end();
+      });
+  return found == containers.items.end() ? &containers.items.front() : &*found;
+}
+
 }  // namespace
 
 Node const* find_engine(Ledger const& ledger, Options const& options) {
   Node const& containers = *find(*ledger.target.spec, "containers");
   std::string_view const noted = ledger.target.annotation(kContainerNote);
   std::string const wanted = options.container.value_or(std::string(noted));
-  Node const* const found = wanted.empty() && !containers.items.empty()
-                                ? &containers.items.front()
-                                : find_named(&containers, wanted);
+  Node const* const found =
+      wanted.empty() ? main_container(ledger.target, containers) : find_named(&containers, wanted);
   if (found == nullptr) {
     ledger.refuse(containers.begin,
                   containers.items.empty()

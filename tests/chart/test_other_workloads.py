@@ -22,11 +22,11 @@ of lastcall, with your own. [What a pod gets](injection.md#what-a-pod-gets) expl
 """
 JOB = """## A Job
 
-The engine of a Job exits by itself, and its exit code becomes the Job's. `engine.on_exit` is
-`propagate`, because otherwise an exit with 0 counts as a failure. A native sidecar ends with the
-engine. A plain sidecar (`mode: plain`, before Kubernetes 1.29) also needs
-`shutdown.after_stop: exit`; otherwise the supervisor waits for the next engine, and the Job never
-completes.
+The engine of a Job exits by itself, and its exit code becomes the Job's. From the `restartPolicy`
+follows that `engine.on_exit` is `propagate`, because otherwise an exit with 0 counts as a failure.
+A native sidecar ends with the engine. A plain sidecar (`mode: plain`, before Kubernetes 1.29) also
+gets `shutdown.after_stop: exit`; otherwise the supervisor would wait for the next engine, and the
+Job would never complete.
 """
 SET = """## A workload with names of its own
 
@@ -52,7 +52,7 @@ def template(notes):
 
 
 def objects(helm, folder):
-    job = template({"lastcall.dev/config.engine.on_exit": "propagate"})
+    job = template({})
     job["spec"]["restartPolicy"] = "Never"
     made = [injected(helm, folder, pod) for pod in (job, template({}))]
     for pod in made:

@@ -100,8 +100,18 @@ failurePolicy: Fail
 {{- define "lastcall-injector.variables" -}}
 - name: notes
   expression: "has(object.metadata.annotations) ? object.metadata.annotations : {}"
+- name: own
+  expression: "object.spec.containers.filter(c, !(c.name in {{ include "lastcall-lib.meshProxies" . | fromJsonArray | toJson | replace "\"" "'" }}))"
+- name: main
+  expression: >-
+    'kubectl.kubernetes.io/default-container' in variables.notes &&
+    object.spec.containers.exists(c, c.name == variables.notes['kubectl.kubernetes.io/default-container']) ?
+    string(variables.notes['kubectl.kubernetes.io/default-container']) :
+    (variables.own.size() > 0 ? variables.own : object.spec.containers)[0].name
 - name: wanted
-  expression: "'lastcall.dev/container' in variables.notes ? variables.notes['lastcall.dev/container'] : object.spec.containers[0].name"
+  expression: >-
+    'lastcall.dev/container' in variables.notes && variables.notes['lastcall.dev/container'] != '' ?
+    string(variables.notes['lastcall.dev/container']) : variables.main
 - name: at
   expression: "object.spec.containers.map(c, c.name).indexOf(variables.wanted)"
 - name: keys

@@ -15,7 +15,9 @@ mode prestop. What it had stays; lists get their entries at the end. Call with
 {{- $_ := set $engine "lifecycle" (mergeOverwrite ($engine.lifecycle | default dict) (include "lastcall-lib.engineHook" $context | fromYaml)) -}}
 {{- if not $engine.livenessProbe -}}
 {{- range $key, $probe := include "lastcall-lib.engineProbes" $context | fromYaml -}}
+{{- if not (get $engine $key) -}}
 {{- $_ := set $engine $key $probe -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- else -}}

@@ -56,6 +56,49 @@ downwardAPI:
 {{- get (index . 0) (printf "lastcall.dev/config.%s" (index . 1)) -}}
 {{- end -}}
 
+{{/* Containers that service meshes put in front of the others, as a JSON list. */}}
+{{- define "lastcall-lib.meshProxies" -}}
+{{- list "istio-proxy" "linkerd-proxy" | toJson -}}
+{{- end -}}
+
+{{/*
+The container that a pod is about where nobody names the engine's: kubectl's own annotation, which
+Istio writes too, else the first that is no proxy of a mesh. Call with (list ANNOTATIONS CONTAINERS).
+*/}}
+{{- define "lastcall-lib.mainContainer" -}}
+{{- $proxies := include "lastcall-lib.meshProxies" . | fromJsonArray -}}
+{{- $names := list -}}
+{{- $own := list -}}
+{{- range index . 1 -}}
+{{- $names = append $names .name -}}
+{{- if not (has .name $proxies) -}}
+{{- $own = append $own .name -}}
+{{- end -}}
+{{- end -}}
+{{- $noted := get (index . 0) "kubectl.kubernetes.io/default-container" -}}
+{{- has $noted $names | ternary $noted (concat $own $names | first) -}}
+{{- end -}}
+
+{{/*
+Whether the file in a pod's annotation gives a key, which is then left to it: "true" or nothing. Call
+with (list ANNOTATIONS KEY).
+*/}}
+{{- define "lastcall-lib.fileGives" -}}
+{{- $at := get (index . 0) "lastcall.dev/config" | default "{}" | fromYaml -}}
+{{- $isGiven := true -}}
+{{- range splitList "." (index . 1) -}}
+{{- if not (kindIs "map" $at) -}}
+{{- $isGiven = false -}}
+{{- else -}}
+{{- $isGiven = and $isGiven (hasKey $at .) -}}
+{{- $at = get $at . -}}
+{{- end -}}
+{{- end -}}
+{{- if $isGiven -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* vllm, sglang or trtllm, where the name of an image tells; else custom. */}}
 {{- define "lastcall-lib.kindOfImage" -}}
 {{- $image := lower . -}}
@@ -70,15 +113,18 @@ custom
 {{- end -}}
 {{- end -}}
 
-{{/* The engine's port: its first containerPort, else that of --port in its command, else 8000. */}}
+{{/*
+The engine's port: its first containerPort, else that of --port in its command, where one word may be
+a script of `sh -c`, else the one of its kind. Call with (dict "engine" CONTAINER "kind" KIND).
+*/}}
 {{- define "lastcall-lib.portOfEngine" -}}
 {{- $found := "" -}}
-{{- with .ports -}}
+{{- with .engine.ports -}}
 {{- $found = (first .).containerPort | int64 | toString -}}
 {{- end -}}
 {{- $before := "" -}}
-{{- range concat (.command | default list) (.args | default list) -}}
-{{- $word := toString . -}}
+{{- $words := concat (.engine.command | default list) (.engine.args | default list) | join " " -}}
+{{- range $word := regexSplit "[ \\t\\n\\f\\r]+" $words -1 -}}
 {{- if not $found -}}
 {{- if regexMatch "^--port=[0-9]+$" $word -}}
 {{- $found = trimPrefix "--port=" $word -}}
@@ -88,7 +134,7 @@ custom
 {{- end -}}
 {{- $before = $word -}}
 {{- end -}}
-{{- $found | default "8000" -}}
+{{- $found | default (eq .kind "sglang" | ternary "30000" "8000") -}}
 {{- end -}}
 
 {{/* grace_period: the user's word, else the pod's own grace less 2 s where that is longer than the default. */}}
@@ -129,7 +175,7 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- if not (has "lastcall" $names) -}}
-{{- $wanted := get $notes "lastcall.dev/container" | default (first $spec.containers).name -}}
+{{- $wanted := get $notes "lastcall.dev/container" | default (include "lastcall-lib.mainContainer" (list $notes $spec.containers)) -}}
 {{- $engine := dict -}}
 {{- range $spec.containers -}}
 {{- if eq .name $wanted -}}
@@ -181,15 +227,30 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $_ := set $values.sidecar.securityContext "runAsUser" ($isKnown | ternary $uid (toString (int64 $values.uid)) | int64) -}}
 
 {{- /* late_accept as in charts/lastcall: endpoint removal takes seconds to reach the whole cluster. */ -}}
-{{- $sets := dict "shutdown.grace_period" $grace "shutdown.late_accept" "5s" -}}
-{{- if not (get .notes "lastcall.dev/config") -}}
-{{- $_ := set $sets "engine.kind" (include "lastcall-lib.kindOfImage" .engine.image) -}}
-{{- $_ := set $sets "engine.url" (printf "http://127.0.0.1:%s" (include "lastcall-lib.portOfEngine" .engine)) -}}
-{{- end -}}
+{{- $sets := dict "shutdown.late_accept" "5s" -}}
 {{- if not $isKnown -}}
 {{- /* An image's own user may connect, whoever that is: only containers of this pod mount the volume. */ -}}
 {{- $_ := set $sets "ipc.allow_uids" "any" -}}
 {{- $_ := set $sets "ipc.mode" "0666" -}}
+{{- end -}}
+{{- if has .spec.restartPolicy (list "Never" "OnFailure") -}}
+{{- /* As in a Job: an engine that has finished its work ends by itself, and so must the pod. */ -}}
+{{- $_ := set $sets "engine.on_exit" "propagate" -}}
+{{- if not (include "lastcall-lib.isNative" $context) -}}
+{{- $_ := set $sets "shutdown.after_stop" "exit" -}}
+{{- end -}}
+{{- end -}}
+{{- range $key := keys $sets -}}
+{{- if include "lastcall-lib.fileGives" (list $.notes $key) -}}
+{{- $sets = omit $sets $key -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $sets "shutdown.grace_period" $grace -}}
+{{- if not (get .notes "lastcall.dev/config") -}}
+{{- $kind := include "lastcall-lib.noted" (list .notes "engine.kind") | default (include "lastcall-lib.kindOfImage" .engine.image) -}}
+{{- $port := include "lastcall-lib.portOfEngine" (dict "engine" .engine "kind" $kind) -}}
+{{- $_ := set $sets "engine.kind" $kind -}}
+{{- $_ := set $sets "engine.url" (printf "http://127.0.0.1:%s" $port) -}}
 {{- end -}}
 {{- if eq $values.mode "prestop" -}}
 {{- $_ := set $sets "lifecycle.enabled" "true" -}}

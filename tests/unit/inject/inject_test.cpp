@@ -108,6 +108,29 @@ TEST(Inject, The_port_is_that_of_the_container_or_of_its_command) {
   text.erase(text.find("          ports"));
   text.replace(text.find("\"Qwen"), 5, "\"--port=9000\", \"Qwen");
   EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:9000"));
+  text.replace(text.find("[vllm, serve]"), 13, "[sh, -c, \"exec vllm serve\\n --port 9001\\n\"]");
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:9001"));
+}
+
+TEST(Inject, An_engine_that_names_no_port_listens_at_that_of_its_kind) {
+  std::string text = kDeployment;
+  text.erase(text.find("          ports"));
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:8000"));
+  text.replace(text.find("vllm/vllm-openai"), 16, "lmsysorg/sglang");
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:30000"));
+}
+
+TEST(Inject, The_engine_is_the_main_container_where_nobody_names_it) {
+  std::string text = kDeployment;
+  text.insert(text.find("        - name: vllm"), "        - {name: istio-proxy, image: p}\n");
+  EXPECT_THAT(injected(text), HasSubstr("container=vllm"));
+  text.insert(text.find("        - name: vllm"), "        - {name: main, image: m}\n");
+  EXPECT_THAT(injected(text), HasSubstr("container=main"));
+  text.insert(text.find("    spec:\n"),
+              "    metadata: {annotations: {kubectl.kubernetes.io/default-container: vllm}}\n");
+  EXPECT_THAT(injected(text), HasSubstr("container=vllm"));
+  text.replace(text.find("-container: vllm"), 16, "-container: gone");
+  EXPECT_THAT(injected(text), HasSubstr("container=main"));
 }
 
 TEST(Inject, A_readiness_gate_that_the_pod_does_not_name_is_noted) {
@@ -208,6 +231,13 @@ spec:
 TEST(Inject, A_job_passes_the_code_of_its_engine_on) {
   std::string const text = injected(named("Job", "j", "engine"));
   EXPECT_THAT(text, HasSubstr("engine.on_exit=propagate"));
+}
+
+TEST(Inject, The_pod_of_a_job_does_so_too_where_its_restart_policy_alone_tells) {
+  std::string text = kDeployment;
+  EXPECT_THAT(injected(text), Not(HasSubstr("engine.on_exit")));
+  text.insert(text.find("      containers"), "      restartPolicy: Never\n");
+  EXPECT_THAT(injected(text), HasSubstr("engine.on_exit=propagate"));
 }
 
 TEST(Inject, Inputs_are_judged_together_and_come_out_one_by_one) {
