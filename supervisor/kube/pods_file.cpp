@@ -16,8 +16,7 @@ namespace {
 using config::Entry;
 using config::Node;
 
-constexpr std::int64_t kLargestUser =
-    4'294'967'294;  // above it is the uid that means no user at all
+constexpr std::int64_t kLargestUser = 2'147'483'647;  // of Kubernetes; Linux has larger ones
 
 class PodsReader {
  public:

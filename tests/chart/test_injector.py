@@ -111,6 +111,7 @@ def test_a_typo_is_refused(helm, setting):
         ((r"commonLabels.lastcall\.dev/inject=yes",), "commonLabels has lastcall.dev/inject"),
         (("pods.gracePeriod=0s",), "pods.gracePeriod is 0s, expected 1s to 24h"),
         (("pods.gracePeriod=25h",), "pods.gracePeriod is 25h, expected 1s to 24h"),
+        (("pods.uid=2147483648",), "uid"),
         (("webhook.imagePullSecrets[0]=s",), "imagePullSecrets"),
         (("namespaceSelector.matchLabel.a=b",), "matchLabel"),
         (("webhook.certificate.issuerRef.nam=x",), "nam"),

@@ -15,6 +15,8 @@ from conftest import DEMO, sets
         ("mode=ambient", "mode"),
         ("sidecar.readinessProbe.period=1", "period"),
         ("image.digest=sha256:abc", "digest"),
+        ("podSecurityContext.runAsUser=2147483648", "runAsUser"),
+        ("sidecar.securityContext.runAsGroup=2147483648", "runAsGroup"),
     ],
 )
 def test_a_typo_is_refused_by_its_name(helm, setting, word):
