@@ -73,6 +73,24 @@ def test_the_configuration_of_a_golden_pod_is_one_that_lastcall_accepts(accepted
     assert accepted_words([word for word in words if word.startswith("--set=")], text)
 
 
+@pytest.mark.parametrize("own", [None, "30s"])
+def test_the_pods_grace_follows_that_of_the_file_unless_an_annotation_gives_it(
+    helm, tmp_path, own
+):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    notes = {"lastcall.dev/config": "shutdown: {grace_period: 2m}\n"}
+    if own:
+        notes["lastcall.dev/config.shutdown.grace_period"] = own
+    pod["metadata"]["annotations"] = notes
+    spec = injected(helm, tmp_path, pod)["spec"]
+    assert spec["terminationGracePeriodSeconds"] == (32 if own else 122)
+    words = container(spec, "lastcall")["args"]
+    assert [word for word in words if "grace_period" in word] == (
+        ["--set=shutdown.grace_period=30s"] if own else []
+    )
+    assert (own or "2m") in container(spec, "engine")["command"]
+
+
 def test_a_pod_that_has_lastcall_stays_as_it_is(helm, tmp_path):
     pod = yaml.safe_load((GOLDEN / "native/command.yaml").read_text())
     assert injected(helm, tmp_path, pod) == pod

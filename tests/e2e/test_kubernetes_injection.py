@@ -122,7 +122,8 @@ def test_a_pod_that_does_not_ask_stays_as_it_is(cluster):
 
 def changed(**annotations):
     pod = asking(GOLDEN / "pods/annotated.yaml")
-    pod["metadata"]["annotations"].update(annotations)
+    notes = {**pod["metadata"]["annotations"], **annotations}
+    pod["metadata"]["annotations"] = {key: value for key, value in notes.items() if value}
     return pod
 
 
@@ -139,11 +140,14 @@ def hooked():
          "lastcall.dev/container is other, expected the name of a container"),
         (changed(**{"lastcall.dev/config.shutdown.grace_period": "90"}),
          "shutdown.grace_period is 90, expected a duration"),
+        (changed(**{"lastcall.dev/config": "shutdown:\n  grace_period: 2m\n",
+                    "lastcall.dev/config.shutdown.grace_period": None}),
+         "the file in lastcall.dev/config gives shutdown.grace_period"),
         (changed(**{"lastcall.dev/config.ipc.socket": "/x"}), "injection decides"),
         (changed(**{f"lastcall.dev/config.k{i}": "v" for i in range(25)}), "more than 24"),
         (hooked(), "container server has no command"),
     ],
-    ids=["container", "grace", "decided", "many", "hook"],
+    ids=["container", "grace", "file", "decided", "many", "hook"],
 )  # fmt: skip
 def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
     refusal = dry_run(pod, check=False).stderr

@@ -128,6 +128,9 @@ failurePolicy: Fail
     "container " + variables.wanted + " has no command, so its preStop hook would have to hold the kubelet's TERM back, but it has one already; expected no preStop hook, or the image's entry point written out as the command" :
     variables.keys.exists(k, k in [{{ range $index, $key := include "lastcall-lib.decidedKeys" . | fromJsonArray }}{{ if $index }}, {{ end }}'lastcall.dev/config.{{ $key }}'{{ end }}]) ?
     "an annotation is one of those that injection decides for all containers of the pod, expected none of {{ include "lastcall-lib.decidedKeys" . | fromJsonArray | join ", " }}" :
+    'lastcall.dev/config' in variables.notes && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) &&
+    ['shutdown', 'grace_period'].all(w, string(variables.notes['lastcall.dev/config']).matches('(^|\\W)' + w + '\\W?\\s*:')) ?
+    "the file in lastcall.dev/config gives shutdown.grace_period, which a policy cannot read, expected it in lastcall.dev/config.shutdown.grace_period too" :
     variables.keys.size() > 24 ? "there are more than 24 annotations lastcall.dev/config.KEY, expected a file in lastcall.dev/config" :
     'lastcall.dev/config.shutdown.grace_period' in variables.notes && !variables.notes['lastcall.dev/config.shutdown.grace_period'].matches('^[0-9]{1,9}(ms|s|m|h)$') ?
     "lastcall.dev/config.shutdown.grace_period is " + variables.notes['lastcall.dev/config.shutdown.grace_period'] + ", expected a duration such as 60s, 500ms or 2m" : ""

@@ -216,7 +216,11 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 
 {{- $noted := include "lastcall-lib.noted" (list .notes "shutdown.grace_period") -}}
-{{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" $noted) -}}
+{{- $given := "" -}}
+{{- if and (not $noted) (include "lastcall-lib.fileGives" (list .notes "shutdown.grace_period")) -}}
+{{- $given = (get .notes "lastcall.dev/config" | fromYaml).shutdown.grace_period | toString -}}
+{{- end -}}
+{{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" ($noted | default $given)) -}}
 {{- $needed := add 2 (div (add (include "lastcall-lib.ms" $grace | int64) 999) 1000) -}}
 {{- $_ := set $values "config" (dict "shutdown" (dict "grace_period" $grace)) -}}
 {{- $_ := set $values "terminationGracePeriodSeconds" (max $needed (.spec.terminationGracePeriodSeconds | default 0 | int64)) -}}
@@ -245,7 +249,9 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $sets = omit $sets $key -}}
 {{- end -}}
 {{- end -}}
+{{- if not $given -}}
 {{- $_ := set $sets "shutdown.grace_period" $grace -}}
+{{- end -}}
 {{- if not (get .notes "lastcall.dev/config") -}}
 {{- $kind := include "lastcall-lib.noted" (list .notes "engine.kind") | default (include "lastcall-lib.kindOfImage" .engine.image) -}}
 {{- $port := include "lastcall-lib.portOfEngine" (dict "engine" .engine "kind" $kind) -}}
