@@ -40,7 +40,7 @@ struct SidecarConfig {
 };
 
 struct Options {
-  /// The engine's container; else the pod's annotation lastcall.dev/container, else the first.
+  /// The engine's container; else that of the annotation lastcall.dev/container, else the main one.
   std::optional<std::string> container;
   /// "KIND/NAME"; if empty: the workloads marked lastcall.dev/inject, else the only workload.
   std::vector<std::string> only;

@@ -51,7 +51,7 @@ cli::Run setup_inject(CLI::App& app) {
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--container", [&to](std::string const& name) { to.container = name; },
-         "The engine's container; else the one of the pod's annotation, else the first")
+         "The engine's container; else the one of the pod's annotation, else its main one")
       ->type_name("NAME");
   add_words(app, "--only", to.only, "A workload to change; may be repeated", "KIND/NAME");
   add_words(app, "--template", options->templates,
