@@ -58,8 +58,8 @@ int serve(Settings const& settings, config::LoadOptions const& options) {
 
 int run_command(int argc, char const* const* argv, std::ostream& out, std::ostream& err) {
   CLI::App app(
-      "A front for many workers: sends each request to one of them, and to another one if the "
-      "first fails before the client has received a byte.",
+      "The router in front of many workers. It sends each request to one of them, or to another "
+      "one if that fails, and most streams continue on another worker when theirs fails.",
       "lastcall-router");
   app.set_version_flag("--version", std::string("lastcall-router ") + LASTCALL_VERSION);
   app.require_subcommand(0, 1);

@@ -66,7 +66,7 @@ Run setup_plan(CLI::App& app) {
   add_output(app, options->output);
   app.add_option_function<std::string>(
          "--pod-grace", [options](std::string const& text) { options->pod_grace = text; },
-         "The pod's grace; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
+         "The pod's grace period; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
       ->type_name("DURATION");
   return [options](Streams const& streams) {
     return run_plan(*options, config::process_environment(), streams.out, streams.err);
@@ -117,11 +117,11 @@ Run setup_requests(CLI::App& app) {
 Run setup_drain(CLI::App& app) {
   auto const options = std::make_shared<DrainOptions>();
   add_operator(app, options->common);
-  app.add_flag("--exit", options->exit, "Stop for good when drained; cannot be resumed");
+  app.add_flag("--exit", options->exit, "Drain and then stop; this cannot be undone by resume");
   app.add_flag("--wait", options->wait, "Follow the drain to its end");
   app.add_option_function<std::string>(
          "--timeout", [options](std::string const& text) { options->timeout = text; },
-         "How long requests may take to finish; what still runs then is cancelled")
+         "How long requests may take to finish; those that still run then are cancelled")
       ->type_name("DURATION");
   return [options](Streams const& streams) {
     return run_drain(*options, config::process_environment(), streams.out, streams.err);
@@ -148,14 +148,14 @@ Run setup_cancel(CLI::App& app) {
   auto const options = std::make_shared<CancelOptions>();
   add_operator(app, options->common);
   app.add_option("ids", options->ids, "Requests to cancel")->check(id_problem)->type_name("ID");
-  app.add_option("--root", options->root, "Every request of this root")
+  app.add_option("--root", options->root, "Cancel all requests of this root")
       ->check(id_problem)
       ->type_name("ID");
-  app.add_flag("--kill", options->kill, "Cut off at once instead of requesting a stop");
+  app.add_flag("--kill", options->kill, "Cut the requests off instead of asking them to stop");
   app.footer(
-      "Either IDs or --root is required. The engine itself ends the requests, a moment later.\n"
-      "Exit codes: 0 at least one was asked to stop, or cut off; 1 nothing to cancel (not in\n"
-      "flight, or cancelled already), or no supervisor; 2 bad usage or a bad configuration.");
+      "Either IDs or --root is required. The engine ends the requests a moment later.\n"
+      "Exit codes: 0 if at least one request was cancelled; 1 if none was in flight, all were\n"
+      "cancelled already, or no supervisor was found; 2 for bad usage or a bad configuration.");
   return [options](Streams const& streams) {
     return run_cancel(*options, config::process_environment(), streams.out, streams.err);
   };
@@ -168,7 +168,7 @@ Run setup_admission(CLI::App& app) {
                                    char const* what, char const* type) {
     app.add_option_function<std::string>(
            name, [options, &to](std::string const& text) { to = text; },
-           what + std::string("; null removes it"))
+           what + std::string("; null removes this limit"))
         ->type_name(type);
   };
   add("--engine-request-limit", options->engine_request_limit, "Requests that may run at once",
@@ -211,13 +211,15 @@ Run setup_serve(CLI::App& app) {
 Run setup_run(CLI::App& app) {
   auto const command = std::make_shared<RunCommand>();
   add_config(app, command->load);
-  app.add_option("--supervisor-timeout", command->supervisor_timeout,
-                 "Start the command without the supervisor after this long")
+  app.add_option(
+         "--supervisor-timeout", command->supervisor_timeout,
+         "If the supervisor has not answered within this time, start the command without it")
       ->type_name("DURATION");
-  app.add_flag("--tty", command->tty, "Give the command the terminal");
+  app.add_flag("--tty", command->tty, "Give the command the terminal, so that it receives Ctrl-C");
   app.add_flag("--required", command->required, "Never start the command without the supervisor");
-  app.add_option("command", command->stray, "After `--`: the engine; else engine.command")
-      ->type_name("COMMAND [ARGUMENT]...");
+  app.add_option("command", command->stray,
+                 "The engine's command line, after `--`; the default is engine.command")
+      ->type_name("COMMAND [ARGUMENT]");
   return [command](Streams const& streams) {
     command->command = streams.after_dashes;
     command->launch = streams.launch;
@@ -248,7 +250,7 @@ Run setup_probe(CLI::App& app) {
 Run setup_replay(CLI::App& app) {
   auto const options = std::make_shared<ReplayOptions>();
   add_output(app, options->output);
-  app.add_option("file", options->file, "A log of level debug; - reads standard input")
+  app.add_option("file", options->file, "A log of level debug in JSON; - reads standard input")
       ->type_name("FILE")
       ->required();
   return
@@ -280,11 +282,11 @@ constexpr Command kCommands[] = {
     {"admission", "Show or change the limits of admission", setup_admission},
     {"reload", "Make the supervisor read its configuration again", setup_reload},
     {"wait-ready", "Block until the instance should receive requests", setup_wait_ready},
-    {"plan", "Print the shutdown timeline that follows from a configuration", setup_plan},
+    {"plan", "Print the shutdown timeline of a configuration", setup_plan},
     {"check", "Validate a configuration and print every problem", setup_check},
-    {"probe", "Call a probe of the supervisor, for exec probes", setup_probe},
+    {"probe", "Call a probe of the supervisor, for example in an exec probe", setup_probe},
     {"doctor", "Examine this host or pod and report problems", setup_doctor},
-    {"replay", "Repeat the decisions of a debug log and compare", setup_replay},
+    {"replay", "Make the decisions of a debug log again and compare them", setup_replay},
     {"inject", "Put lastcall into Kubernetes manifests", nullptr, false, kKube},
     {"rollout", "Report what a rollout of many pods did to requests", nullptr, false, kKube},
     {"webhook", "Put lastcall into pods when the API server creates them", nullptr, false, kKube},

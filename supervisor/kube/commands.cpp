@@ -28,7 +28,7 @@ void add_words(CLI::App& app, char const* name, std::vector<std::string>& to, ch
 void add_mode(CLI::App& app, inject::Options& to) {
   app.add_option_function<std::string>(
          "--mode", [&to](std::string const& mode) { to.is_native = mode == "native"; },
-         "The sidecar: native (the default) or plain")
+         "Form of the sidecar: native (the default) or plain")
       ->check(CLI::IsMember({"native", "plain"}).description(""))
       ->type_name("native|plain");
 }
@@ -47,18 +47,18 @@ cli::Run setup_inject(CLI::App& app) {
   inject::Options& to = options->inject;
   to.pod.image = "lastcall:" LASTCALL_VERSION;
   to.pod.shim_image = "lastcall-shim:" LASTCALL_VERSION;
-  app.add_option("files", options->files, "Manifests; without any, or with -, standard input")
+  app.add_option("files", options->files, "Manifests; - or no file reads standard input")
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--container", [&to](std::string const& name) { to.container = name; },
-         "The engine's container; else the one of the pod's annotation, else its main one")
+         "The engine's container; else the one that the pod's annotation names, else its main one")
       ->type_name("NAME");
-  add_words(app, "--only", to.only, "A workload to change; may be repeated", "KIND/NAME");
+  add_words(app, "--only", to.only, "Change only this workload; may be repeated", "KIND/NAME");
   add_words(app, "--template", options->templates,
-            "Path of the pod's template, or spec, in another kind", "KIND=PATH");
+            "Path of the pod's template or spec in another kind; may be repeated", "KIND=PATH");
   app.add_option_function<std::string>(
          "-c,--config", [options](std::string const& path) { options->config = path; },
-         "The sidecar's configuration, which the pod's annotation carries")
+         "The sidecar's configuration; it is put into an annotation of the pod")
       ->type_name("FILE");
   add_words(app, "--set", to.overrides, "One key of the configuration; may be repeated",
             "KEY=VALUE");
@@ -67,7 +67,7 @@ cli::Run setup_inject(CLI::App& app) {
   app.add_option("--shim-image", to.pod.shim_image, "The image that installs the shim")
       ->type_name("IMAGE");
   app.add_flag("--require-shim", to.requires_shim, "Refuse a container without a command");
-  app.add_flag("--diff", options->diff, "Print the changes instead");
+  app.add_flag("--diff", options->diff, "Print a diff of the manifests instead");
   app.add_flag("--uninject", options->uninject, "Remove what was injected");
   return [options](cli::Streams const& streams) {
     return run_inject(*options, streams.out, streams.err);
@@ -101,7 +101,7 @@ cli::Run setup_rollout(CLI::App& app) {
          "Output format: text (the default) or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("text|json");
-  app.footer("After `--`: a command that begins the rollout, once it is watched.");
+  app.footer("A command after `--` begins the rollout; it runs once the pods are watched.");
   return [options](cli::Streams const& streams) {
     options->command = streams.after_dashes;
     return run_rollout(*options, config::process_environment(), streams.out, streams.err);
@@ -157,7 +157,8 @@ cli::Run setup_webhook(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--tls-key", options->key, "Its key in PEM (/etc/lastcall/tls/tls.key)")
       ->type_name("FILE");
-  app.add_option("--pods", options->pods, "Settings of what is put into pods; else the defaults")
+  app.add_option("--pods", options->pods,
+                 "Settings of the parts that are put into pods; else the defaults")
       ->type_name("FILE");
   add_mode(app, to);
   app.add_option_function<std::string>(

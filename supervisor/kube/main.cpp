@@ -26,10 +26,11 @@ int main(int argc, char** argv) {
   lastcall::become_undumpable();  // it holds tokens of API servers and keys of the webhook
   std::string const name = name_of(argc > 0 ? argv[0] : "");
   try {
-    lastcall::cli::Program const program{.name = name,
-                                         .description = "lastcall, manifests and API servers",
-                                         .version = lastcall::kube::version(),
-                                         .commands = lastcall::kube::commands()};
+    lastcall::cli::Program const program{
+        .name = name,
+        .description = "The subcommands of lastcall that use Kubernetes manifests or API servers",
+        .version = lastcall::kube::version(),
+        .commands = lastcall::kube::commands()};
     return lastcall::cli::run_commands(program, argc, argv, std::cout, std::cerr,
                                        lastcall::cli::take_launch());
   } catch (std::exception const& error) {

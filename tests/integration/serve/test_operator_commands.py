@@ -203,7 +203,7 @@ def test_more_requests_than_one_line_holds_are_cancelled_with_one_answer(served)
 def test_the_help_of_cancel_explains_what_it_needs_and_how_it_ends():
     help_text = " ".join(lastcall("cancel", "--help").stdout.split())
     assert "Either IDs or --root is required" in help_text
-    codes = ("0 at least one", "1 nothing to cancel", "2 bad usage")
+    codes = ("0 if at least one", "1 if none was in flight", "2 for bad usage")
     assert all(code in help_text for code in codes)
 
 
