@@ -37,9 +37,9 @@ void examine_graces(Visit const& visit, Findings& findings) {
                         "assumed: set it to terminationGracePeriodSeconds in both containers"});
   } else if (!is_given && std::filesystem::exists("/.dockerenv", error)) {
     findings.push_back({"graces",
-                        "`docker stop` kills after 10 s, and no other grace is announced: set "
-                        "LASTCALL_POD_GRACE_SECONDS=10, or stop with `--time` above "
-                        "shutdown.grace_period and set it to that"});
+                        "`docker stop` kills this container after 10 s unless it grants more: set "
+                        "LASTCALL_POD_GRACE_SECONDS to 10, or use a `--time` above "
+                        "shutdown.grace_period and set LASTCALL_POD_GRACE_SECONDS to it"});
   }
   auto const plan = lifecycle::derive_budgets(config::shutdown_settings(loaded.config),
                                               loaded.grace.value, lifecycle::Duration{0});
