@@ -34,6 +34,17 @@ from demo import Timeline, free_port, wait_ready  # noqa: E402
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 STREAMS = [CHAT, CHAT, CHAT, TEXT, TEXT, TEXT]
 WORDS, RATE = 110, 25.0
+
+
+def length_for(start):
+    """The number of words of an answer that outlasts the start of a third engine and both moves.
+
+    `start` is the time in seconds that the first engines took to start. On a slow machine an answer
+    of the usual length would end before anything has to move.
+    """
+    return max(WORDS, round(RATE * (2 + 3 * start)))
+
+
 WORKER = """
 identity: {{model: demo, advertise: "http://127.0.0.1:{port}"}}
 engine: {{kind: custom}}
@@ -84,14 +95,14 @@ class Worker:
 class Client(threading.Thread):
     """One answer, as it comes."""
 
-    def __init__(self, number, port, path):
+    def __init__(self, number, port, path, length=WORDS):
         super().__init__(daemon=True)
-        self.number, self.port, self.path = number, port, path
+        self.number, self.port, self.path, self.length = number, port, path, length
         self.text, self.ids, self.ends, self.done, self.error = "", set(), [], 0, None
         self.longest_pause, self._last = 0.0, None
 
     def run(self):
-        body = {"model": "demo", "stream": True, "max_tokens": WORDS}
+        body = {"model": "demo", "stream": True, "max_tokens": self.length}
         if self.path == CHAT:
             body["messages"] = [{"role": "user", "content": "say words"}]
         else:
@@ -133,16 +144,16 @@ class Client(threading.Thread):
         """(is it whole, in words)"""
         if self.error:
             return False, f"BROKEN after {self.words()} words: {self.error}"
-        expected = [f"word{number}" for number in range(WORDS)]
+        expected = [f"word{number}" for number in range(self.length)]
         found = self.text.split()
         if found != expected:
             seam = next((place for place, (one, other) in enumerate(zip(found, expected))
-                         if one != other), min(len(found), WORDS))  # fmt: skip
+                         if one != other), min(len(found), self.length))  # fmt: skip
             return False, f"WRONG at word {seam}: ...{' '.join(found[max(0, seam - 2):seam + 2])}"
         if (len(self.ids), self.ends, self.done) != (1, ["length"], 1):
             return False, f"ENDED wrong: ids {len(self.ids)}, ends {self.ends}, {self.done} [DONE]"
         pause = 1000 * self.longest_pause
-        return True, f"whole: word0 to word{WORDS - 1}, one id; longest pause {pause:.0f} ms"
+        return True, f"whole: word0 to word{self.length - 1}, one id; longest pause {pause:.0f} ms"
 
 
 class Watcher(threading.Thread):
@@ -185,7 +196,7 @@ def not_ready(directory):
 
 
 def demonstrate(lastcall, router, directory):
-    timeline, ended = Timeline(), []
+    timeline, ended, begun = Timeline(), [], time.monotonic()
     port, operators = free_port(), free_port()
     registry = directory / "registry"
     registry.mkdir()
@@ -198,13 +209,14 @@ def demonstrate(lastcall, router, directory):
         first, second = started
         if not (first.is_ready() and second.is_ready() and wait_ready(front, operators)):
             return not_ready(directory)
+        length = length_for(time.monotonic() - begun)
         timeline.zero()
         timeline.say("demo", f"two engines under lastcall, a router at 127.0.0.1:{port}")
-        clients = [Client(number, port, path) for number, path in enumerate(STREAMS, 1)]
+        clients = [Client(number, port, path, length) for number, path in enumerate(STREAMS, 1)]
         for client in clients:
             client.start()
         reach(clients, 1)
-        timeline.say("demo", f"{len(clients)} answers of {WORDS} words have begun")
+        timeline.say("demo", f"{len(clients)} answers of {length} words have begun")
         Watcher(timeline, clients).start()
         started.append(Worker("third", lastcall, directory))
         if not started[2].is_ready():

@@ -1,6 +1,7 @@
 """The second act of `./dev run`: what it shows holds, and it would report it if it did not."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -22,8 +23,14 @@ def test_answers_outlive_a_rollout_and_a_kill():
         capture_output=True, text=True, timeout=4 * PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("whole: word0 to word109, one id") == 6
+    assert len(re.findall(r"whole: word0 to word\d+, one id", done.stdout)) == 6
     assert "clean: 6 answers" in done.stdout
+
+
+def test_answers_are_longer_where_an_engine_starts_slowly():
+    assert migration.length_for(0.5) == migration.WORDS
+    for start in (2.0, 8.0):  # of a machine on which the third engine takes as long
+        assert migration.length_for(start) / migration.RATE > start + 5
 
 
 def client_with(text, ids=("a",), ends=("length",), done=1):
