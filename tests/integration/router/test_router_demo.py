@@ -1,4 +1,4 @@
-"""The second act of `./dev run`: what it shows holds, and it would report it if it did not."""
+"""The second part of `./dev run`: what it shows holds, and it would report it if it did not."""
 
 import os
 import re
