@@ -17,10 +17,10 @@ void add_load_keys(config::Keys& keys, LoadReading& load) {
       {{.path = "load", .slot = Section{}, .doc = "Load reports of workers."},
        {.path = "load.interval",
         .slot = &load.interval,
-        .doc = "Interval between load questions to a worker (`GET /metrics`), counted from its "
+        .doc = "Interval between requests for a worker's load (`GET /metrics`), counted from its "
                "last answer.",
         .range = within(10ms, 10min),
-        .unset = "no questions are sent"},
+        .unset = "no load is read"},
        {.path = "load.max_age",
         .slot = &load.max_age,
         .doc = "How long an answer is valid; a rank without a report for longer counts as free.",
@@ -28,8 +28,9 @@ void add_load_keys(config::Keys& keys, LoadReading& load) {
         .live = true},
        {.path = "load.port",
         .slot = &load.port,
-        .doc = "Port of a worker's host that answers, such as 7090 of lastcall's probes, which "
-               "report every rank.",
+        .doc =
+            "Port on a worker's host that answers them, such as 7090 of lastcall's probes, which "
+            "report every rank.",
         .range = Range{1, 65'535},
         .unset = "the port of its URL"}});
 }

@@ -48,7 +48,7 @@ class WorkerFiles {
 
   /// Reads the directory and awaits a change, or tries again later.
   void look();
-  /// The error if the directory or one of its files cannot be read; nobody is notified then.
+  /// The error if the directory or one of its files cannot be read; no one else is notified then.
   std::error_code read();
   void failed(std::string const& problem);
   void await_change();
