@@ -34,7 +34,7 @@ class CanarySilence {
         answer == Answer::empty ? std::optional(empty_since_.value_or(now)) : std::nullopt;
   }
   /// The supervisor was not running, so the wait for pending canaries starts again.
-  void listen_anew(Instant now) {
+  void restart_silence(Instant now) {
     unanswered_since_ = unanswered_since_ ? std::optional(now) : std::nullopt;
   }
 

@@ -61,7 +61,7 @@ void CheckBoard::thresholds_changed(std::vector<std::uint32_t> const& thresholds
   }
 }
 
-void CheckBoard::listen_anew(Instant now) {
+void CheckBoard::restart_silence(Instant now) {
   for (Row& row : rows_) {
     if (row.slow_since) {
       row.slow_since = row.unanswered_since = now;

@@ -5,7 +5,7 @@
 //     checks have passed once means that the engine is still loading.
 //  2. A timeout only proves slowness. It counts from the time at which the check that timed out was
 //     sent.
-//  3. A check that could not be sent proves nothing: silence is counted anew from the next check
+//  3. A check that could not be sent proves nothing: silence counts again from the next check
 //     that is sent, and the failures so far remain.
 //  4. Thresholds may change while it runs; checks may not.
 //
@@ -49,7 +49,7 @@ class CheckBoard {
   std::optional<std::string> finished(Instant now, CheckFinished const& result, bool was_up);
   void thresholds_changed(std::vector<std::uint32_t> const& thresholds);
   /// The supervisor was not running, so silence counts from now on.
-  void listen_anew(Instant now);
+  void restart_silence(Instant now);
 
   std::vector<Row> const& rows() const { return rows_; }
   bool all_pass() const;

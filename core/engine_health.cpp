@@ -60,9 +60,9 @@ void EngineHealth::await_process() {
   reason_ = "waiting for the next engine's process";
 }
 
-void EngineHealth::listen_anew(Instant now) {
-  checks_.listen_anew(now);
-  progress.listen_anew(now);
+void EngineHealth::restart_silence(Instant now) {
+  checks_.restart_silence(now);
+  progress.restart_silence(now);
 }
 
 void EngineHealth::process_stopped(Instant now, std::string name, bool will_be_asked) {

@@ -6,7 +6,7 @@
 //     is fatal after `unresponsive_after` without a passed check, and only while no byte of any
 //     request has moved (progress_watch.hpp).
 //  3. Silence counts only if its end could have been received: after an absence of the supervisor
-//     it is counted anew.
+//     it counts from zero again.
 //  4. Limits may change while it runs; checks may not.
 //  5. A dead or wedged verdict is final: it changes only by reset().
 //  6. A canary is a request of our own that only a working engine can answer. Its answer is
@@ -51,7 +51,7 @@ class EngineHealth {
   /// Counts so far stay; the next result or update() applies the new limits.
   void limits_changed(HealthLimitsChanged const& limits);
   /// The supervisor was not running, so the engine's silence counts from now on.
-  void listen_anew(Instant now);
+  void restart_silence(Instant now);
   /// One of the engine's processes is stopped (state T), and no work is expected of it until it
   /// answers. `name` is used in the reason. `will_be_asked`: a canary will show whether the process
   /// runs again.

@@ -52,7 +52,7 @@ bool GaugeEvidence::read(Instant now, GaugesRead const& reading, std::uint64_t o
   return moved;
 }
 
-void GaugeEvidence::listen_anew(Instant now) {
+void GaugeEvidence::restart_silence(Instant now) {
   if (busy_at_ && in_flight_.value_or(0) > 0) {
     busy_at_ = now;
   }

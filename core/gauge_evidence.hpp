@@ -39,7 +39,7 @@ class GaugeEvidence {
   /// the supervisor's.
   bool read(Instant now, GaugesRead const& reading, std::uint64_t own);
   /// The supervisor was not running: what was known before counts as known until now.
-  void listen_anew(Instant now);
+  void restart_silence(Instant now);
   /// Readings so far prove nothing about later ones; the token counter stays known.
   void forget();
   /// Only readings from here on can settle the zero.

@@ -1,5 +1,5 @@
 // Decides how this supervisor itself ends: after a stop, or by its own restart beside a shim that
-// goes on.
+// continues.
 //
 // A signal that only the supervisor received, while a shim runs beside it, means that the
 // supervisor restarts: the engine stays, while registrations and ingress go. If the shim reports a

@@ -50,11 +50,11 @@ class ProgressWatch {
   /// The last reading of the engine's gauges, if it had live tokens.
   void tokens_read(std::optional<TokensRead> reading) { tokens_ = reading; }
   /// The supervisor was not running, so silence counts from now on.
-  void listen_anew(Instant now) {
+  void restart_silence(Instant now) {
     if (work_since_) {
       work_since_ = now;
     }
-    canary_.listen_anew(now);
+    canary_.restart_silence(now);
   }
 
   std::optional<Instant> moved_at() const { return moved_at_; }

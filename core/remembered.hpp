@@ -3,7 +3,7 @@
 // Invariants:
 //  1. At most 1 KiB, one line of `key=value` words; unknown keys are ignored, so an older
 //     supervisor reads a newer one's blob.
-//  2. It is enough to go on in the same phase with the original deadline; requests and endpoints
+//  2. It is enough to continue in the same phase with the original deadline; requests and endpoints
 //     are announced again by their peers.
 //
 // Pure functions, no thread rule.

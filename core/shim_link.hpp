@@ -1,4 +1,4 @@
-// The connection of the engine's shim: which boot of it takes part, and whether it is connected.
+// The connection of the engine's shim: which of its boots is served, and whether it is connected.
 //
 //   never     no shim has connected since the start, or since a stop that had none
 //   connected its connection stands
@@ -7,7 +7,7 @@
 //   released  a stop has ended and its shim was let go: the next one is awaited
 //
 // Rules:
-//  1. One boot takes part from its hello to the end of its stop; others have to try again.
+//  1. One boot is served from its hello to the end of its stop; others have to try again.
 //  2. Unless its process is watched, a shim is lost when it is not back within kShimReturn.
 //
 // Owned by the core's thread. Source: specification, 'Shims'.

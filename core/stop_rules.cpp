@@ -79,8 +79,8 @@ void on(Machines& m, Instant now, OwnSignal const& signal) {
 /// Everything else that depends on time is decided by the joint rules.
 void on(Machines& m, Instant now, TimerExpired const& expired) {
   if (expired.late > kOwnAbsence) {
-    m.health.listen_anew(now);
-    m.evidence.gauges.listen_anew(now);
+    m.health.restart_silence(now);
+    m.evidence.gauges.restart_silence(now);
   }
 }
 

@@ -1,7 +1,7 @@
 // The report's account of a drain or stop: requests by their outcome, and the work that was lost.
 //
 // Rules:
-//  1. Counts start again with each drain or stop; a stop that joins a drain goes on counting.
+//  1. Counts start again with each drain or stop; a stop that joins a drain continues its counts.
 //  2. Work that was lost with the engine costs a stop its clean exit code; work that the supervisor
 //     cut does not.
 //

@@ -66,7 +66,7 @@ struct ClientParts {
   Deadlines deadlines;
   Departure departure;
   std::vector<char> scratch;  // the last bytes that were read; nothing keeps a part of it
-  relay::TakenHead taken;     // the head in `scratch`; too large to be made anew for each request
+  relay::TakenHead taken;     // the head in `scratch`; too large to be created for each request
   std::string wire;           // the bytes to write next; reused for the same reason
 };
 

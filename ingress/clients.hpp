@@ -65,7 +65,7 @@ class Clients final : private ClientOwner {
   Seats<Client> clients_;
   std::unique_ptr<Watched> shedder_;
   bool shed_is_due_ = false;
-  /// The seat at which the search for the heaviest goes on.
+  /// The seat at which the search for the heaviest continues.
   std::size_t looked_at_ = 0;
 };
 

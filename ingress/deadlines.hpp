@@ -37,7 +37,7 @@ enum class Wait : std::uint8_t {
   total,          // from the beginning to the end of the request
   verdict,        // on an engine whose connection broke
   held,           // on an engine that answered with an error
-  parting,        // for a last request on a connection that is to be closed
+  parting,        // for a last request on a connection that will be closed
   ending,         // for the engine's end of a tunnel whose client has ended it
   linger,         // until a client has read our last bytes
   turned_away,    // the same, for a client above the limit of connections

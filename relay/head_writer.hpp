@@ -3,14 +3,14 @@
 // Rules:
 //  1. Fields keep their order, case and duplicates; fields that belong to one connection are left
 //     out (Connection and what it lists, Keep-Alive, TE, Trailer, Transfer-Encoding, Upgrade, ...).
-//  2. Fields that frame the body or name the request are written anew. No Connection field can
+//  2. Fields that frame the body or name the request are replaced. No Connection field can
 //     remove a Content-* field, Host, a key, a cookie, or a proxy's fields about the client
 //     (Forwarded, X-Forwarded-*, X-Real-IP).
 //  3. A trusted proxy's fields about its client are kept: X-Forwarded-For gets the proxy's address
 //     appended; X-Forwarded-Host and -Proto are set where they are missing; Forwarded gets an
 //     element of its own. From any other client none of these fields is passed on (Forwarded,
 //     X-Forwarded-*, X-Real-IP, and the same names with underscores for dashes, which many servers
-//     read as the same); they are written anew.
+//     read as the same); they are replaced.
 //  4. Fields of a request whose names have an underscore are left out, unless configured otherwise.
 //  5. X-Request-Id is there exactly once.
 //

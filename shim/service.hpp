@@ -2,11 +2,11 @@
 //
 // Rules: 1. it has its own session, reads /dev/null and writes to stderr; 2. if it ends before the
 // shim, it is started again after 0.1 s, doubling to 5 s, and from 0.1 s again once it has lived
-// for 10 s; 3. a stop during the pause starts it at once, so that the drain goes on, and from then
-// on no pause is longer than the first; 4. when the shim ends, the supervisor gets a moment to end
-// by itself, and then it is killed with all its descendants; 5. if its first life ends by itself
-// with 1 or 2 before anything else has happened, it has reported that it cannot run as ordered, and
-// nothing is started.
+// for 10 s; 3. a stop during the pause starts it at once, so that the drain continues, and from
+// then on no pause is longer than the first; 4. when the shim ends, the supervisor gets a moment to
+// end by itself, and then it is killed with all its descendants; 5. if its first life ends by
+// itself with 1 or 2 before anything else has happened, it has reported that it cannot run as
+// ordered, and nothing is started.
 #pragma once
 
 #include <optional>

@@ -310,7 +310,7 @@ TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
-  e.health.listen_anew(kHealthStart + 60s);
+  e.health.restart_silence(kHealthStart + 60s);
   EXPECT_NE(e.pass_time(60s), Verdict::wedged);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 65s);
   EXPECT_EQ(e.pass_time(65s), Verdict::unresponsive);
