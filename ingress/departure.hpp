@@ -1,6 +1,6 @@
 // Decides how connections are closed before the process ends: evenly, and without losing a request.
 //
-// Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drain'.
+// Thread rule: the proxy's thread. Source: docs/ingress.md, 'Drains and stops'.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 // Rule: the checks come in this order, and the first that fails gives the error: length, JSON, seq,
 // op, fields. So an error contains the line's seq whenever that could be read.
-// Pure, no thread rule. Source: docs/ipc.md, 'Errors'.
+// Pure, no thread rule. Source: docs/ipc.md, 'Answers and errors'.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@
 //     marked, and a marked request makes no further fetch.
 //
 // Thread rule: answer() on the listener's thread; `own_text` and `report_up` are called under a
-// lock, from there or from the thread of the fetches. Source: docs/metrics.md, 'The engine's own'.
+// lock, from there or from the thread of the fetches. Source: docs/metrics.md, "The engine's own".
 #pragma once
 
 #include <functional>

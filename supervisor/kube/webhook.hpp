@@ -12,7 +12,7 @@
 //
 // Thread rule: main's thread; the probe listener and the upkeep of the certificate have threads of
 // their own.
-// Source: docs/injection.md, 'By a webhook'.
+// Source: docs/webhook.md, 'The command'.
 #pragma once
 
 #include <iosfwd>

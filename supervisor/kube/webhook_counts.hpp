@@ -1,7 +1,7 @@
 // The webhook's reports about itself: counts, its readiness, and the text of a scrape.
 //
 // Thread rule: any thread; the probe listener reads what the webhook's own thread writes.
-// Source: docs/metrics.md, 'The webhook'; Prometheus text format 0.0.4.
+// Source: docs/webhook.md, 'The command'; Prometheus text format 0.0.4.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
-"""Comments and scenarios that cite docs/specification.md name a section that it has."""
+"""Comments and scenarios that cite docs/specification.md, or another page, name a section of it."""
 
 import re
 
 import pytest
-from lint_tree import CXX, PRODUCT, check, files, finding, line_of, read
+from lint_tree import CXX, PRODUCT, ROOT, check, files, finding, line_of, read
 
 PAGE = "docs/specification.md"
 SCENARIOS = "tests/simulation/scenarios/"
@@ -27,6 +27,25 @@ def unknown_sections(path, text):
             for at, name in cited(text) if name not in sections()]  # fmt: skip
 
 
+def headings(page):
+    """The headings of a page, and the words in bold that begin a paragraph or a row."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE) + re.findall(r"\*\*([^*]+?)\.?\*\*", text)
+    return {name.lower() for name in found}
+
+
+def unknown_headings(path, text):
+    """Citations of the form docs/PAGE.md, 'Heading'; a line may break anywhere in one."""
+    citation = r"(docs/[\w/-]+\.md),\s+(?:(?://|#)\s+)?'([^']+)'"
+    found = []
+    for cited_here in re.finditer(citation, text):
+        page, name = cited_here[1], re.sub(r"\s+(?:(?://|#)\s+)?", " ", cited_here[2])
+        if not (ROOT / page).exists() or name.lower() not in headings(page):
+            found.append(finding(path, line_of(text, cited_here.start()),
+                                 f"{page} has no heading '{name}'"))  # fmt: skip
+    return found
+
+
 def vague_sources(path, text):
     """A source that a reader cannot look up."""
     sources = re.finditer(r"Source: (?:[^\n]|\n\s*//(?! Thread rule))*", text)
@@ -48,6 +67,11 @@ def test_cited_sections_exist():
     check(unknown_sections, files(*CXX, under=PRODUCT))
 
 
+def test_cited_headings_exist():
+    places = (*PRODUCT, "packaging/", "sdk/")
+    check(unknown_headings, files(*CXX, ".py", ".sh", ".yaml", under=places))
+
+
 def test_sources_name_their_section():
     check(vague_sources, files(*CXX, under=PRODUCT))
 
@@ -61,6 +85,8 @@ def test_scenarios_open_with_a_section():
     [
         (unknown_sections, "// Source: specification, 'No such thing'.\n"),
         (unknown_sections, "// Source: specification,\n// 'No such\n// thing'.\n"),
+        (unknown_headings, "// Source: docs/ipc.md, 'No such thing'.\n"),
+        (unknown_headings, "# see docs/no_such_page.md,\n# 'Heading'\n"),
         (vague_sources, "// Source: section 7 of the design.\n"),
         (vague_sources, "// Source: wait(2); the shutdown specification.\n"),
         (unnamed_scenarios, "# Design: a sentence.\n"),
@@ -75,6 +101,7 @@ def test_bad_samples_are_found(rule, text):
     "rule, text",
     [
         (unknown_sections, "// Source: specification, 'The\n// deadline'; wait(2).\n"),
+        (unknown_headings, "// Source: docs/ipc.md, 'Answers\n// and errors'.\n"),
         (vague_sources, "// Source: wait(2); specification, 'Shim'.\n"),
         (unnamed_scenarios, "# The deadline: a sentence.\n"),
     ],

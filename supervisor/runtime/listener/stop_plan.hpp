@@ -1,6 +1,6 @@
 // The plan of a stop as a document: the latest end of each step, and the current step.
 //
-// Pure, no thread rule. Source: docs/status-page.md, 'plan'.
+// Pure, no thread rule. Source: docs/status-page.md, 'The document'.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -10,7 +10,7 @@
 //  4. A new connection of the same boot replaces the old one, and the end of the old one is then
 //     ignored.
 //
-// Thread rule: the loop's thread. Source: docs/ipc.md, 'Shims'.
+// Thread rule: the loop's thread. Source: specification, 'Shims'.
 #pragma once
 
 #include <cstdint>
