@@ -61,7 +61,7 @@ void HandOver::weigh() {
     if (try_again() != Tried::gone) {
       state_ = State::waiting;
       parts_.waiting.enter(*this, call_.wanted.model,
-                           {Load::Kind::hands_over, tokens_of(seam_, call_)});
+                           {LegWork::Kind::hands_over, tokens_of(seam_, call_)});
     }
   }
 }
@@ -72,10 +72,10 @@ Waiter::Tried HandOver::try_again() {
     state_ = State::wanted;  // until ids and text may be level after the next event
     return Tried::gone;
   }
-  Load const load{Load::Kind::hands_over, tokens_of(seam_, call_)};
+  LegWork const work{LegWork::Kind::hands_over, tokens_of(seam_, call_)};
   std::array const tried{from_.worker->id()};
   Room room = find_room(parts_, has_begun ? call_.to_go_on(*seam_.known()) : call_.to_choose(),
-                        load, tried);
+                        work, tried);
   // An answer that starts again leaves its old worker, so it waits for a worker that has not just
   // failed.
   if (!room.worker || (!has_begun && room.worker->skipped_until() > monotonic_time())) {
@@ -91,7 +91,7 @@ Waiter::Tried HandOver::try_again() {
     return Tried::gone;
   }
   to_ = std::move(room.worker);
-  place_.take(parts_.pacing, to_->id(), load);
+  place_.take(parts_.pacing, to_->id(), work);
   if (to_->keeps_no_prompts()) {  // it would compute the prompt twice
     state_ = State::warmed;
     return Tried::gone;
@@ -116,7 +116,7 @@ void HandOver::begin_leg(std::string_view suffix, std::string body) {
                      .own_body = std::move(body),
                      .awaits = Awaits::events,
                      .fresh = false,
-                     .load = {}});
+                     .work = {}});
   if (!leg_) {
     failed();
   }

@@ -36,7 +36,7 @@
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
 #include "router/continuation/fitting.hpp"
-#include "router/going_on.hpp"
+#include "router/continuation_owner.hpp"
 #include "router/leg.hpp"
 #include "router/pacing.hpp"
 #include "router/request_risk.hpp"
@@ -63,7 +63,7 @@ struct HandedOver {
 class HandOver final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All of them outlive this.
-  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, GoingOnOwner& owner,
+  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, ContinuationOwner& owner,
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
@@ -102,7 +102,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   Call const& call_;
   Seam& seam_;
   RequestRisk& risk_;
-  GoingOnOwner& owner_;
+  ContinuationOwner& owner_;
   LegListener const& client_;  // it knows whether the client reads
   State state_ = State::idle;
   Drain from_;

@@ -17,11 +17,11 @@ std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
     return nullptr;
   }
   parts.fleet.began(*worker);
-  Load const load = message.load;
+  LegWork const work = message.work;
   auto leg = std::make_unique<Leg>(parts, listener, worker, *connection, std::move(message));
-  if (load.kind != Load::Kind::usual) {
+  if (work.kind != LegWork::Kind::usual) {
     leg->place_ = std::make_unique<Pacing::Place>();
-    leg->place_->take(parts.pacing, worker->id(), load);
+    leg->place_->take(parts.pacing, worker->id(), work);
   }
   connection->carry(*leg);
   if (connection->is_connected()) {

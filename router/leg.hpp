@@ -72,7 +72,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
     std::string own_body{};
     Awaits awaits = Awaits::whole_answer;
     bool fresh = false;  // on a connection that has not been used before
-    Load load{};
+    LegWork work{};
   };
   /// Takes a connection that exists already. begin() makes a connection and starts the request on
   /// it.
@@ -125,7 +125,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
   Outgoing out_;
-  /// A place in the pacing, if its load needs one; held until its first event.
+  /// A place in the pacing, if its work needs one; held until its first event.
   std::unique_ptr<Pacing::Place> place_;
 };
 

@@ -46,11 +46,11 @@ void blame(Parts& parts, Leg& leg) {
   parts.fleet.failed(*leg.worker(), monotonic_time());
 }
 
-Load load_of(Seam& seam, RequestRisk const& risk, Call const& call) {
+LegWork work_of(Seam& seam, RequestRisk const& risk, Call const& call) {
   if (seam.moves() == 0 && !risk.is_suspect()) {
     return {};
   }
-  return {.kind = risk.is_suspect() ? Load::Kind::suspect : Load::Kind::goes_on,
+  return {.kind = risk.is_suspect() ? LegWork::Kind::suspect : LegWork::Kind::continues,
           .tokens = tokens_of(seam, call)};
 }
 
@@ -160,7 +160,7 @@ void Legs::drop() {
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left()) {
     auto const [worker, is_full] =
-        find_room(call_.parts, next_of(call_, seam_), load_of(seam_, budget_.risk, call_),
+        find_room(call_.parts, next_of(call_, seam_), work_of(seam_, budget_.risk, call_),
                   budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
@@ -194,7 +194,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
   if (call_.has_sent_nothing()) {
     budget_.attempts.wait_until(monotonic_time() + call_.parts.settings.migration.wait);
   }
-  call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
+  call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
 }
 
 Waiter::Tried Legs::try_again() {
@@ -239,7 +239,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
                      .own_body = std::move(own_body),
                      .awaits = seam_.is_recording() ? Awaits::events : Awaits::whole_answer,
                      .fresh = fresh,
-                     .load = load_of(seam_, budget_.risk, call_)});
+                     .work = work_of(seam_, budget_.risk, call_)});
   return leg_ != nullptr;
 }
 
@@ -400,7 +400,7 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       Leg::end(leg_, false);
       Tried const tried = choose_and_connect();
       if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
-        call_.parts.waiting.enter(*this, call_.wanted.model, load_of(seam_, budget_.risk, call_));
+        call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
       } else if (tried != Tried::gone) {
         give_up(request_, seam_, Refused::worker_cannot, no_worker());
       }

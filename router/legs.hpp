@@ -21,8 +21,8 @@
 #include "router/answer.hpp"
 #include "router/attempts.hpp"
 #include "router/call.hpp"
+#include "router/continuation_owner.hpp"
 #include "router/fleet.hpp"
-#include "router/going_on.hpp"
 #include "router/hand_over.hpp"
 #include "router/leg.hpp"
 #include "router/level_proof.hpp"
@@ -56,7 +56,7 @@ struct Budget {
   std::unique_ptr<TotalWait> total;  // absent if its time is not limited
 };
 
-class Legs final : public LegListener, public Waiter, public GoingOnOwner {
+class Legs final : public LegListener, public Waiter, public ContinuationOwner {
  public:
   /// Both outlive this.
   Legs(RoutedRequest& request, Call& call);
@@ -80,7 +80,7 @@ class Legs final : public LegListener, public Waiter, public GoingOnOwner {
 
   // Waiter
   Tried try_again() override;
-  // GoingOnOwner
+  // ContinuationOwner
   void hand_over_ended(HandedOver handed) override;
   void proof_ended(Leaving const& leaving) override;
 

@@ -67,7 +67,7 @@ bool LevelProof::begin(Leaving const& leaving) {
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
   leg_ = Leg::begin(
       parts_, *this, worker,
-      {.head = std::move(head), .body = question_, .awaits = Awaits::whole_answer, .load = {}});
+      {.head = std::move(head), .body = question_, .awaits = Awaits::whole_answer, .work = {}});
   if (!leg_) {
     return false;
   }

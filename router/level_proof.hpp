@@ -24,7 +24,7 @@
 #include "ingress/deadlines.hpp"
 #include "router/call.hpp"
 #include "router/continuation/refused.hpp"
-#include "router/going_on.hpp"
+#include "router/continuation_owner.hpp"
 #include "router/leg.hpp"
 #include "router/seam.hpp"
 #include "router/whole_answer.hpp"
@@ -43,7 +43,7 @@ struct Leaving {
 class LevelProof final : public LegListener, public ingress::DeadlineOwner {
  public:
   /// All of them outlive this.
-  LevelProof(Parts& parts, Call const& call, Seam& seam, GoingOnOwner& owner)
+  LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner)
       : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
 
   /// Returns false if there is nothing to prove, or no worker for it.
@@ -65,7 +65,7 @@ class LevelProof final : public LegListener, public ingress::DeadlineOwner {
   Parts& parts_;
   Call const& call_;
   Seam& seam_;
-  GoingOnOwner& owner_;
+  ContinuationOwner& owner_;
   Leaving leaving_;
   std::string question_;
   WholeAnswer answer_{0};

@@ -41,7 +41,7 @@ void OwnQuestion::ask(std::shared_ptr<Worker> const& worker, Message message,
   head.append("\r\nX-Request-Id: ").append(id).append("\r\n");
   leg_ = Leg::begin(
       parts_, *this, worker,
-      {.head = std::move(head), .body = body_, .awaits = Awaits::whole_answer, .load = {}});
+      {.head = std::move(head), .body = body_, .awaits = Awaits::whole_answer, .work = {}});
   timer_->timer.expires_after(leg_ ? patience : std::chrono::milliseconds::zero());
   // The handler of an expired timer runs even if another question was asked in the meantime.
   timer_->timer.async_wait([this, still = std::weak_ptr<Timer>(timer_),

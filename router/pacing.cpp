@@ -4,15 +4,15 @@
 
 namespace lastcall::router {
 
-std::vector<std::uint64_t> Pacing::full(Load const& load) const {
+std::vector<std::uint64_t> Pacing::full(LegWork const& work) const {
   std::vector<std::uint64_t> found;
-  if (load.kind == Load::Kind::usual) {
+  if (work.kind == LegWork::Kind::usual) {
     return found;
   }
   for (auto const& [worker, taken] : workers_) {
-    bool const is_full = load.kind == Load::Kind::suspect
+    bool const is_full = work.kind == LegWork::Kind::suspect
                              ? taken.suspects > 0
-                             : taken.going_on > 0 && taken.tokens + load.tokens > most_;
+                             : taken.continuing > 0 && taken.tokens + work.tokens > most_;
     if (is_full) {
       found.push_back(worker);
     }
@@ -25,20 +25,20 @@ bool Pacing::has_suspect() const {
                      [](auto const& each) { return each.second.suspects > 0; });
 }
 
-void Pacing::Place::take(Pacing& pacing, std::uint64_t worker, Load const& load) {
+void Pacing::Place::take(Pacing& pacing, std::uint64_t worker, LegWork const& work) {
   give_back();
-  if (load.kind == Load::Kind::usual) {
+  if (work.kind == LegWork::Kind::usual) {
     return;
   }
   pacing_ = &pacing;
   worker_ = worker;
-  load_ = load;
+  work_ = work;
   Taken& taken = pacing.workers_[worker];
-  if (load.kind == Load::Kind::suspect) {
+  if (work.kind == LegWork::Kind::suspect) {
     ++taken.suspects;
   } else {
-    ++taken.going_on;
-    taken.tokens += load.tokens;
+    ++taken.continuing;
+    taken.tokens += work.tokens;
   }
 }
 
@@ -49,13 +49,13 @@ void Pacing::Place::give_back() {
   }
   auto const found = pacing->workers_.find(worker_);
   Taken& taken = found->second;
-  if (load_.kind == Load::Kind::suspect) {
+  if (work_.kind == LegWork::Kind::suspect) {
     --taken.suspects;
   } else {
-    --taken.going_on;
-    taken.tokens -= load_.tokens;
+    --taken.continuing;
+    taken.tokens -= work_.tokens;
   }
-  if (taken.suspects == 0 && taken.going_on == 0) {
+  if (taken.suspects == 0 && taken.continuing == 0) {
     pacing->workers_.erase(found);
   }
   pacing->freed_();

@@ -22,8 +22,9 @@
 
 namespace lastcall::router {
 
-struct Load {
-  enum class Kind : std::uint8_t { usual, goes_on, suspect, hands_over };
+/// The work that a leg causes at its worker: why it is sent there, and how much it is.
+struct LegWork {
+  enum class Kind : std::uint8_t { usual, continues, suspect, hands_over };
   Kind kind = Kind::usual;
   std::uint64_t tokens = 0;  // approximate size of its prompt
 };
@@ -33,8 +34,8 @@ class Pacing {
   /// `freed` is called when room becomes free.
   Pacing(std::uint64_t most, std::function<void()> freed) : most_(most), freed_(std::move(freed)) {}
 
-  /// The ids of the workers that have no room for this load.
-  std::vector<std::uint64_t> full(Load const& load) const;
+  /// The ids of the workers that have no room for this work.
+  std::vector<std::uint64_t> full(LegWork const& work) const;
   /// Whether any worker has a request that may have killed an engine.
   bool has_suspect() const;
 
@@ -44,19 +45,19 @@ class Pacing {
     Place(Place const&) = delete;
     Place& operator=(Place const&) = delete;
     ~Place() { give_back(); }
-    void take(Pacing& pacing, std::uint64_t worker, Load const& load);
+    void take(Pacing& pacing, std::uint64_t worker, LegWork const& work);
     void give_back();
 
    private:
     Pacing* pacing_ = nullptr;
     std::uint64_t worker_ = 0;
-    Load load_;
+    LegWork work_;
   };
 
  private:
   struct Taken {
     std::uint64_t tokens = 0;
-    unsigned going_on = 0;
+    unsigned continuing = 0;
     unsigned suspects = 0;
   };
 

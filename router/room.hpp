@@ -20,14 +20,14 @@ struct Room {
   bool is_full = false;  // no worker has room, but without pacing one would
 };
 
-inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, Load const& load,
+inline Room find_room(Parts& parts, Fleet::Wanted const& wanted, LegWork const& work,
                       std::span<std::uint64_t const> tried) {
   Time const now = monotonic_time();
-  if (load.kind == Load::Kind::suspect && parts.pacing.has_suspect() &&
+  if (work.kind == LegWork::Kind::suspect && parts.pacing.has_suspect() &&
       parts.risk.deaths.are_many(wanted.model, now)) {
     return {nullptr, parts.fleet.choose(wanted, tried, now) != nullptr};
   }
-  std::vector<std::uint64_t> without = parts.pacing.full(load);
+  std::vector<std::uint64_t> without = parts.pacing.full(work);
   bool const is_paced = !without.empty();
   without.insert(without.end(), tried.begin(), tried.end());
   std::shared_ptr<Worker> worker = parts.fleet.choose(wanted, without, now);

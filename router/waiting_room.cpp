@@ -22,8 +22,8 @@ WaitingRoom::WaitingRoom(boost::asio::io_context& io, std::function<void(std::si
 
 WaitingRoom::~WaitingRoom() = default;
 
-void WaitingRoom::enter(Waiter& waiter, std::string_view model, Load const& load) {
-  Place place{std::string(model), load.kind, load.tokens, ++last_};
+void WaitingRoom::enter(Waiter& waiter, std::string_view model, LegWork const& work) {
+  Place place{std::string(model), work.kind, work.tokens, ++last_};
   entries_.emplace(place, Entry{.waiter = &waiter, .next = monotonic_time() + kFirst});
   places_.emplace(&waiter, std::move(place));
   changed_(places_.size());
@@ -67,16 +67,16 @@ void WaitingRoom::call() {
   for (auto const& [place, entry] : entries_) {
     turn.push_back(place);
   }
-  Place const* full = nullptr;      // the last place that found no room
-  Place const* going_on = nullptr;  // the last continuing answer that still waits
+  Place const* full = nullptr;        // the last place that found no room
+  Place const* continuing = nullptr;  // the last continuing answer that still waits
   for (Place const& place : turn) {
     auto const found = entries_.find(place);
     if (found == entries_.end()) {
       continue;
     }
-    Load::Kind const kind = std::get<1>(place);
+    LegWork::Kind const kind = std::get<1>(place);
     bool const is_full = is_of_model(full, place) && std::get<1>(*full) == kind;
-    bool const is_behind = kind != Load::Kind::goes_on && is_of_model(going_on, place);
+    bool const is_behind = kind != LegWork::Kind::continues && is_of_model(continuing, place);
     bool const is_due = has_room || found->second.next <= monotonic_time();
     Waiter& waiter = *found->second.waiter;
     bool const tries = is_due && !is_full && !is_behind;
@@ -86,7 +86,7 @@ void WaitingRoom::call() {
       continue;
     }
     full = tried == Waiter::Tried::no_room ? &place : full;
-    going_on = kind == Load::Kind::goes_on ? &place : going_on;
+    continuing = kind == LegWork::Kind::continues ? &place : continuing;
     auto const still = entries_.find(place);
     if (tries && still != entries_.end()) {
       still->second.next = monotonic_time() + still->second.pause;

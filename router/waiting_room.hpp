@@ -58,7 +58,7 @@ class WaitingRoom {
   WaitingRoom(boost::asio::io_context& io, std::function<void(std::size_t)> changed);
   ~WaitingRoom();
 
-  void enter(Waiter& waiter, std::string_view model, Load const& load);
+  void enter(Waiter& waiter, std::string_view model, LegWork const& work);
   void leave(Waiter& waiter);
   /// Called when there may be room: waiting requests try in the next turn of the loop.
   void wake();
@@ -66,7 +66,7 @@ class WaitingRoom {
  private:
   struct Timer;
   /// Model, kind, tokens, and the order of arrival.
-  using Place = std::tuple<std::string, Load::Kind, std::uint64_t, std::uint64_t>;
+  using Place = std::tuple<std::string, LegWork::Kind, std::uint64_t, std::uint64_t>;
   struct Entry {
     Waiter* waiter = nullptr;
     Time next{};

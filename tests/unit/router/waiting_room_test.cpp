@@ -23,7 +23,7 @@ struct Waiting final : Waiter {
 
 class WaitingRoomTest : public testing::Test {
  protected:
-  void enter(Waiter& waiter, Load::Kind kind, std::uint64_t tokens) {
+  void enter(Waiter& waiter, LegWork::Kind kind, std::uint64_t tokens) {
     room.enter(waiter, "m", {kind, tokens});
   }
   void turn() {
@@ -41,17 +41,17 @@ class WaitingRoomTest : public testing::Test {
 };
 
 TEST_F(WaitingRoomTest, Those_that_go_on_try_first_and_the_smallest_before) {
-  enter(one, Load::Kind::hands_over, 1);
-  enter(two, Load::Kind::suspect, 9);
-  enter(three, Load::Kind::goes_on, 7);
-  enter(four, Load::Kind::goes_on, 5);
+  enter(one, LegWork::Kind::hands_over, 1);
+  enter(two, LegWork::Kind::suspect, 9);
+  enter(three, LegWork::Kind::continues, 7);
+  enter(four, LegWork::Kind::continues, 5);
   turn();
   EXPECT_EQ(tried, (std::vector{4, 3, 2, 1}));
 }
 
 TEST_F(WaitingRoomTest, How_many_wait_is_reported_also_when_one_has_found_a_place) {
-  enter(one, Load::Kind::goes_on, 1);
-  enter(two, Load::Kind::goes_on, 2);
+  enter(one, LegWork::Kind::continues, 1);
+  enter(two, LegWork::Kind::continues, 2);
   two.says = Waiter::Tried::refused;
   turn();
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 2, 1}));
@@ -61,14 +61,14 @@ TEST_F(WaitingRoomTest, How_many_wait_is_reported_also_when_one_has_found_a_plac
   EXPECT_EQ(sizes.size(), 4U);
 }
 
-TEST_F(WaitingRoomTest, Nobody_else_tries_while_one_that_goes_on_waits) {
+TEST_F(WaitingRoomTest, Nobody_else_tries_while_one_that_continues_waits) {
   for (Waiting* each : {&one, &two, &three}) {
     each->says = Waiter::Tried::refused;
   }
-  enter(one, Load::Kind::goes_on, 1);
-  enter(two, Load::Kind::suspect, 1);
-  enter(three, Load::Kind::suspect, 2);  // of which one waits before it
-  enter(four, Load::Kind::hands_over, 1);
+  enter(one, LegWork::Kind::continues, 1);
+  enter(two, LegWork::Kind::suspect, 1);
+  enter(three, LegWork::Kind::suspect, 2);  // of which one waits before it
+  enter(four, LegWork::Kind::hands_over, 1);
   turn();
   EXPECT_EQ(tried, (std::vector{1}));
   room.leave(one);
@@ -78,10 +78,10 @@ TEST_F(WaitingRoomTest, Nobody_else_tries_while_one_that_goes_on_waits) {
 
 TEST_F(WaitingRoomTest, One_without_room_ends_the_turn_of_its_kind_alone) {
   one.says = two.says = three.says = Waiter::Tried::no_room;
-  enter(one, Load::Kind::suspect, 1);
-  enter(two, Load::Kind::suspect, 2);
-  enter(three, Load::Kind::hands_over, 1);
-  enter(four, Load::Kind::hands_over, 2);
+  enter(one, LegWork::Kind::suspect, 1);
+  enter(two, LegWork::Kind::suspect, 2);
+  enter(three, LegWork::Kind::hands_over, 1);
+  enter(four, LegWork::Kind::hands_over, 2);
   turn();
   EXPECT_EQ(tried, (std::vector{1, 3}));
 }

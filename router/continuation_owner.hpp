@@ -9,11 +9,11 @@ namespace lastcall::router {
 struct HandedOver;
 struct Leaving;
 
-class GoingOnOwner {
+class ContinuationOwner {
  public:
-  GoingOnOwner() = default;
-  GoingOnOwner(GoingOnOwner const&) = delete;
-  GoingOnOwner& operator=(GoingOnOwner const&) = delete;
+  ContinuationOwner() = default;
+  ContinuationOwner(ContinuationOwner const&) = delete;
+  ContinuationOwner& operator=(ContinuationOwner const&) = delete;
 
   /// The end of an early hand-off (hand_over.hpp).
   virtual void hand_over_ended(HandedOver handed) = 0;
@@ -21,7 +21,7 @@ class GoingOnOwner {
   virtual void proof_ended(Leaving const& leaving) = 0;
 
  protected:
-  ~GoingOnOwner() = default;
+  ~ContinuationOwner() = default;
 };
 
 }  // namespace lastcall::router
