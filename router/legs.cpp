@@ -297,7 +297,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   call_.parts.fleet.failed(*worker, now);
   call_.parts.metrics.failed_over(why);
   call_.parts.log.debug(
-      "a worker was given up before its first byte",
+      "a worker was replaced before its first byte",
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {

@@ -126,7 +126,7 @@ struct Metrics::Series {
       family<Gauge>("lastcall_router_waiting", "Requests that wait for a worker.").Add({});
   Family<Counter>& failovers =
       family<Counter>("lastcall_router_failovers_total",
-                      "Workers that were given up for a request whose client had nothing yet.");
+                      "Workers that were replaced before the first byte of their answer.");
   Family<Counter>& migrations = family<Counter>(
       "lastcall_router_migrations_total",
       "Workers that failed during an answer, by cause, and by the reason why no other continued "
@@ -138,7 +138,7 @@ struct Metrics::Series {
       family<Counter>("lastcall_router_refused_total", "Requests that the router itself refused.");
   Counter& thresholds_refused =
       family<Counter>("lastcall_router_threshold_calls_refused_total",
-                      "Calls of /busy_threshold that were refused for their token.")
+                      "Calls of /busy_threshold that were refused because of their token.")
           .Add({});
   Family<Counter>& rejections =
       family<Counter>("dynamo_frontend_model_rejection_total",

@@ -24,7 +24,7 @@ Operators::Operators(config::Address const& address, Metrics& metrics, Rejection
     : metrics_(metrics),
       token_(rejection.http_token),
       on_threshold_(std::move(on_threshold)),
-      refused_(log, "a call of /busy_threshold was refused for its token"),
+      refused_(log, "a call of /busy_threshold was refused because of its token"),
       listener_({.host = address.host,
                  .port = address.port,
                  .thread_name = "operators",

@@ -53,7 +53,7 @@ void add_rejection_keys(config::Keys& keys, Rejection& rejection) {
                 .doc = "Value of the header `X-Lastcall-Token` that a request must carry to set "
                        "`/busy_threshold`; reading needs none.",
                 .form = &config::kToken,
-                .unset = "no token is required; a NetworkPolicy must keep strangers away",
+                .unset = "no token is required; restrict access to the port by a NetworkPolicy",
                 .env = "LASTCALL_ROUTER_TOKEN",
                 .secret = true}});
 }

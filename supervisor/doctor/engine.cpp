@@ -76,7 +76,7 @@ void look_at(std::string const& key, std::string const& url, Findings& findings)
       target ? connect_problem(*target) : "not a URL with a host and a port";
   if (!problem.empty()) {
     findings.push_back({"registries", key + ": " + url + " cannot be reached (" + problem +
-                                          "): correct it, or let traffic through"});
+                                          "): correct it, or allow the connection"});
   }
 }
 

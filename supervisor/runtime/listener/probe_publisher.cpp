@@ -88,7 +88,7 @@ struct ProbePublisher::Timer {
 ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
                                Handlers handlers, Log& log)
     : io_(io),
-      refused_(log, "a call of the probe port was refused for its token"),
+      refused_(log, "a call of the probe port was refused because of its token"),
       thresholds_(io, config.admission, std::move(handlers.thresholds), thresholds_on_the_loop()),
       orders_(io, config.probes.orders_token_file, std::move(handlers.orders),
               thresholds_on_the_loop()),

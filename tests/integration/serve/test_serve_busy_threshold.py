@@ -81,7 +81,7 @@ def test_with_a_token_strangers_read_and_only_its_owner_sets(world):
     assert call(one, body=shut, token="s3cret") == (200, {**UNSET, **shut})
     counted = '\nlastcall_http_calls_refused_total{path="/busy_threshold"} 3\n'
     wait_until(lambda: counted in one.get("/metrics")[1], "refused ones are counted")
-    [line] = [each for each in one.records() if "refused for its token" in each["msg"]]
+    [line] = [each for each in one.records() if "refused because of its token" in each["msg"]]
     assert (line["from"], line["status"], line["path"]) == ("127.0.0.1", 401, "/busy_threshold")
     assert "s3cret" not in one.log()
 

@@ -122,7 +122,7 @@ def test_a_token_that_was_rotated_is_taken_and_none_closes_the_door(served):
 
 
 def refused(world):
-    return [line for line in world.records() if "refused for its token" in line["msg"]]
+    return [line for line in world.records() if "refused because of its token" in line["msg"]]
 
 
 def test_wrong_tokens_are_counted_and_few_are_logged(served):
