@@ -11,7 +11,7 @@
 //     request that is on its way by then, or whose body is still arriving, is served.
 //  3. A further signal changes nothing.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'Its own end'.
+// Thread rule: the router's thread. Source: docs/router.md, 'Shutdown'.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 //  3. `done` is called once, never within ask(), and never after drop(): either with the answer or,
 //     if that is incomplete, with a status of 0.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
+// Thread rule: the router's thread. Source: docs/router.md, 'What a worker can do'.
 #pragma once
 
 #include <chrono>

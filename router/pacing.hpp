@@ -10,7 +10,7 @@
 //  3. Any other request always has room. A place is returned with the first event of the leg, or
 //     when the leg is over.
 //
-// Pure, one thread. Source: docs/router.md, 'What may not spread'.
+// Pure, one thread. Source: docs/router.md, 'How failures are contained'.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 //  4. Moves because of stalls, and repetitions of requests on which a worker may still be working,
 //     draw on one budget.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread';
+// Thread rule: the router's thread. Source: docs/router.md, 'How failures are contained';
 // router/continuation/limits.hpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Finds a worker with room for the work of a failed or draining one.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
+// Thread rule: the router's thread. Source: docs/router.md, 'How failures are contained'.
 #pragma once
 
 #include <cstdint>

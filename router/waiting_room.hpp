@@ -8,7 +8,7 @@
 //     to kMost, so that workers that refuse are not asked all the time.
 //  3. A request that finds no room ends the turn of its kind and model.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'What may not spread'.
+// Thread rule: the router's thread. Source: docs/router.md, 'How failures are contained'.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 //  3. A file without a key is reported once, and its recovery is reported once; meanwhile questions
 //     are sent without a key.
 //
-// Thread rule: the router's thread. Source: docs/router.md, 'What a worker can'.
+// Thread rule: the router's thread. Source: docs/router.md, 'What a worker can do'.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,7 @@
 //  2. A worker about which nothing is known is assumed to continue by text, and is preferred less
 //     than all others; what it sends is verified anyway.
 //
-// Pure, no thread rule. Source: docs/router.md, 'What a worker can'.
+// Pure, no thread rule. Source: docs/router.md, 'What a worker can do'.
 #pragma once
 
 #include "router/continuation/eligibility.hpp"

@@ -1,4 +1,4 @@
-"""What may not spread: requests that end engines, slow fleets, the work that a death leaves."""
+"""How failures are contained: requests that end engines, slow fleets, the work of a dead engine."""
 
 import collections
 import contextlib
