@@ -201,14 +201,29 @@ AdmissionState admission_state(Machines const& m) {
           .busy = m.notified.is_busy()};
 }
 
+namespace {
+
+/// The time at which what runs is cut, as far as it is known.
+std::optional<Instant> cut_at(Machines const& m) {
+  Phase const phase = m.coordinator.phase();
+  if (phase != Phase::deregistering && phase != Phase::draining) {
+    return std::nullopt;
+  }
+  // A stop does not use its whole time if nothing shows what runs.
+  if (m.coordinator.is_stopping() && source(m) == InFlightSource::unknown) {
+    return phase == Phase::draining ? m.coordinator.next_deadline(facts(m)) : std::nullopt;
+  }
+  return m.coordinator.clock.stop_cancel_point();
+}
+
+}  // namespace
+
 Snapshot snapshot(Machines const& m) {
   Snapshot s;
   s.phase = m.coordinator.phase();
   s.phase_began = m.coordinator.phases().began();
   s.stop = m.coordinator.stop();
-  if (s.phase == Phase::deregistering || s.phase == Phase::draining) {
-    s.cut_at = m.coordinator.clock.stop_cancel_point();
-  }
+  s.cut_at = cut_at(m);
   s.verdict = m.health.verdict();
   s.verdict_reason = m.health.reason();
   s.silent = is_silent(m);

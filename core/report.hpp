@@ -74,7 +74,8 @@ struct Snapshot {
   Phase phase = Phase::starting;
   Instant phase_began;
   std::optional<ShutdownCoordinator::Stop> stop;
-  /// In a drain with a time limit, the time at which requests that still run are requested to end.
+  /// In a drain with a time limit, the time at which requests that still run are requested to end;
+  /// in a stop whose work nothing shows, the earlier time at which its drain ends.
   std::optional<Instant> cut_at;
   Verdict verdict = Verdict::starting;
   std::string_view verdict_reason;

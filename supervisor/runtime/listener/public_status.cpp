@@ -29,10 +29,9 @@ void put_cut(Document& json, StatusSources const& sources, lifecycle::Snapshot c
              Instant now) {
   lifecycle::StopClock const& clock = sources.core.clock();
   bool const drains = snapshot.phase == Phase::deregistering || snapshot.phase == Phase::draining;
-  auto const cut = clock.stop_cancel_point();
   auto const kill = clock.kill_cancel_point();
-  if (drains && cut) {
-    json["cut_in_ms"] = to_ms(*cut - now);
+  if (snapshot.cut_at) {
+    json["cut_in_ms"] = to_ms(*snapshot.cut_at - now);
   }
   if (drains && kill) {
     json["kill_in_ms"] = to_ms(*kill - now);

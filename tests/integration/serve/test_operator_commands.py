@@ -355,6 +355,17 @@ def test_a_drain_that_time_bounds_shows_when_requests_are_cut(served):
     assert re.search(r"requests +are cut in \d+\.\d s", served.cli("status").stdout)
 
 
+def test_a_stop_whose_work_is_unknown_shows_when_its_drain_ends(world):
+    one = world(shutdown={"grace_period": "120s", "drain_unknown": "60s"})
+    one.process = one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    lastcall("drain", "--exit", "--admin-socket", one.admin_socket)
+    one.wait_for_phase("draining")
+    status = json.loads(lastcall("status", "-o", "json", "--admin-socket", one.admin_socket).stdout)
+    assert status["in_flight"]["source"] == "unknown"
+    assert 0 < status["cut_left_ms"] <= 60_000
+
+
 @pytest.fixture
 def runtime_directory():
     """A folder that an ordinary user can reach, unlike pytest's own folders."""

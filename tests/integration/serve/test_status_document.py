@@ -64,6 +64,16 @@ def test_the_document_is_the_golden_one_while_serving_in_a_stop_and_after_it(wor
     assert after["report"]["requests"]["completed"] == 2
 
 
+def test_a_stop_whose_work_is_unknown_is_cut_when_its_drain_ends(world):
+    one = world(probes=ALWAYS, shutdown={"grace_period": "120s", "drain_unknown": "60s"})
+    one.process = one.run(*SLEEPER)
+    one.wait_for_phase("serving")
+    one.process.terminate()
+    wait_until(lambda: document(one)["phase"] == "draining", "the drain")
+    flight = document(one)["in_flight"]
+    assert "requests" not in flight and 0 < flight["cut_in_ms"] <= 60_000
+
+
 def test_each_key_of_the_golden_documents_is_described(world):
     def keys(value):
         if isinstance(value, dict):
