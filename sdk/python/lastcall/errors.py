@@ -27,6 +27,15 @@ _MESSAGES = {
 class LastcallError(Exception):
     """Base class of all exceptions that this package raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default a copy is made by calling the class with `args`, which has only the message: in
+        # an executor of processes that error would take the place of this one and end the pool.
+        return _copy, (type(self), self.args), self.__dict__
+
+
+def _copy(kind: type[LastcallError], args: tuple[Any, ...]) -> LastcallError:
+    return kind.__new__(kind, *args)
+
 
 class Rejected(LastcallError):
     """Admission refused the request. `reason` is draining, overloaded or queue_timeout."""
