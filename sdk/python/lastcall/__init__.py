@@ -17,7 +17,7 @@ no-op.
 from .client import Client
 from .context import Context
 from .current import current
-from .errors import Cancelled, LastcallError, Rejected, error_body, sse_error
+from .errors import Cancelled, InvalidArgument, LastcallError, Rejected, error_body, sse_error
 from .scope import RequestScope
 from .shared import connect
 from .version import __version__
@@ -26,6 +26,7 @@ __all__ = [
     "Cancelled",
     "Client",
     "Context",
+    "InvalidArgument",
     "LastcallError",
     "Rejected",
     "RequestScope",

@@ -34,6 +34,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import loops, outgoing
@@ -58,7 +59,8 @@ from .asgi_request import (
 )
 from .client import Client
 from .context import Context
-from .errors import Cancelled, LastcallError, Rejected
+from .dial import check_path
+from .errors import Cancelled, InvalidArgument, LastcallError, Rejected
 from .handlers import LEFT, KillGuard
 from .shared import connect
 
@@ -74,9 +76,18 @@ RECEIVED_WITHIN, UNHEARD_WITHIN = 1.0, 5.0
 _ORDERS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _log = logging.getLogger("lastcall")
 
+
+def _check_socket(path: str) -> None:
+    try:
+        check_path(path)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"lastcall.asgi: LASTCALL_SOCKET: {error}") from None
+
+
 # This runs at import, because Starlette makes its middleware too late: at that time a failure would
 # not end the server, which would answer every request with 500.
 Options.from_environment()
+_check_socket(os.environ.get("LASTCALL_SOCKET", ""))
 
 
 class Middleware:
@@ -104,7 +115,7 @@ class Middleware:
         if scope["type"] == "lifespan":
             try:
                 self._client()  # so that the supervisor has the endpoints before the first request
-            except (ValueError, LastcallError) as error:
+            except LastcallError as error:
                 return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
             if scope["method"] == "DELETE" and path_of(scope).startswith(outgoing.CALLS):
@@ -210,7 +221,7 @@ class Middleware:
 
         try:
             return None if inbox.gone else await begin(free_id(client, headers))
-        except ValueError:  # another request took the same id a moment ago
+        except InvalidArgument:  # another request took the same id a moment ago
             return await begin(new_id())
 
 

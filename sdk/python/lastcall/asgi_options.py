@@ -9,6 +9,7 @@ import sys
 from typing import Mapping, Optional, TypeVar
 
 from . import wire
+from .errors import InvalidArgument
 
 # The names that Dynamo's frontend gives the endpoints of these APIs.
 KNOWN_PATHS = {
@@ -65,17 +66,19 @@ class Options:
         for path, name in self.endpoints.items():
             wire.check_id(name, "endpoint")
             if not path.startswith("/"):
-                raise ValueError(f"endpoints: {path!r}: expected a path that begins with '/'")
+                raise InvalidArgument(f"endpoints: {path!r}: expected a path that begins with '/'")
         if self.overload_status not in OVERLOAD_STATUSES:
-            raise ValueError(f"overload_status: {self.overload_status}: expected 503, 529 or 429")
+            raise InvalidArgument(
+                f"overload_status: {self.overload_status}: expected 503, 529 or 429"
+            )
         unknown = sorted(set(self.hand_off) - set(self.names()))
         if unknown:
             known = ", ".join(self.names())
-            raise ValueError(f"hand_off: {unknown[0]!r}: expected one of {known}")
+            raise InvalidArgument(f"hand_off: {unknown[0]!r}: expected one of {known}")
 
     @classmethod
     def from_environment(cls, environment: Optional[Mapping[str, str]] = None) -> Options:
-        """Raises a ValueError that names the variable, its value and what was expected."""
+        """Raises an InvalidArgument that names the variable, its value and what was expected."""
         given = os.environ if environment is None else environment
         try:
             return cls(
@@ -93,7 +96,7 @@ class Options:
             field, _, what = str(error).partition(": ")
             is_field = any(field == each.name for each in dataclasses.fields(cls))
             name = f"LASTCALL_ASGI_{field.upper()}" if is_field else field
-            raise ValueError(f"lastcall.asgi: {name}: {what}") from None
+            raise InvalidArgument(f"lastcall.asgi: {name}: {what}") from None
 
     def names(self) -> list[str]:
         """The names of all endpoints that requests may have."""
@@ -122,7 +125,7 @@ def _pairs(given: Mapping[str, str], name: str) -> dict[str, str]:
     for word in _words(given, name):
         path, equals, endpoint = (part.strip() for part in word.partition("="))
         if not (path and equals and endpoint):
-            raise ValueError(f"{name}: {word!r}: expected /path=endpoint")
+            raise InvalidArgument(f"{name}: {word!r}: expected /path=endpoint")
         pairs[path] = endpoint
     return pairs
 
@@ -134,7 +137,7 @@ def _flag(given: Mapping[str, str], name: str, default: Default) -> Default:
     text = given.get(name, "").strip().lower()
     if text in ("", "true", "1", "false", "0"):
         return text in ("true", "1") if text else default
-    raise ValueError(f"{name}: {text!r}: expected true or false")
+    raise InvalidArgument(f"{name}: {text!r}: expected true or false")
 
 
 def _number(
@@ -142,5 +145,5 @@ def _number(
 ) -> int:
     text = given.get(name, "").strip()
     if text and not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{name}: {text!r}: expected {what}")
+        raise InvalidArgument(f"{name}: {text!r}: expected {what}")
     return int(text) if text else default

@@ -25,6 +25,7 @@ from typing import Callable, Optional, Union
 from . import session, spawned, standin, uncaught, wire
 from .callbacks import Hooks
 from .context import Context
+from .errors import InvalidArgument
 from .failures import Failures
 from .handlers import Result, is_stream, wrap_handler
 from .scope import RequestScope
@@ -35,7 +36,8 @@ class Client(Hooks, Failures):
     """One connection to the supervisor. Most programs want `lastcall.connect()`.
 
     name            shown to operators; the program's name unless given
-    socket          used instead of $LASTCALL_SOCKET
+    socket          used instead of $LASTCALL_SOCKET; a path that no Unix socket can have raises
+                    InvalidArgument
     critical        the engine is dead if this process is: its end while serving is fatal. It has no
                     effect while multiprocessing imports the program's main module in a child; a
                     child that is critical connects again in its target
@@ -284,7 +286,7 @@ class Client(Hooks, Failures):
         """Cancels live requests of this process by id or by root; returns for how many it was
         new."""
         if (id is None) == (root is None):
-            raise ValueError("cannot cancel: expected an id or a root")
+            raise InvalidArgument("cannot cancel: expected an id or a root")
         hit = [each for each in self.live() if each.id() == id or each.root == root]
         return sum(each.kill(reason) if kill else each.stop(reason) for each in hit)
 

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import AbstractSet, Callable, Optional
 
 from . import loops, tree, wire
-from .errors import HANDED_OFF, Cancelled
+from .errors import HANDED_OFF, Cancelled, InvalidArgument
 from .owner import NOBODY, Owner
 from .tree import KILLED, LIVE, STOPPED
 
@@ -174,7 +174,7 @@ class Context:
         finished."""
         with tree.lock:
             if tree.reaches(child, self):
-                raise ValueError(
+                raise InvalidArgument(
                     f"cannot link {child._id!r} below {self._id!r}: that would make a cycle"
                 )
             if child in self._children or child._outcome is not None:

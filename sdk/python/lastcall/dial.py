@@ -15,21 +15,28 @@ import socket
 import time
 from typing import Optional
 
+from .errors import InvalidArgument
+
 MAX_PATH = 107  # sockaddr_un has 108 bytes, one of them the final zero
 COMPLAIN_AFTER = 5.0
 
 _log = logging.getLogger("lastcall")
 
 
+def check_path(path: str) -> str:
+    """Returns the path if a Unix socket can have it, otherwise raises InvalidArgument."""
+    size = len(os.fsencode(path))
+    if size > MAX_PATH:
+        raise InvalidArgument(
+            f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
+            f"{MAX_PATH}"
+        )
+    return path
+
+
 class Dialer:
     def __init__(self, path: str) -> None:
-        size = len(os.fsencode(path))
-        if size > MAX_PATH:
-            raise ValueError(
-                f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
-                f"{MAX_PATH}"
-            )
-        self._path = path
+        self._path = check_path(path)
         self._failing_since: Optional[float] = None
         self._last_problem = ""
 

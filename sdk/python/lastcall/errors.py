@@ -33,6 +33,10 @@ class LastcallError(Exception):
         return _copy, (type(self), self.args), self.__dict__
 
 
+class InvalidArgument(LastcallError, ValueError):
+    """A value that the program or its environment has given cannot be used."""
+
+
 def _copy(kind: type[LastcallError], args: tuple[Any, ...]) -> LastcallError:
     return kind.__new__(kind, *args)
 

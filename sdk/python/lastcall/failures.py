@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Iterator, Optional, TypeVar, Union
 
 from . import session, uncaught, wire
-from .errors import LastcallError, is_only_cancels
+from .errors import Cancelled, Rejected, is_only_cancels
 from .watch import ChildWatcher, Forget, Report, watch_future
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,7 +45,7 @@ class Guard(contextlib.ContextDecorator):
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        harmless = isinstance(error, LastcallError) or (error and is_only_cancels(error))
+        harmless = isinstance(error, (Cancelled, Rejected)) or (error and is_only_cancels(error))
         if isinstance(error, Exception) and not harmless:
             detail = "".join(traceback.format_exception(type(error), error, trace))
             self._report(f"{self._name} failed: {type(error).__name__}", detail)

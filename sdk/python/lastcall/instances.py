@@ -22,6 +22,7 @@ import urllib.parse
 from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import http1
+from .errors import InvalidArgument
 
 REFRESH = 1.0
 WITHIN = 2.0  # seconds for an answer from etcd
@@ -47,7 +48,7 @@ class Name:
     def parse(cls, text: str) -> Name:
         parts = text.split(".")
         if len(parts) != 3 or not all(parts):
-            raise ValueError(f"cannot use {text!r}: expected NAMESPACE.COMPONENT.ENDPOINT")
+            raise InvalidArgument(f"cannot use {text!r}: expected NAMESPACE.COMPONENT.ENDPOINT")
         return cls(*parts)
 
 
@@ -137,7 +138,7 @@ class Etcd(Source):
         super().__init__()
         self._endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
         if not self._endpoints:
-            raise ValueError("etcd: expected at least one URL")
+            raise InvalidArgument("etcd: expected at least one URL")
         self._name = name
 
     def __str__(self) -> str:

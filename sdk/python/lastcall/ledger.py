@@ -24,7 +24,7 @@ from typing import AbstractSet, Any, Callable, Iterator, Optional, Sequence
 from . import wire
 from .context import Context
 from .entry import Admission, Entry
-from .errors import Cancelled, Rejected
+from .errors import Cancelled, InvalidArgument, Rejected
 from .owner import Owner
 from .peer import Line
 
@@ -96,7 +96,9 @@ class Ledger(Owner):
         request_id = entry.context.id()
         with self._lock:
             if request_id in self._entries:
-                raise ValueError(f"cannot begin request {request_id!r}: the id is live already")
+                raise InvalidArgument(
+                    f"cannot begin request {request_id!r}: the id is live already"
+                )
             self._entries[request_id] = entry
             if self._closed or not self._outlet.enabled:
                 return None

@@ -47,7 +47,7 @@ from typing import (
 from . import http1, loops, outgoing
 from .context import Context
 from .current import current
-from .errors import Cancelled, LastcallError, Rejected
+from .errors import Cancelled, InvalidArgument, LastcallError, Rejected
 from .handlers import LEFT
 from .instances import Directory, Etcd, Instance, Name, Source, Static
 
@@ -102,7 +102,7 @@ class Endpoint:
         headers: Optional[Mapping[str, str]] = None,
     ) -> None:
         if sum(each is not None for each in (etcd, files, urls)) != 1:
-            raise ValueError(f"cannot find {name!r}: expected one of etcd, files and urls")
+            raise InvalidArgument(f"cannot find {name!r}: expected one of etcd, files and urls")
         self._name = Name.parse(name)
         self._path = f"/{self._name.endpoint}" if path is None else path
         self._headers = dict(headers or {})

@@ -28,6 +28,7 @@ import weakref
 from typing import Any, Callable, Optional, Union
 
 from . import threads
+from .errors import InvalidArgument
 
 Report = Callable[[str, str], object]  # reason, detail
 Forget = Callable[[], None]
@@ -65,7 +66,7 @@ class ChildWatcher:
     def add(self, process: Any, name: str, any_end: bool) -> Forget:
         pid = process if isinstance(process, int) else process.pid
         if pid is None:
-            raise ValueError(f"cannot watch {name}: it has not been started")
+            raise InvalidArgument(f"cannot watch {name}: it has not been started")
         if not hasattr(os, "pidfd_open"):
             raise NotImplementedError(f"cannot watch {name}: this system has no pidfd_open")
         try:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 from typing import Any, Iterable, Iterator
 
+from .errors import InvalidArgument
+
 VERSION = 1
 MAX_LINE = 64 * 1024  # without the newline
 MAX_ID = 256  # bytes of an id or a name
@@ -111,21 +113,21 @@ def decode(line: bytes) -> Message:
 
 
 def check_id(text: object, what: str = "request id") -> str:
-    """Returns the text if it may be sent as an id, otherwise raises ValueError."""
+    """Returns the text if it may be sent as an id, otherwise raises InvalidArgument."""
     if not isinstance(text, str) or not text:
-        raise ValueError(f"cannot use this {what}: expected a non-empty string")
+        raise InvalidArgument(f"cannot use this {what}: expected a non-empty string")
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise ValueError(f"cannot use this {what}: expected valid UTF-8") from None
+        raise InvalidArgument(f"cannot use this {what}: expected valid UTF-8") from None
     if size > MAX_ID:
-        raise ValueError(f"cannot use this {what}: {size} bytes, at most {MAX_ID}")
+        raise InvalidArgument(f"cannot use this {what}: {size} bytes, at most {MAX_ID}")
     return text
 
 
 def check_priority(priority: object) -> int:
     if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
-        raise ValueError(f"cannot use the priority {priority!r}: expected 0 to {MAX_PRIORITY}")
+        raise InvalidArgument(f"cannot use the priority {priority!r}: expected 0 to {MAX_PRIORITY}")
     return priority
 
 
@@ -140,7 +142,7 @@ def clip_name(text: str) -> str:
 def check_word(word: str, allowed: frozenset[str], what: str) -> str:
     if word not in allowed:
         known = ", ".join(sorted(allowed))
-        raise ValueError(f"cannot use the {what} {word!r}: expected one of {known}")
+        raise InvalidArgument(f"cannot use the {what} {word!r}: expected one of {known}")
     return word
 
 

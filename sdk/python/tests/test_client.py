@@ -151,9 +151,27 @@ def test_a_thousand_long_ids_are_cancelled_in_lines_that_fit(supervisor, client)
     assert all(each.is_stopped() for each in contexts)
 
 
-def test_a_path_that_is_too_long_is_a_clear_error():
-    with pytest.raises(ValueError, match="107"):
-        lastcall.Client(socket="/tmp/" + "x" * 110)
+def test_a_path_that_is_too_long_is_a_clear_error(monkeypatch):
+    path = "/tmp/" + "x" * 110
+    with pytest.raises(lastcall.InvalidArgument, match="107"):
+        lastcall.Client(socket=path)
+    monkeypatch.setenv("LASTCALL_SOCKET", path)
+    with pytest.raises(lastcall.LastcallError, match="107"):
+        lastcall.connect()
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [lambda client: client.begin(""), lambda client: client.begin("x" * 257),
+     lambda client: client.begin("a", priority=8), lambda client: client.begin("live"),
+     lambda client: client.register_endpoint("\udce9"), lambda client: client.cancel(),
+     lambda client: client.find("live").stop("because")],
+)  # fmt: skip
+def test_a_value_that_cannot_be_used_is_an_error_of_the_package(client, misuse):
+    client.begin("live")
+    with pytest.raises(lastcall.InvalidArgument) as raised:
+        misuse(client)
+    assert isinstance(raised.value, (lastcall.LastcallError, ValueError))
 
 
 @pytest.mark.parametrize(

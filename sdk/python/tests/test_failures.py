@@ -65,6 +65,13 @@ def test_a_guard_lets_pass_what_is_no_failure(supervisor, client, harmless):
     assert supervisor.all("fatal") == []
 
 
+def test_a_guard_reports_the_errors_of_the_package_that_are_no_cancels(supervisor, client):
+    client.begin("live")
+    with pytest.raises(lastcall.LastcallError), client.guard("scheduler"):
+        client.begin("live")
+    supervisor.wait("fatal", reason="scheduler failed: InvalidArgument")
+
+
 def test_a_watched_task_that_fails_is_fatal(supervisor, client):
     async def engine_loop():
         raise RuntimeError("CUDA error")
