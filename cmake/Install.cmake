@@ -9,9 +9,7 @@ install(TARGETS lastcall lastcall-doctor lastcall-kube RUNTIME DESTINATION "${CM
 # Where the launcher looks, from its own folder.
 install(TARGETS lastcall_program RUNTIME
         DESTINATION "${CMAKE_INSTALL_BINDIR}/../libexec/lastcall" COMPONENT lastcall)
-# `kubectl lastcall` is what kubectl finds on PATH by this name.
-file(CREATE_LINK lastcall-kube "${CMAKE_CURRENT_BINARY_DIR}/kubectl-lastcall" SYMBOLIC)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kubectl-lastcall"
+install(FILES "${PROJECT_BINARY_DIR}/supervisor/cli/kubectl-lastcall"
         DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lastcall)
 install(TARGETS lastcall-router RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT router)
 install(TARGETS lastcall-shim RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT shim)

@@ -443,10 +443,9 @@ def test_bad_usage_is_2(words, said):
     assert said in rollout(*words, code=2)[1]
 
 
-def test_kubectl_takes_it_as_a_plugin(api, tmp_path):
-    """By a link of that name: kubectl runs what is called kubectl-lastcall on PATH."""
-    link = tmp_path / "kubectl-lastcall"
-    link.symlink_to(BUILD / "supervisor/cli/lastcall-kube")
+def test_kubectl_takes_it_as_a_plugin(api):
+    """By the link of that name beside it: kubectl runs what is called kubectl-lastcall on PATH."""
+    link = BUILD / "supervisor/cli/kubectl-lastcall"
     api.put("pods", pod("p"))
     api.pages["p:7090", "metrics"] = (200, METRICS)
     words = [link, "rollout", "status", "-l", "app=vllm", "--kubeconfig", str(api.config)]
