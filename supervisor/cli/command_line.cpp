@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 #include <ostream>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -247,18 +248,64 @@ int parse_and_run(Program const& program, int argc, char const* const* argv, std
               .tree = [&] { return tree_of(program, app, launch.path); }});
 }
 
+/// Stands before a stream's buffer and remembers why the first write failed: the stream itself only
+/// knows that one did.
+class FirstFailure final : public std::streambuf {
+ public:
+  explicit FirstFailure(std::ostream& out) : out_(out), target_(out.rdbuf(this)) {}
+  ~FirstFailure() override { out_.rdbuf(target_); }
+  FirstFailure(FirstFailure const&) = delete;
+  FirstFailure& operator=(FirstFailure const&) = delete;
+
+  /// The error number; 0 if none is known.
+  int cause() const { return cause_; }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) {
+      return traits_type::not_eof(c);
+    }
+    errno = 0;
+    auto const put = target_->sputc(traits_type::to_char_type(c));
+    return noted(put, !traits_type::eq_int_type(put, traits_type::eof()));
+  }
+  std::streamsize xsputn(char const* text, std::streamsize size) override {
+    errno = 0;
+    auto const put = target_->sputn(text, size);
+    return noted(put, put == size);
+  }
+  int sync() override {
+    errno = 0;
+    int const result = target_->pubsync();
+    return noted(result, result == 0);
+  }
+
+ private:
+  template <typename Result>
+  Result noted(Result result, bool is_done) {
+    if (!is_done && cause_ == 0) {
+      cause_ = errno;
+    }
+    return result;
+  }
+
+  std::ostream& out_;
+  std::streambuf* const target_;
+  int cause_ = 0;
+};
+
 }  // namespace
 
 int run_commands(Program const& program, int argc, char const* const* argv, std::ostream& out,
                  std::ostream& err, Launch const& launch) {
+  FirstFailure const failure(out);
   int const code = parse_and_run(program, argc, argv, out, err, launch);
-  errno = 0;
   out.flush();
   if (out) {
     return code;
   }
   err << program.name << ": cannot write to standard output"
-      << (errno == 0 ? "" : ": " + error_text(errno)) << '\n';
+      << (failure.cause() == 0 ? "" : ": " + error_text(failure.cause())) << '\n';
   return code == kExitSuccess ? 1 : code;
 }
 

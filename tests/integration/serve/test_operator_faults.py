@@ -167,7 +167,9 @@ def test_a_supervisor_that_is_started_with_closed_descriptors_uses_their_numbers
 
 
 def test_an_answer_that_cannot_be_written_is_1_and_reported(served):
-    for words in (("version",), ("status", "--admin-socket", served.admin_socket)):
+    answers = [("version",), ("status", "--admin-socket", served.admin_socket), ("--help",)]
+    longer_than_a_buffer = [("completion", shell) for shell in ("bash", "zsh", "fish")]
+    for words in (*answers, *longer_than_a_buffer):
         code, _, err = lastcall(*words, redirect="> /dev/full")
         assert code == 1, words
         assert "cannot write to standard output: No space left on device" in err
