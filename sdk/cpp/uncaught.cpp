@@ -67,7 +67,9 @@ class TimedMutex {
 struct Targets {
   TimedMutex mutex;
   std::vector<Target> all;
-  std::terminate_handler previous{};
+  /// The handlers that ours has replaced, oldest first: one that was set after ours is replaced by
+  /// ours once more.
+  std::vector<std::terminate_handler> previous;
 };
 
 Targets& targets() {
@@ -167,18 +169,21 @@ void report_all(Targets const& at) {
 }
 
 [[noreturn]] void on_terminate() {
-  thread_local bool is_reporting = false;
+  thread_local std::size_t calls = 0;  // a later handler may call this one as the one before it
   Targets& at = targets();
+  std::size_t const call = calls++;
   // Another thread that fails at the same time waits for this thread's report; the lock is never
   // released.
-  if (!std::exchange(is_reporting, true) && at.mutex.try_lock_for(2 * kHeldUpFor)) {
+  if (call == 0 && at.mutex.try_lock_for(2 * kHeldUpFor)) {
     try {
       report_all(at);
     } catch (...) {  // no memory or no descriptor: the process ends anyway
     }
   }
-  if (at.previous != nullptr) {
-    at.previous();
+  if (call < at.previous.size()) {
+    if (auto const previous = at.previous[at.previous.size() - 1 - call]; previous != nullptr) {
+      previous();
+    }
   }
   std::abort();
 }
@@ -190,14 +195,21 @@ void report_uncaught(void const* owner, std::string path, ipc::Hello hello) {
   std::lock_guard const lock(at.mutex);
   at.all.push_back({owner, std::move(path), std::move(hello), fork_generation()});
   if (std::get_terminate() != on_terminate) {
-    at.previous = std::set_terminate(on_terminate);
+    at.previous.push_back(std::set_terminate(on_terminate));
   }
 }
 
 void forget_uncaught(void const* owner) {
   Targets& at = targets();
   if (at.mutex.try_lock_for(kHeldUpFor)) {  // otherwise the process is terminating
-    std::erase_if(at.all, [owner](Target const& each) { return each.owner == owner; });
+    std::erase_if(at.all, [owner](Target const& each) {
+      return each.owner == owner || each.generation != fork_generation();
+    });
+    // A plugin that is unloaded next must leave no handler behind.
+    if (at.all.empty() && std::get_terminate() == on_terminate) {
+      std::set_terminate(at.previous.back());
+      at.previous.pop_back();
+    }
     at.mutex.unlock();
   }
 }

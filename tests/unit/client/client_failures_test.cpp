@@ -112,6 +112,44 @@ TEST_F(Failures, A_call_of_terminate_is_reported_and_the_earlier_handler_runs) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+std::terminate_handler in_between = nullptr;
+
+TEST_F(Failures, A_handler_that_is_set_between_two_clients_and_calls_the_one_before_it_runs_once) {
+  auto elsewhere = options_for(supervisor);
+  elsewhere.socket = supervisor.path() + ".none";
+  pid_t const pid = fork_to([&] {
+    std::set_terminate([] { ::_exit(7); });
+    Client const first(elsewhere);
+    in_between = std::set_terminate([] { in_between(); });
+    Client const second(options_for(supervisor));
+    await([&] { return second.is_connected(); });
+    std::terminate();
+    return 0;
+  });
+  supervisor.welcome();
+  EXPECT_EQ(report().reason, "std::terminate");
+  int const status = status_of(pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST_F(Failures, The_last_client_that_closes_puts_the_earlier_handler_back) {
+  pid_t const pid = fork_to([&] {
+    std::terminate_handler const mine = [] { ::_exit(7); };
+    std::set_terminate(mine);
+    {
+      Client first(options_for(supervisor));
+      Client const second(options_for(supervisor));
+      first.close();
+      if (std::get_terminate() == mine) {
+        return 1;
+      }
+    }
+    return std::get_terminate() == mine ? 0 : 2;
+  });
+  int const status = status_of(pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST_F(Failures, Nothing_is_reported_where_it_is_off_or_the_client_is_closed_or_forked) {
   auto silent = options_for(supervisor);
   silent.report_uncaught = false;

@@ -53,7 +53,8 @@ struct ClientOptions {
   bool critical = false;
   /// If true, an exception that is not caught, and std::terminate() without one, are reported as
   /// fatal before the process ends, with what() and the stack. The terminate handler that was set
-  /// before the client's construction runs afterwards. If false, they are not reported.
+  /// before the client's construction runs afterwards; when the last client is closed it is set
+  /// again. If false, they are not reported.
   bool report_uncaught = true;
   /// If false, no thread is made, and the program's event loop calls process() (see there).
   bool own_thread = true;
