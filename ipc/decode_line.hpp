@@ -77,18 +77,22 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
   if (auto problem = read_members(line, members)) {
     return *std::move(problem);
   }
+  Fields head(members);
+  std::string const op = head.required_text("op");
+  bool const is_answer = op == "ack" || op == "error";  // even one whose seq cannot be used
   Fields fields(members);
   auto seq = fields.number("seq", 0, ~std::uint64_t{0});
-  std::string const op = fields.required_text("op");
-  if (fields.error()) {
-    return DecodeError{
-        .code = ErrorCode::bad_field, .message = *fields.error(), .close = false, .seq = seq};
+  if (auto const& problem = fields.error() ? fields.error() : head.error()) {
+    return DecodeError{.code = ErrorCode::bad_field,
+                       .message = *problem,
+                       .close = false,
+                       .seq = seq,
+                       .of_answer = is_answer};
   }
   for (std::size_t i = 0; i < N; ++i) {
     if (ops[i] != op) {
       continue;
     }
-    bool const is_answer = op == "ack" || op == "error";
     if (is_answer) {
       seq.reset();  // in an answer it is a field that names one of our lines
     }

@@ -128,6 +128,8 @@ TEST_F(ServerTest, An_answer_that_cannot_be_used_is_not_answered) {
   client.say(R"({"op":"error"})");
   client.say(R"({"op":"ack"})");
   client.say(R"({"op":"error","seq":1,"code":7,"message":"m"})");
+  client.say(R"({"op":"error","seq":-1,"code":"busy"})");
+  client.say(R"({"op":"ack","seq":"1"})");
   client.say(R"({"op":"dance","seq":1})");
   EXPECT_EQ(error(client).code, ErrorCode::unknown_op);
 }
