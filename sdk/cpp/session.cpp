@@ -22,13 +22,24 @@ std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
   return path.empty() ? nullptr : std::make_unique<Connection>(std::move(path));
 }
 
-/// A name is for people and labels; if it is too long (a model's path), its start is cut off.
+/// A name is for people and labels; if it is too long (a model's path), its start is cut off. It
+/// may come from the body of a request: a byte that is not UTF-8 becomes one of ASCII, because the
+/// longer replacement of the encoder would exceed what the supervisor takes.
 std::string clipped(std::string name) {
-  while (name.size() > ipc::kMaxId) {
-    name.erase(0, 1);
-    while (!name.empty() && (utf8::byte_of(name[0]) & 0xC0U) == 0x80U) {
-      name.erase(0, 1);
+  if (name.size() > ipc::kMaxId) {
+    std::size_t start = name.size() - ipc::kMaxId;
+    while (start < name.size() && (utf8::byte_of(name[start]) & 0xC0U) == 0x80U) {
+      ++start;
     }
+    name.erase(0, start);
+  }
+  for (std::size_t at = 0; at < name.size();) {
+    std::string_view const rest = std::string_view(name).substr(at);
+    std::size_t const length = utf8::byte_of(rest[0]) < 0x80 ? 1 : utf8::sequence_length(rest);
+    if (length == 0) {
+      name[at] = '?';
+    }
+    at += std::max<std::size_t>(length, 1);
   }
   return name;
 }

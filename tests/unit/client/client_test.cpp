@@ -69,6 +69,19 @@ TEST_F(WithSupervisor, Sends_hello_endpoints_requests_and_their_ends) {
   EXPECT_EQ(supervisor.next<ipc::RequestEnd>(), (ipc::RequestEnd{"r", ipc::Outcome::error}));
 }
 
+TEST_F(WithSupervisor, Sends_the_end_of_a_name_that_is_too_long_or_no_UTF_8_so_that_it_is_taken) {
+  auto options = options_for(supervisor);
+  options.name = std::string(200, '\xE9');
+  Client client(options);
+  EXPECT_EQ(supervisor.welcome().name, std::string(200, '?'));
+  client.begin({.id = "bytes", .model = "m\xFF" + std::string(254, '\xE9')});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>().model, "m" + std::string(255, '?'));
+  client.begin({.id = "long", .model = std::string(1'000'000, 'x') + "é/model"});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>().model, std::string(248, 'x') + "é/model");
+  client.begin({.id = "cut", .model = "é" + std::string(255, 'y')});
+  EXPECT_EQ(supervisor.next<ipc::RequestBegin>().model, std::string(255, 'y'));
+}
+
 TEST_F(WithSupervisor, Sends_how_urgent_a_request_is) {
   Client client(options_for(supervisor));
   supervisor.welcome();
