@@ -3,7 +3,7 @@
 Rules
   1. Each kind of callback (health, cleanup, ...) has a lane: its calls run one after the other, in
      order, on a daemon thread of its own. A health check that hangs delays neither a cancel nor
-     the cleanup.
+     the cleanup. The thread ends with the client.
   2. A coroutine function runs on the event loop that was running when it was registered.
   3. A callback that fails is logged and never stops the lane.
   4. If a lane cannot get a thread, the connection's thread does its jobs, because each question is
@@ -39,7 +39,7 @@ HealthCheck = Callable[[], Union[HealthAnswer, Awaitable[HealthAnswer]]]
 class Lane:
     def __init__(self, name: str) -> None:
         self._name = name
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Optional[Job]] = queue.SimpleQueue()  # None: the end
         self._thread: Optional[threading.Thread] = None
         self._failed = False
         self._callbacks: list[Callable[..., Any]] = []
@@ -82,9 +82,13 @@ class Lane:
             except Exception:
                 _log.exception("the %s callback %r failed", self._name, callback)
 
+    def close(self) -> None:
+        """Ends the thread once it has done the jobs that it has."""
+        self._jobs.put(None)
+
     def _run(self) -> None:
-        while True:
-            self._do(self._jobs.get())
+        while (job := self._jobs.get()) is not None:
+            self._do(job)
 
     def _do(self, job: Job) -> None:
         try:
@@ -102,6 +106,11 @@ class Callbacks:
         self.cleanup = Lane("cleanup")
         self.deregister = Lane("deregister")
         self.phase = Lane("phase")
+
+    def close(self) -> None:
+        """The connection is over, so nothing asks any more."""
+        for lane in (self.health, self.cleanup, self.deregister, self.phase):
+            lane.close()
 
     def check_health(self, send: Send) -> None:
         if self._health_asked:

@@ -114,6 +114,7 @@ class Session(Peer, Outlet):
                 self._link.close(timeout)
         finally:
             self.ledger.close()
+            self._callbacks.close()
 
     def detach(self) -> None:
         """In a forked child: gives up the parent's connection and requests, which are not ours."""

@@ -128,3 +128,19 @@ def test_load_is_reported(supervisor, client):
     assert supervisor.wait("load") == {
         "op": "load", "dp_rank": 1, "active_decode_blocks": 3, "kv_total_blocks": 10,
     }  # fmt: skip
+
+
+def test_the_threads_of_a_client_end_with_it(supervisor, make_client):
+    others = set(threading.enumerate())
+    client = make_client()
+    client.on_phase(lambda _: None)
+    eventually(lambda: client.connected)
+    supervisor.send("health.check")
+    supervisor.wait("health")
+    eventually(lambda: {"lastcall-phase", "lastcall-health"} <= names(others))
+    client.close()
+    eventually(lambda: not {each for each in names(others) if each.startswith("lastcall")})
+
+
+def names(others):
+    return {each.name for each in set(threading.enumerate()) - others}
