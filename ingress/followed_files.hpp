@@ -22,9 +22,9 @@ class FollowedFiles {
   /// The files are about to be read: changes from now on are noticed.
   void read_now();
   /// Calls `read` if the files have changed since they were last read, or had a problem then, which
-  /// may be gone without a change (a lack of descriptors, permissions). Looks at most once a second.
-  /// What `read` returns has a `problem`, empty if the files can be used; it is passed to `report`
-  /// unless the same was reported of the same files.
+  /// may be gone without a change (a lack of descriptors, permissions). It looks at most once a
+  /// second. What `read` returns has a `problem`, empty if the files can be used; it is passed to
+  /// `report` unless the same was reported of the same files.
   template <class Read, class Report>
   void follow(Read const& read, Report const& report) {
     if (have_changed()) {
