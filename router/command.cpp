@@ -31,7 +31,11 @@ bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded
   }
   if (!loaded.errors.empty()) {
     err << name_of(loaded) << ": " << loaded.errors.size()
-        << (loaded.errors.size() == 1 ? " error\n" : " errors\n");
+        << (loaded.errors.size() == 1 ? " error" : " errors");
+    if (loaded.source.empty()) {
+      err << "; there is no file (--config, $" << kConfigVariable << ", " << kDefaultPath << ')';
+    }
+    err << '\n';
   }
   return loaded.errors.empty();
 }

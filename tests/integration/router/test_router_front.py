@@ -228,6 +228,17 @@ def test_every_problem_of_a_configuration_is_reported_at_once(tmp_path):
     assert based.stderr.endswith("1 error\n")
     none = command("check", "--config", "/dev/null")
     assert (none.returncode, "workers: none, expected a list" in none.stderr) == (2, True)
+    assert none.stderr.endswith("/dev/null: 1 error\n")
+
+
+def test_a_configuration_that_is_missing_is_named_with_where_it_was_looked_for():
+    for words in ([], ["check"]):
+        missing = command(*words)
+        assert missing.returncode == 2
+        assert missing.stderr.endswith(
+            "the defaults: 1 error; there is no file "
+            "(--config, $LASTCALL_ROUTER_CONFIG, /etc/lastcall/router.yaml)\n"
+        )
 
 
 def test_only_check_reads_a_pipe_since_a_reload_would_find_it_empty():
