@@ -159,16 +159,15 @@ def test_a_supervisor_that_knows_no_doubt_is_no_reason_to_complain(
 
 
 @pytest.mark.parametrize("status, headers", [(503, [(b"retry-after", b"1")]), (501, []), (400, [])])
-def test_a_refusal_is_not_held(supervisor, client, vllm, status, headers):
+def test_a_refusal_is_not_held(supervisor, client, vllm, for_ever, status, headers):
     async def refuses(scope, receive, send):
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
     async def main():
         server = Server(wrap(refuses, client), x_request_id="r").start()
-        began = time.monotonic()
         assert await server.ends() is None
-        assert server.status == status and time.monotonic() - began < 1.5
+        assert server.status == status
 
     eventually(lambda: client.connected)
     run(main)
