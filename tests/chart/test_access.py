@@ -20,7 +20,7 @@ POD = "podSecurityContext"
         ((f"{SIDECAR}.runAsUser=1000",), [65532]),
         ((f"{SIDECAR}.runAsUser=1000", f"{POD}.runAsUser=2000"), [2000]),
         ((f"{ENGINE}.runAsUser=0", f"{ENGINE}.runAsNonRoot=false"), [0]),
-        ((f"{ENGINE}.runAsUser=4294967294",), [4294967294]),
+        ((f"{ENGINE}.runAsUser=2147483647",), [2147483647]),
         ((f"{ENGINE}.runAsUser=1000", f"{SIDECAR}.runAsUser=1000"), None),
         ((f"{POD}.runAsUser=1000",), None),
         ((f"{POD}.runAsUser=null",), None),
