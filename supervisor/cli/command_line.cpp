@@ -7,6 +7,7 @@
 #include <streambuf>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -265,25 +266,27 @@ class FirstFailure final : public std::streambuf {
     if (traits_type::eq_int_type(c, traits_type::eof())) {
       return traits_type::not_eof(c);
     }
-    errno = 0;
-    auto const put = target_->sputc(traits_type::to_char_type(c));
-    return noted(put, !traits_type::eq_int_type(put, traits_type::eof()));
+    return noted([&] { return target_->sputc(traits_type::to_char_type(c)); },
+                 [](int_type put) { return !traits_type::eq_int_type(put, traits_type::eof()); });
   }
   std::streamsize xsputn(char const* text, std::streamsize size) override {
-    errno = 0;
-    auto const put = target_->sputn(text, size);
-    return noted(put, put == size);
+    return noted([&] { return target_->sputn(text, size); },
+                 [size](std::streamsize put) { return put == size; });
   }
   int sync() override {
-    errno = 0;
-    int const result = target_->pubsync();
-    return noted(result, result == 0);
+    return noted([&] { return target_->pubsync(); }, [](int result) { return result == 0; });
   }
 
  private:
-  template <typename Result>
-  Result noted(Result result, bool is_done) {
-    if (!is_done && cause_ == 0) {
+  /// The caller's errno survives a write that works: std::cerr flushes std::cout before each of its
+  /// own writes, so that this runs in the middle of messages about other errors.
+  template <typename Write, typename Works>
+  std::invoke_result_t<Write> noted(Write const& write, Works const& works) {
+    int const before = std::exchange(errno, 0);
+    auto const result = write();
+    if (works(result)) {
+      errno = before;
+    } else if (cause_ == 0) {
       cause_ = errno;
     }
     return result;
