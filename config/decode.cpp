@@ -17,6 +17,8 @@ std::string joined(std::string_view parent, std::string_view name) {
   return parent.empty() ? std::string(name) : std::string(parent) + "." + std::string(name);
 }
 
+constexpr std::size_t kMostSuggestions = 100;
+
 /// Decodes one section of the document with the rows that may appear in it. `path` is the section's
 /// name in problems, `prefix` the beginning of its rows' paths.
 class SectionDecoder {
@@ -60,7 +62,9 @@ class SectionDecoder {
         return;
       }
     }
-    complain(entry.place, full_path, "unknown key, " + known_keys(entry.key));
+    // A suggestion compares the key with all others: a file of keys would take seconds.
+    bool const few = problems_.size() < kMostSuggestions;
+    complain(entry.place, full_path, "unknown key" + (few ? ", " + known_keys(entry.key) : ""));
   }
 
   bool decode_alternative(OneOf const& one_of, Entry const& entry, std::string const& full_path) {

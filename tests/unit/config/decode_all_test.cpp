@@ -15,6 +15,17 @@ std::string const kCleanupPattern =
     "/dev/shm, or with at least two fixed directories before what is removed";
 std::string const kNoDuration = "expected a duration such as 60s, 500ms or 2m, ";
 
+TEST(DecodeAll, A_hundred_problems_are_explained_and_the_others_only_named) {
+  std::string text;
+  for (int i = 0; i < 102; ++i) {
+    text += "healt" + std::to_string(i) + ":\n";
+  }
+  std::vector<std::string> const errors = texts(load_text(text).errors);
+  ASSERT_EQ(errors.size(), 102U);
+  EXPECT_EQ(errors[99], "c.yaml:100:1: healt99: unknown key, did you mean 'health'?");
+  EXPECT_EQ(errors[100], "c.yaml:101:1: healt100: unknown key");
+}
+
 TEST(DecodeAll, All_errors_are_reported_at_once_in_the_order_of_the_file) {
   Loaded const loaded = load_text(
       "log: {level: loud}\n"
