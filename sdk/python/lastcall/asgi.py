@@ -35,6 +35,7 @@ import contextlib
 import functools
 import logging
 import os
+import traceback
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
 from . import loops, outgoing
@@ -347,8 +348,12 @@ def _retrieve(reporting: asyncio.Future[None]) -> None:
 def _drop_tracebacks(error: Optional[BaseException]) -> None:
     """Releases what the application's frames hold. The frames of task groups hold the error, too:
     a generator in such a cycle is not closed before the interpreter next looks for cycles, and
-    until then it goes on computing and keeps its calls to other tiers."""
+    until then it goes on computing and keeps its calls to other tiers.
+
+    The frames are cleared besides, because a task that ended with the error keeps a reference to
+    its traceback that in Python 3.11 not even the search for cycles sees."""
     while error is not None and error.__traceback__ is not None:
+        traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         for each in (error.__cause__, *getattr(error, "exceptions", ())):
             _drop_tracebacks(each)

@@ -330,7 +330,8 @@ def test_another_middleware_does_not_make_a_cut_stream_look_finished(supervisor,
 
 
 @pytest.mark.parametrize("mode", ["stop", "kill"])
-def test_what_a_cut_application_held_is_released_at_once(supervisor, client, mode):
+@pytest.mark.parametrize("holder", ["frame", "task"])
+def test_what_a_cut_application_held_is_released_at_once(supervisor, client, mode, holder):
     """A generator closes when nobody holds it any more; what it does then must not wait until the
     interpreter looks for cycles."""
     closed = asyncio.Event()
@@ -342,16 +343,22 @@ def test_what_a_cut_application_held_is_released_at_once(supervisor, client, mod
         finally:
             closed.set()
 
-    async def app(scope, receive, send):
+    async def stream(receive, send):
         pieces = tokens()
-        try:
-            await answer(send, await pieces.__anext__(), kind=b"text/event-stream", end=False)
-            await read_all(receive)
-            await receive()
-            await send({"type": "http.response.body", "body": b"late", "more_body": True})
-        except OSError as error:
-            kept = [error]  # a cycle with the frame, as anyio's task groups make it
-            raise kept[0]
+        own = asyncio.current_task() if holder == "task" else None  # a cycle through its traceback
+        await answer(send, await pieces.__anext__(), kind=b"text/event-stream", end=False)
+        await read_all(receive)
+        await receive()
+        await send({"type": "http.response.body", "body": b"late", "more_body": True})
+        return own
+
+    async def app(scope, receive, send):
+        work = asyncio.ensure_future(stream(receive, send))
+        await asyncio.wait({work})
+        kept = [work.exception()]  # a cycle with the frame, as anyio's task groups make it
+        if holder == "frame":
+            work = None
+        raise kept[0]
 
     async def main():
         server = Server(wrap(app, client), x_request_id="r").start()
