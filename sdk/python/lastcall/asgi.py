@@ -35,6 +35,7 @@ import contextlib
 import functools
 import logging
 import os
+import sys
 import traceback
 from typing import Any, Awaitable, Callable, Iterator, Optional
 
@@ -243,6 +244,7 @@ class _Exchange:
         context = self._context
         forget = context.on_stop(loops.OnLoop(self._loop, self._report))
         guard = KillGuard(context, self._cut_later)
+        handled_outside = sys.exc_info()[1]
         try:
             if self._inbox.gone:
                 self._on_leave()
@@ -256,7 +258,7 @@ class _Exchange:
                 context.end(None if context.is_stopped() else "error")
                 raise
             _log.debug("request %r ended after its cancel: %r", context.id(), error)
-            _drop_tracebacks(error)
+            _drop_tracebacks(error, handled_outside)
         finally:
             forget()
             guard.close()
@@ -345,18 +347,19 @@ def _retrieve(reporting: asyncio.Future[None]) -> None:
         _log.debug("cannot notify the client of a cancel: %r", reporting.exception())
 
 
-def _drop_tracebacks(error: Optional[BaseException]) -> None:
+def _drop_tracebacks(error: Optional[BaseException], until: Optional[BaseException]) -> None:
     """Releases what the application's frames hold. The frames of task groups hold the error, too:
     a generator in such a cycle is not closed before the interpreter next looks for cycles, and
     until then it goes on computing and keeps its calls to other tiers.
 
     The frames are cleared besides, because a task that ended with the error keeps a reference to
-    its traceback that in Python 3.11 not even the search for cycles sees."""
-    while error is not None and error.__traceback__ is not None:
+    its traceback that in Python 3.11 not even the search for cycles sees. `until` is the error that
+    the application's caller is handling, which is the context of every error below."""
+    while error is not None and error is not until and error.__traceback__ is not None:
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         for each in (error.__cause__, *getattr(error, "exceptions", ())):
-            _drop_tracebacks(each)
+            _drop_tracebacks(each, until)
         error = error.__context__
 
 

@@ -373,3 +373,31 @@ def test_what_a_cut_application_held_is_released_at_once(supervisor, client, mod
         run(main)
     finally:
         gc.enable()
+
+
+def test_the_error_that_an_outer_application_handles_keeps_its_traceback(supervisor, client):
+    kept = []
+
+    async def app(scope, receive, send):
+        await read_all(receive)
+        await answer(send, b"data: one\n\n", kind=b"text/event-stream", end=False)
+        await receive()
+        await send({"type": "http.response.body", "body": b"late", "more_body": True})
+
+    async def outer(scope, receive, send):
+        tracked = wrap(app, client)
+        try:
+            raise ValueError("the first attempt")
+        except ValueError as error:
+            kept.append(error)
+            await tracked(scope, receive, send)
+
+    async def main():
+        server = Server(outer, x_request_id="r").start()
+        await server.sends(b"one")
+        supervisor.cancel("r", mode="stop", reason="migrate")
+        assert isinstance(await server.ends(), lastcall.Cancelled)
+        assert kept[0].__traceback__ is not None
+
+    eventually(lambda: client.connected)
+    run(main)
