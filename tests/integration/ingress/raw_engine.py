@@ -152,6 +152,16 @@ def metric(one, name, **labels):
     return 0.0
 
 
+def served(one, engine):
+    """A new client, and its first request answered on a connection to the engine that closes."""
+    user = client(one)
+    user.send(get())
+    wire, _ = engine.request()
+    wire.send(ok(b"hello", "Connection: close"))
+    user.until(b"hello")
+    return user
+
+
 def wait_for_count(one, expected, *series, **labels):
     """Waits for a count that another thread reports after its client has had the answer."""
     wait_until(

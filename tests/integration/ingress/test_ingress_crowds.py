@@ -6,7 +6,7 @@ import socket
 import threading
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post, wait_for_count
+from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post, served, wait_for_count
 from serve_peer import PATIENCE, wait_until
 from serve_usage import anonymous
 
@@ -16,16 +16,6 @@ MB = 1024 * 1024
 
 def clients_of(one):
     return metric(one, "lastcall_ingress_connections", side="client")
-
-
-def served(one, engine):
-    """A new client, and its first request answered on a connection to the engine that closes."""
-    user = client(one)
-    user.send(get())
-    wire, _ = engine.request()
-    wire.send(ok(b"hello", "Connection: close"))
-    user.until(b"hello")
-    return user
 
 
 def test_a_crowd_of_idle_connections_locks_nobody_out(proxy, engine, threads):

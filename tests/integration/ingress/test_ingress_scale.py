@@ -9,7 +9,7 @@ import socket
 import threading
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post, served
 from serve_peer import PATIENCE, wait_until
 from serve_usage import anonymous, open_descriptors, threads
 
@@ -101,21 +101,11 @@ def supervisor(one):
     return one.supervisor_pid() or one.status()["supervisor"]["pid"]
 
 
-def let_in(one, engine):
-    """A client that has been served, with nothing else open for a moment only."""
-    user = client(one)
-    user.send(get())
-    wire, _ = engine.request()
-    wire.send(ok(b"in", "Connection: close"))
-    user.until(b"in")
-    return user
-
-
 # A sanitizer looks at memory through a pipe, and takes what it cannot look at for broken.
 @pytest.mark.plain_build
 def test_a_client_that_comes_when_no_descriptor_is_left_is_refused(proxy, engine):
     one = proxy()
-    held = let_in(one, engine)
+    held = served(one, engine)
     numbers = {int(name) for name in os.listdir(f"/proc/{supervisor(one)}/fd")}
     lower(one, min(set(range(len(numbers) + 1)) - numbers))  # the first that is free
     for _ in range(3):
@@ -135,7 +125,7 @@ def test_a_client_that_comes_when_no_descriptor_is_left_is_refused(proxy, engine
 @pytest.mark.plain_build
 def test_a_client_that_cannot_even_be_refused_waits_for_a_descriptor(proxy, engine):
     one = proxy()
-    held = let_in(one, engine)
+    held = served(one, engine)
     lower(one, 3)
     late = client(one)
     late.send(post())
