@@ -8,13 +8,13 @@ def open_descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def of_processes(pid):
-    """How many of its descriptors are pidfds."""
-    count = 0
+def kinds_of_descriptors(pid):
+    """What each descriptor is open to, but for one that is closed meanwhile."""
+    kinds = []
     for name in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):  # one was closed meanwhile
-            count += os.readlink(f"/proc/{pid}/fd/{name}") == "anon_inode:[pidfd]"
-    return count
+        with contextlib.suppress(FileNotFoundError):
+            kinds.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return kinds
 
 
 def threads(pid):
