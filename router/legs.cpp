@@ -97,6 +97,16 @@ void note_pace(Call& call, Seam const& seam) {
   }
 }
 
+/// Whether a request that a worker has answered with `verdict` may be repeated, and there is a
+/// worker for it.
+bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict) {
+  Repeat const repeat = call.route.repeat;
+  bool const is_allowed =
+      repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
+  return is_allowed && attempts.are_left() &&
+         call.parts.fleet.choose(call.to_choose(), attempts.tried(), monotonic_time());
+}
+
 void drop_hand_over(HandOver* hand_over) {
   if (hand_over != nullptr) {
     hand_over->drop();
@@ -389,23 +399,23 @@ void Legs::flushed() {
   }
 }
 
-/// Returns true if another worker is asked, so that this answer is not passed on.
-bool Legs::is_replaced(relay::ResponseHead const& head) {
+/// Passes the answer on by returning false, or sends the request to another worker.
+bool Legs::replace_answer(relay::ResponseHead const& head) {
   Verdict const verdict = verdict_of(head);
   if (!call_.has_sent_nothing() && (head.status != kOkStatus || !relay::is_event_stream(head))) {
-    if (verdict == Verdict::answer && is_no(head.status)) {
-      // The worker would give the same answer again, and it is as suitable as before for other
-      // requests.
-      call_.parts.metrics.failed_over(Failover::refused);
-      Leg::end(leg_, false);
-      Tried const tried = choose_and_connect();
-      if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
-        call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
-      } else if (tried != Tried::gone) {
-        give_up(request_, seam_, Refused::worker_cannot, no_worker());
-      }
-    } else {
+    if (verdict != Verdict::answer || !is_no(head.status)) {
       replace_leg(Failover::refused, no_worker());
+      return true;
+    }
+    // The worker would give the same answer again, and it is as suitable as before for other
+    // requests.
+    call_.parts.metrics.failed_over(Failover::refused);
+    Leg::end(leg_, false);
+    Tried const tried = choose_and_connect();
+    if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
+      call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
+    } else if (tried != Tried::gone) {
+      give_up(request_, seam_, Refused::worker_cannot, no_worker());
     }
     return true;
   }
@@ -435,13 +445,8 @@ bool Legs::is_replaced(relay::ResponseHead const& head) {
       return true;
     }
   }
-  Repeat const repeat = call_.route.repeat;
-  bool const is_allowed =
-      repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
-  bool const may_be_replaced =
-      is_allowed && budget_.attempts.are_left() &&
-      call_.parts.fleet.choose(call_.to_choose(), budget_.attempts.tried(), monotonic_time());
-  if (!may_be_replaced || (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
+  if (!may_ask_another(call_, budget_.attempts, verdict) ||
+      (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
     return false;
   }
   call_.parts.metrics.failed_over(Failover::refused);
@@ -460,7 +465,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     return false;
   }
   if (read.head.status >= kOkStatus) {
-    if (is_replaced(read.head)) {
+    if (replace_answer(read.head)) {
       return false;
     }
     if (call_.has_sent_nothing()) {

@@ -92,7 +92,7 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void replace_leg(Failover why, relay::Refusal const& last);
   /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
-  bool is_replaced(relay::ResponseHead const& head);
+  bool replace_answer(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// Takes an answer that has begun away from its worker.
   void migrate(std::string_view reason);
