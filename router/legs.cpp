@@ -574,7 +574,7 @@ void Legs::hand_over_ended(HandedOver handed) {
 void Legs::leg_ended(Leg& leg, bool orderly) {
   relay::ResponseReader& reader = leg.reader();
   if (reader.state() == ResponseState::head) {
-    std::shared_ptr<Worker> const worker = leg.worker();
+    std::shared_ptr<Worker> const worker = leg_->worker();
     if (leg.is_stale() && call_.route.repeat == Repeat::always) {
       Leg::end(leg_, false);
       budget_.attempts.note_crossed(*worker);

@@ -79,8 +79,8 @@ probes::ProbeState state_of(StatusSources const& sources) {
 }  // namespace
 
 struct ProbePublisher::Timer {
-  Timer(boost::asio::io_context& io, std::function<void()> on_beat_)
-      : timer(io), on_beat(std::move(on_beat_)) {}
+  Timer(boost::asio::io_context& io, std::function<void()> at_beat)
+      : timer(io), on_beat(std::move(at_beat)) {}
   boost::asio::steady_timer timer;
   std::function<void()> on_beat;
 };
