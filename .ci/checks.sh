@@ -44,7 +44,7 @@ tidy() {  # [--all]
   local base files output=build/clang-tidy.log commands=build/clang-tidy
   files=$(ours 'base/*.cpp' 'core/*.cpp' 'relay/*.cpp' 'config/*.cpp' 'telemetry/*.cpp' \
     'supervisor/*.cpp' 'shim/*.cpp' 'shim/*.c' 'ipc/*.cpp' 'sdk/*.cpp' 'probes/*.cpp' \
-    'discovery/*.cpp' 'ingress/*.cpp' 'inject/*.cpp')
+    'discovery/*.cpp' 'ingress/*.cpp' 'router/*.cpp' 'inject/*.cpp')
   if [[ ${1:-} != --all ]] &&
     base=$(git merge-base HEAD origin/main 2>/dev/null); then
     files=$(grep -Fxf <(git diff --name-only "$base"; git ls-files --others --exclude-standard) \
