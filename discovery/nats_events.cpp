@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nats/nats.h>
 
+#include "base/followed_files.hpp"
 #include "discovery/secret_file.hpp"
 #include "discovery/tls_files.hpp"
 #include "discovery/worker.hpp"
@@ -53,7 +54,10 @@ void connected(natsConnection*, void*) {}
 /// Used on the worker's thread only.
 class NatsEvents::Connection {
  public:
-  explicit Connection(NatsSettings settings) : settings_(std::move(settings)) {}
+  explicit Connection(NatsSettings settings)
+      : settings_(std::move(settings)),
+        files_({settings_.tls.ca_file, settings_.tls.cert_file, settings_.tls.key_file,
+                settings_.password_file, settings_.credentials_file}) {}
 
   std::string publish(std::string const& message) {
     auto failed = open();
@@ -67,7 +71,6 @@ class NatsEvents::Connection {
     return failed;
   }
 
-  /// The library gives up if the server refuses it twice; then a new connection is made.
   std::string look() {
     auto failed = open();
     return failed.empty() ? standing() : failed;
@@ -123,9 +126,9 @@ class NatsEvents::Connection {
            (why == NATS_OK ? "" : std::string(": ") + natsStatus_GetText(why));
   }
 
-  /// Each new connection reads the secrets again.
+  /// Each new connection reads the files again.
   std::string open() {
-    if (connection_ && natsConnection_IsClosed(connection_.get())) {
+    if (connection_ && is_spent()) {
       refused_ = absence();
       connection_.reset();
     }
@@ -147,7 +150,17 @@ class NatsEvents::Connection {
     return refused_;
   }
 
+  /// The library gives up if the server refuses a name or password twice. Otherwise, also if TLS
+  /// fails, it tries for ever with what was in the files.
+  bool is_spent() {
+    natsConnection* const connection = connection_.get();
+    return natsConnection_IsClosed(connection) ||
+           (natsConnection_Status(connection) != NATS_CONN_STATUS_CONNECTED &&
+            files_.have_changed());
+  }
+
   std::string connect() {
+    files_.read_now();
     natsOptions* made = nullptr;
     Checked check;
     check(natsOptions_Create(&made));
@@ -220,6 +233,7 @@ class NatsEvents::Connection {
   }
 
   NatsSettings const settings_;
+  FollowedFiles files_;
   std::unique_ptr<natsConnection, Close> connection_;
   // Messages that an abandoned connection may not have sent: the next connection sends them.
   std::vector<std::string> kept_;

@@ -4,9 +4,9 @@
 //  1. publish() never blocks: all calls of the library are made on a Worker. While there is no
 //     server, messages are kept up to a bound, then dropped.
 //  2. The connection is made with the first message and again after each loss, without end. If the
-//     server went away, the library reconnects; if the server refused the credentials, a new
-//     connection is made with secrets that are read again. Messages that may not have been sent by
-//     then are sent again.
+//     server went away, the library reconnects; if the server refused the credentials, or files
+//     have changed meanwhile (a certificate was renewed), a new connection is made with files that
+//     are read again. Messages that may not have been sent by then are sent again.
 //  3. disconnect() sends kept messages if there is a server, and closes. The next message opens a
 //     connection again.
 //

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ingress/followed_files.hpp"
+#include "base/followed_files.hpp"
 #include "ingress/socket.hpp"
 #include "ingress/tls_failure.hpp"
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 
@@ -172,6 +173,78 @@ def test_a_password_that_is_rotated_is_read_again(world, natses, tmp_path):
         wait_until(
             lambda s=subscriber: receives_an_event(one, operator, s), "an event", pause=0.5
         )
+
+
+def secured_by(authority, clients_of=None):
+    """A configuration for TLS; `clients_of` is the authority whose clients it serves."""
+    certificate, key = authority.sign("server")
+    verify = f', ca_file: "{clients_of.certificate}", verify: true' if clients_of else ""
+    return f'tls {{ cert_file: "{certificate}", key_file: "{key}"{verify} }}\n'
+
+
+def restart_as(server, config, tls):
+    server.kill()
+    with open(server.config, "w") as file:
+        file.write(config)
+    server.tls = tls
+    server.start()
+
+
+def replace(target, source):
+    """As a renewal does: in one step."""
+    shutil.copy(source, f"{target}.new")
+    os.replace(f"{target}.new", target)
+
+
+def test_an_authority_that_is_replaced_is_read_again(world, natses, tmp_path):
+    authorities = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        authorities.append(Authority(tmp_path / name))
+    first, second = authorities
+    trusted = str(tmp_path / "ca.pem")
+    replace(trusted, first.certificate)
+    server = natses(config=secured_by(first), tls=first.client_context())
+    subscriber = natses.subscribe(server)
+    one = start(world, server.url, {"ca_file": trusted})
+    subscriber.wait_for("phase", phase="serving")
+    restart_as(server, secured_by(second), second.client_context())
+    subscriber = natses.subscribe(server)
+    operator = one.operator()
+    operator.ask("drain")
+    one.wait_for_log("events cannot be published")
+    replace(trusted, second.certificate)
+    assert subscriber.wait_for("phase", phase="drained"), "of before: it was kept"
+    one.wait_for_log("events are published")
+    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+
+
+def test_a_client_certificate_that_is_renewed_is_read_again(world, natses, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = str(tmp_path / "tls.crt"), str(tmp_path / "tls.key")
+    (tmp_path / "retired").mkdir()
+    retired = Authority(tmp_path / "retired")
+
+    def issue(signer, name):
+        for target, source in zip((certificate, key), signer.sign(name), strict=True):
+            replace(target, source)
+
+    def admitted_by(trusted):
+        return authority.client_context(*trusted.sign("subscriber"))
+
+    issue(retired, "old")
+    server = natses(config=secured_by(authority, retired), tls=admitted_by(retired))
+    subscriber = natses.subscribe(server)
+    files = {"ca_file": authority.certificate, "cert_file": certificate, "key_file": key}
+    one = start(world, server.url, files)
+    subscriber.wait_for("phase", phase="serving")
+    restart_as(server, secured_by(authority, authority), admitted_by(authority))
+    subscriber = natses.subscribe(server)
+    one.operator().ask("drain")
+    one.wait_for_log("events cannot be published")
+    issue(authority, "new")
+    assert subscriber.wait_for("phase", phase="drained"), "of before: it was kept"
+    one.wait_for_log("events are published")
 
 
 @pytest.mark.parametrize("wrong", ["authority", "host", "plain"])

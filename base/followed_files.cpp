@@ -1,4 +1,4 @@
-#include "ingress/followed_files.hpp"
+#include "base/followed_files.hpp"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 
-namespace lastcall::ingress {
+namespace lastcall {
 namespace {
 
 constexpr Duration kBetweenLooks{1'000};
@@ -52,4 +52,4 @@ FollowedFiles::Stamps FollowedFiles::stamps() const {
   return all;
 }
 
-}  // namespace lastcall::ingress
+}  // namespace lastcall

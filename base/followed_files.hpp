@@ -13,7 +13,7 @@
 
 #include "base/instant.hpp"
 
-namespace lastcall::ingress {
+namespace lastcall {
 
 class FollowedFiles {
  public:
@@ -21,10 +21,12 @@ class FollowedFiles {
 
   /// The files are about to be read: changes from now on are noticed.
   void read_now();
-  /// Calls `read` if the files have changed since they were last read, or had a problem then, which
-  /// may be gone without a change (a lack of descriptors, permissions). It looks at most once a
-  /// second. What `read` returns has a `problem`, empty if the files can be used; it is passed to
-  /// `report` unless the same was reported of the same files.
+  /// Whether the files are to be read again: they have changed since they were last read, or had a
+  /// problem then. It looks at most once a second, and in between returns false.
+  bool have_changed();
+  /// Calls `read` if the files are to be read again: a problem may be gone without a change (a lack
+  /// of descriptors, permissions). What `read` returns has a `problem`, empty if the files can be
+  /// used; it is passed to `report` unless the same was reported of the same files.
   template <class Read, class Report>
   void follow(Read const& read, Report const& report) {
     if (have_changed()) {
@@ -38,7 +40,6 @@ class FollowedFiles {
  private:
   using Stamps = std::vector<std::array<std::int64_t, 5>>;
 
-  bool have_changed();
   bool is_news(std::string const& problem);
   Stamps stamps() const;
 
@@ -49,4 +50,4 @@ class FollowedFiles {
   Instant looked_at_{};
 };
 
-}  // namespace lastcall::ingress
+}  // namespace lastcall
