@@ -60,6 +60,10 @@ class NatsEvents::Connection {
                 settings_.password_file, settings_.credentials_file}) {}
 
   std::string publish(std::string const& message) {
+    if (connection_ && is_refused()) {
+      refused_ = refusal();
+      connection_.reset();  // the next one shows whether messages are permitted by now
+    }
     auto failed = open();
     if (failed.empty()) {
       failed = hand_over(message);
@@ -86,7 +90,7 @@ class NatsEvents::Connection {
           std::chrono::duration_cast<Duration>(deadline - TimePoint::clock::now()).count();
       auto const status =
           natsConnection_FlushTimeout(connection_.get(), std::max<std::int64_t>(left, 1));
-      failed = status == NATS_OK ? "" : failure(status);
+      failed = status == NATS_OK ? refusal() : failure(status);
     }
     connection_.reset();
     forget_kept();
@@ -108,8 +112,22 @@ class NatsEvents::Connection {
     auto failed = absence();
     if (failed.empty()) {
       forget_kept();
+      failed = refusal();
     }
     return failed;
+  }
+  /// A server reports a message that it does not permit some time later, so the first message of
+  /// each connection is waited for.
+  std::string refusal() {
+    if (!std::exchange(was_answered_, true)) {
+      static_cast<void>(natsConnection_FlushTimeout(connection_.get(), kWriteMs));
+    }
+    return is_refused() ? settings_.url + ": the server permits no message on " + settings_.subject
+                        : "";
+  }
+  bool is_refused() const {
+    char const* unlocked = nullptr;
+    return natsConnection_GetLastError(connection_.get(), &unlocked) == NATS_NOT_PERMITTED;
   }
   void forget_kept() {
     kept_.clear();
@@ -185,6 +203,7 @@ class NatsEvents::Connection {
     if (check.status() != NATS_OK) {
       return failure(check.status());
     }
+    was_answered_ = false;
     natsConnection* connection = nullptr;
     auto const status = natsConnection_Connect(&connection, made);
     connection_.reset(connection);
@@ -238,8 +257,9 @@ class NatsEvents::Connection {
   // Messages that an abandoned connection may not have sent: the next connection sends them.
   std::vector<std::string> kept_;
   std::size_t kept_bytes_ = 0;
-  TimePoint again_at_;   // no new connection before this
-  std::string refused_;  // why there is no connection until then
+  bool was_answered_ = false;  // the first message of this connection
+  TimePoint again_at_;         // no new connection before this
+  std::string refused_;        // why there is no connection until then
 };
 
 struct NatsEvents::Waiting {

@@ -6,7 +6,8 @@
 //  2. The connection is made with the first message and again after each loss, without end. If the
 //     server went away, the library reconnects; if the server refused the credentials, or files
 //     have changed meanwhile (a certificate was renewed), a new connection is made with files that
-//     are read again. Messages that may not have been sent by then are sent again.
+//     are read again. Messages that may not have been sent by then are sent again. Messages that
+//     the server does not permit are lost; each further one tries a new connection.
 //  3. disconnect() sends kept messages if there is a server, and closes. The next message opens a
 //     connection again.
 //

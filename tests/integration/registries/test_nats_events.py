@@ -126,6 +126,38 @@ def test_a_user_with_a_password_over_tls_and_nothing_of_it_is_shown(world, natse
     assert PASSWORD not in one.log()
 
 
+def test_a_user_who_may_not_publish_is_named_with_the_subject(world, natses):
+    def limited(subject):
+        permissions = f'permissions: {{ publish: "{subject}", subscribe: ">" }}'
+        return f'authorization {{ users: [ {{ user: worker, password: "p", {permissions} }} ] }}\n'
+
+    server = natses(config=limited("others.>"))
+    one = start(world, server.url, {"username": "worker"}, LASTCALL_NATS_PASSWORD="p")
+    one.wait_for_phase("serving")
+    one.wait_for_log(f"{server.url}: the server permits no message on lastcall.events")
+    assert "events are published" not in one.log()
+    with open(server.config, "w") as file:
+        file.write(limited("lastcall.>"))
+    server.process.send_signal(signal.SIGHUP)  # it reads its configuration again
+    subscriber = natses.subscribe(server, **{"user": "worker", "pass": "p"})
+    operator = one.operator()
+    wait_until(lambda: receives_an_event(one, operator, subscriber), "an event", pause=0.5)
+    one.wait_for_log("events are published")
+    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+
+
+def test_a_stop_whose_events_are_refused_does_not_report_them_as_sent(world, natses):
+    permissions = 'permissions: { publish: { deny: ">" } }'
+    config = f'authorization {{ users: [ {{ user: worker, password: "p", {permissions} }} ] }}\n'
+    server = natses(config=config)
+    one = start(world, server.url, {"username": "worker"}, LASTCALL_NATS_PASSWORD="p")
+    one.wait_for_phase("serving")
+    one.wait_for_log("events cannot be published")
+    item = stop(one)["cleanup"]["events"]
+    assert item["outcome"] == "failed", item
+    assert "permits no message" in item["detail"]
+
+
 def guarded_by(password):
     return f'authorization {{ user: worker, password: "{password}" }}\n'
 
