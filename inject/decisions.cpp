@@ -14,6 +14,8 @@ namespace {
 
 /// The time that the kubelet itself needs at the end of a pod.
 constexpr std::int64_t kKubeletSeconds = 2;
+/// shutdown.grace_period is at most a day.
+constexpr std::int64_t kLongestGraceSeconds = 86'400;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
@@ -188,6 +190,13 @@ class Decisions {
     std::string const& usual = options_.pod.grace;
     std::int64_t const room = *seconds - kKubeletSeconds;
     bool const has_room = room > milliseconds_of(usual) / 1'000;
+    if (room > kLongestGraceSeconds && !settings_.has("shutdown.grace_period")) {
+      refuse(*own, "terminationGracePeriodSeconds is " + std::to_string(*seconds) +
+                       ", expected at most " +
+                       std::to_string(kLongestGraceSeconds + kKubeletSeconds) +
+                       ", or a shutdown.grace_period of at most 24h besides it");
+      return;
+    }
     settings_.suggest("shutdown.grace_period", has_room ? std::to_string(room) + "s" : usual);
     plan_.grace = settings_.get("shutdown.grace_period");
     std::int64_t const asked = (milliseconds_of(plan_.grace) + 999) / 1'000;
@@ -227,7 +236,9 @@ class Decisions {
   std::string engine_port() const {
     if (Node const* const ports = find(engine_, "ports")) {
       for (Node const& port : ports->items) {
-        if (whole_number(text_of(port, "containerPort"))) {
+        std::string_view const protocol = text_of(port, "protocol");
+        bool const is_tcp = protocol.empty() || protocol == "TCP";
+        if (is_tcp && whole_number(text_of(port, "containerPort"))) {
           return std::string(text_of(port, "containerPort"));
         }
       }

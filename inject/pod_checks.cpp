@@ -137,6 +137,27 @@ class Checks {
     return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
   }
 
+  /// Whether the folder is directly in the one of this path.
+  static bool is_parent(std::string_view path, std::string_view folder) {
+    while (path.ends_with('/')) {
+      path.remove_suffix(1);
+    }
+    return path == folder.substr(0, folder.rfind('/'));
+  }
+
+  /// Whether nothing can be created in a mount, as in every one of a volume of these types.
+  bool is_read_only(Node const& mount) const {
+    if (text_of(mount, "readOnly") == "true") {
+      return true;
+    }
+    Node const* const volume = find_named(find(spec(), "volumes"), text_of(mount, "name"));
+    constexpr std::array<char const*, 5> kTypes{"configMap", "secret", "downwardAPI", "projected",
+                                                "image"};
+    return volume != nullptr && std::any_of(kTypes.begin(), kTypes.end(), [&](char const* type) {
+             return find(*volume, type) != nullptr;
+           });
+  }
+
   void check_mounts() const {
     Node const* const mounts = find(*engine_, "volumeMounts");
     if (mounts == nullptr) {
@@ -148,6 +169,11 @@ class Checks {
         refuse(mount, "something is mounted at " + std::string(path) + ", expected nothing there");
       }
       std::string_view const volume = text_of(mount, "name");
+      if ((is_parent(path, kShimFolder) || is_parent(path, kSocketFolder)) && is_read_only(mount)) {
+        refuse(mount, "the volume " + std::string(volume) + " is mounted at " + std::string(path) +
+                          " and is read-only, expected it to be writable or elsewhere: lastcall's "
+                          "volumes are mounted below that folder");
+      }
       if (volume.starts_with(kVolumes)) {
         refuse(mount,
                "the volume " + std::string(volume) +

@@ -110,6 +110,28 @@ def test_a_second_prestop_hook_is_refused(helm, tmp_path):
     assert "container server has no command" in refusal and "written out as the command" in refusal
 
 
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({"volumes": [{"name": "opt", "secret": {"secretName": "x"}}]},
+         "the volume opt at /opt of container vllm is read-only, expected it to be writable"),
+        ({"terminationGracePeriodSeconds": 86403},
+         "terminationGracePeriodSeconds is 86403, expected at most 86402"),
+    ],
+)  # fmt: skip
+def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):
+    pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
+    pod["spec"] |= spec
+    assert reason in injected(helm, tmp_path, pod, check=False).stderr
+
+
+def test_a_grace_of_more_than_a_day_may_have_a_grace_period_besides_it(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
+    pod["spec"]["terminationGracePeriodSeconds"] = 100000
+    pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": "24h"}
+    assert injected(helm, tmp_path, pod)["spec"]["terminationGracePeriodSeconds"] == 100000
+
+
 @pytest.mark.parametrize("key", ["ipc.socket", "probes.listen", "lifecycle.http"])
 def test_keys_that_injection_decides_itself_are_refused_as_annotations(helm, tmp_path, key):
     pod = yaml.safe_load((GOLDEN / "pods/annotated.yaml").read_text())

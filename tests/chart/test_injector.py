@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 import yaml
@@ -71,6 +72,32 @@ def test_values_reach_the_containers(helm):
     variables = {each["name"]: each["expression"] for each in spec["variables"]}
     assert "120000" in variables["grace"] and "'2m'" in variables["grace"]
     assert variables["uid"].endswith(": 7")
+
+
+def words_as_keys(spec):
+    """How the policy finds a word as a key of the file, as expressions for `re`: what comes before
+    the word and after it. RE2 reads these expressions alike."""
+    calls = [re.findall(r"matches\(r'(.*?)' \+ w \+ r'(.*?)'\)", each["expression"])
+             for each in spec["variables"]]  # fmt: skip
+    return [pair for found in calls for pair in found]
+
+
+GIVEN = ["late_accept: 5s", "late_accept:", "late_accept:\r\n", "a: 1\n  late_accept : 5s",
+         "{shutdown: {late_accept: 5s}}", "{a: 1,late_accept: 5s}", '{"late_accept":"5s"}',
+         "{'late_accept' : 5s}", "a: b#c\nlate_accept: 5s", "{a: b#c, late_accept: 5s}",
+         "# a\nlate_accept: 5s  # b"]  # fmt: skip
+NOT_GIVEN = ["# late_accept: 5s", "  #late_accept: 5s", "## {late_accept: 5s}",
+             "a: 1  # late_accept: 5s", "a:\t# b # late_accept: 5s", "a: b# # late_accept: 5s",
+             "not_late_accept: 5s", "late_accept", "late_accept\n: 5s", "url: late_accept:80"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+def test_a_policy_finds_keys_of_the_file_and_no_comments(helm, kind):
+    pairs = words_as_keys(policies(helm)[f"{kind}AdmissionPolicy"]["spec"])
+    assert pairs
+    for before, after in pairs:
+        key = re.compile(f"{before}late_accept{after}")
+        assert [text for text in GIVEN + NOT_GIVEN if key.search(text)] == GIVEN
 
 
 @pytest.mark.parametrize(

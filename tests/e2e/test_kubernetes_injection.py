@@ -133,6 +133,12 @@ def hooked():
     return pod
 
 
+def unstartable(**spec):
+    pod = asking(GOLDEN / "pods/port-udp.yaml")
+    pod["spec"] |= spec
+    return pod
+
+
 @pytest.mark.parametrize(
     ("pod", "reason"),
     [
@@ -146,8 +152,12 @@ def hooked():
         (changed(**{"lastcall.dev/config.ipc.socket": "/x"}), "injection decides"),
         (changed(**{f"lastcall.dev/config.k{i}": "v" for i in range(25)}), "more than 24"),
         (hooked(), "container server has no command"),
+        (unstartable(volumes=[{"name": "opt", "configMap": {"name": "x"}}]),
+         "a volume of container vllm is mounted at /opt or /run and is read-only"),
+        (unstartable(terminationGracePeriodSeconds=86403),
+         "terminationGracePeriodSeconds is 86403, expected at most 86402"),
     ],
-    ids=["container", "grace", "file", "decided", "many", "hook"],
+    ids=["container", "grace", "file", "decided", "many", "hook", "read_only", "day"],
 )  # fmt: skip
 def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
     refusal = dry_run(pod, check=False).stderr

@@ -171,7 +171,20 @@ def noted(**annotations):
     return pod
 
 
+def changed(spec=None, **engine):
+    pod = pod_of(GOLDEN / "pods/port-udp.yaml")
+    pod["spec"] |= spec or {}
+    pod["spec"]["containers"][0] |= engine
+    return pod
+
+
 REFUSED = [
+    (changed({"terminationGracePeriodSeconds": 86403}),
+     "terminationGracePeriodSeconds is 86403, expected at most 86402"),
+    (changed(volumeMounts=[{"name": "opt", "mountPath": "/run", "readOnly": True}]),
+     "the volume opt is mounted at /run and is read-only, expected it to be writable"),
+    (changed({"volumes": [{"name": "opt", "configMap": {"name": "x"}}]}),
+     "the volume opt is mounted at /opt and is read-only"),
     (noted(**{"lastcall.dev/container": "other"}),
      "lastcall.dev/container is other, expected the name of a container of the pod"),
     (noted(**{"lastcall.dev/config.ipc.socket": "/x"}), "lastcall.dev/config.ipc.socket is given"),

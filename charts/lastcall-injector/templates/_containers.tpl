@@ -129,11 +129,24 @@ failurePolicy: Fail
     variables.keys.exists(k, k in [{{ range $index, $key := include "lastcall-lib.decidedKeys" . | fromJsonArray }}{{ if $index }}, {{ end }}'lastcall.dev/config.{{ $key }}'{{ end }}]) ?
     "an annotation is one of those that injection decides for all containers of the pod, expected none of {{ include "lastcall-lib.decidedKeys" . | fromJsonArray | join ", " }}" :
     'lastcall.dev/config' in variables.notes && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) &&
-    ['shutdown', 'grace_period'].all(w, string(variables.notes['lastcall.dev/config']).matches('(^|\\W)' + w + '\\W?\\s*:')) ?
+    ['shutdown', 'grace_period'].all(w, {{ include "lastcall-injector.fileHas" . }}) ?
     "the file in lastcall.dev/config gives shutdown.grace_period, which a policy cannot read, expected it in lastcall.dev/config.shutdown.grace_period too" :
+    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches('^/(opt|run)/*$') &&
+    ((has(m.readOnly) && m.readOnly) || (has(object.spec.volumes) && object.spec.volumes.exists(v, v.name == m.name && ({{ range $index, $type := include "lastcall-lib.readOnlyTypes" . | fromJsonArray }}{{ if $index }} || {{ end }}has(v.{{ $type }}){{ end }}))))) ?
+    "a volume of container " + variables.wanted + " is mounted at /opt or /run and is read-only, expected it to be writable or elsewhere: lastcall's volumes are mounted below that folder" :
+    has(object.spec.terminationGracePeriodSeconds) && int(object.spec.terminationGracePeriodSeconds) > 86402 && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) ?
+    "terminationGracePeriodSeconds is " + string(object.spec.terminationGracePeriodSeconds) + ", expected at most 86402, or a shutdown.grace_period of at most 24h besides it" :
     variables.keys.size() > 24 ? "there are more than 24 annotations lastcall.dev/config.KEY, expected a file in lastcall.dev/config" :
     'lastcall.dev/config.shutdown.grace_period' in variables.notes && !variables.notes['lastcall.dev/config.shutdown.grace_period'].matches('^[0-9]{1,9}(ms|s|m|h)$') ?
     "lastcall.dev/config.shutdown.grace_period is " + variables.notes['lastcall.dev/config.shutdown.grace_period'] + ", expected a duration such as 60s, 500ms or 2m" : ""
+{{- end -}}
+
+{{/*
+Whether the file of the pod's annotation has the word `w` as a key, in block or in flow style. What
+follows a `#` at the begin of a line or after a space is a comment.
+*/}}
+{{- define "lastcall-injector.fileHas" -}}
+string(variables.notes['lastcall.dev/config']).matches(r'(?m)^(([^#\n]|[^\s#]#+)*[^\w#])?' + w + r'([\x22\x27][ \t]*:|[ \t]*:(\s|$))')
 {{- end -}}
 
 {{/* A configuration file of the pod's own annotations. */}}

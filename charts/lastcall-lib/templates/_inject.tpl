@@ -114,13 +114,15 @@ custom
 {{- end -}}
 
 {{/*
-The engine's port: its first containerPort, else that of --port in its command, where one word may be
+The engine's port: its first containerPort of TCP, else that of --port in its command, where one word may be
 a script of `sh -c`, else the one of its kind. Call with (dict "engine" CONTAINER "kind" KIND).
 */}}
 {{- define "lastcall-lib.portOfEngine" -}}
 {{- $found := "" -}}
-{{- with .engine.ports -}}
-{{- $found = (first .).containerPort | int64 | toString -}}
+{{- range .engine.ports -}}
+{{- if and (not $found) (eq (.protocol | default "TCP") "TCP") -}}
+{{- $found = .containerPort | int64 | toString -}}
+{{- end -}}
 {{- end -}}
 {{- $before := "" -}}
 {{- $words := concat (.engine.command | default list) (.engine.args | default list) | join " " -}}
@@ -162,6 +164,33 @@ a script of `sh -c`, else the one of its kind. Call with (dict "engine" CONTAINE
 {{- end -}}
 
 {{/*
+The first mount of an engine in which no folder can be made for lastcall's own mounts, as text, or
+nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
+*/}}
+{{- define "lastcall-lib.readOnlyParent" -}}
+{{- $volumes := dict -}}
+{{- range .spec.volumes -}}
+{{- $_ := set $volumes .name . -}}
+{{- end -}}
+{{- $found := "" -}}
+{{- range $mount := .engine.volumeMounts -}}
+{{- $isReadOnly := $mount.readOnly -}}
+{{- range $type := include "lastcall-lib.readOnlyTypes" . | fromJsonArray -}}
+{{- $isReadOnly = or $isReadOnly (hasKey (get $volumes $mount.name | default dict) $type) -}}
+{{- end -}}
+{{- if and (not $found) $isReadOnly (regexMatch "^/(opt|run)/*$" $mount.mountPath) -}}
+{{- $found = printf "%s at %s" $mount.name $mount.mountPath -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
+{{/* Types of volumes that are mounted read-only, whatever a mount says, as a JSON list. */}}
+{{- define "lastcall-lib.readOnlyTypes" -}}
+{{- list "configMap" "secret" "downwardAPI" "projected" "image" | toJson -}}
+{{- end -}}
+
+{{/*
 A pod template (`metadata` and `spec`) with lastcall in it. One that has it already comes back as it is.
 Call with (dict "root" $ "template" TEMPLATE "values" WHAT-DIFFERS-FROM-THE-DEFAULTS); the answer is YAML.
 Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config, lastcall.dev/config.KEY.
@@ -187,6 +216,10 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 {{- if and (not $engine.command) ($engine.lifecycle | default dict).preStop -}}
 {{- fail (printf "container %s has no command, so its preStop hook would have to hold the kubelet's TERM back, but it has one already; expected no preStop hook, or the image's entry point written out as the command" $wanted) -}}
+{{- end -}}
+{{- $readOnly := include "lastcall-lib.readOnlyParent" (dict "spec" $spec "engine" $engine) -}}
+{{- if $readOnly -}}
+{{- fail (printf "the volume %s of container %s is read-only, expected it to be writable or elsewhere: lastcall's volumes are mounted below that folder" $readOnly $wanted) -}}
 {{- end -}}
 {{- $_ := set $template "spec" (include "lastcall-lib.injectedSpec" (dict "root" .root "values" (.values | default dict) "spec" $spec "engine" $engine "notes" $notes) | fromYaml) -}}
 {{- end -}}
@@ -219,6 +252,9 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $given := "" -}}
 {{- if and (not $noted) (include "lastcall-lib.fileGives" (list .notes "shutdown.grace_period")) -}}
 {{- $given = (get .notes "lastcall.dev/config" | fromYaml).shutdown.grace_period | toString -}}
+{{- end -}}
+{{- if and (not $noted) (not $given) (gt (.spec.terminationGracePeriodSeconds | default 0 | int64) 86402) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d, expected at most 86402, or a shutdown.grace_period of at most 24h besides it" (.spec.terminationGracePeriodSeconds | int64)) -}}
 {{- end -}}
 {{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" ($noted | default $given)) -}}
 {{- $needed := add 2 (div (add (include "lastcall-lib.ms" $grace | int64) 999) 1000) -}}
