@@ -25,6 +25,8 @@ struct PodDefaults {
   std::string pull_policy = "IfNotPresent";  // empty: the cluster's own
   std::string shim_image;
   std::string shim_pull_policy = "IfNotPresent";
+  /// Names of Secrets with which the kubelet pulls the two images, added to the pod's own.
+  std::vector<std::string> pull_secrets;
   /// The sidecar's user if the engine's user is not known or is root.
   std::int64_t user = 65532;
   /// shutdown.grace_period, if the pod's own grace has no room for more.

@@ -177,6 +177,16 @@ std::vector<Value> volumes(PodPlan const& plan) {
   return all;
 }
 
+std::vector<Value> pull_secrets(PodPlan const& plan, Node const* own) {
+  std::vector<Value> lacking;
+  for (std::string const& name : plan.pod.pull_secrets) {
+    if (find_named(own, name) == nullptr) {
+      lacking.push_back(Value::map({{"name", name}}));
+    }
+  }
+  return lacking;
+}
+
 std::vector<Value> engine_env(PodPlan const& plan) {
   std::vector<Value> env{named(kGraceVariable, {"value", std::to_string(plan.pod_grace)})};
   if (plan.is_prestop) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "inject/node.hpp"
 #include "inject/pod_defaults.hpp"
 #include "inject/value.hpp"
 
@@ -42,6 +43,8 @@ struct PodPlan {
 Value installer(PodPlan const& plan);
 Value sidecar(PodPlan const& plan);
 std::vector<Value> volumes(PodPlan const& plan);
+/// Entries of `imagePullSecrets` that the pod's own list, which may be null, does not have.
+std::vector<Value> pull_secrets(PodPlan const& plan, Node const* own);
 std::vector<Value> engine_env(PodPlan const& plan);
 std::vector<Value> engine_mounts();
 /// The words that are inserted before the engine's own command.

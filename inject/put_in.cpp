@@ -121,6 +121,10 @@ class Writing {
     }
     extend(spec(), "initContainers", {installer(plan_)}, last, lacking);
     extend(spec(), "volumes", {}, volumes(plan_), lacking);
+    std::vector<Value> const secrets = pull_secrets(plan_, find(spec(), "imagePullSecrets"));
+    if (!secrets.empty()) {
+      extend(spec(), "imagePullSecrets", {}, secrets, lacking);
+    }
     ledger_.editor.add(spec(), lacking);
   }
 

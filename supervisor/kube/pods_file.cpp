@@ -31,6 +31,8 @@ class PodsReader {
           [&](Node const& n, std::string const& k) {
             image(n, k, pods.shim_image, pods.shim_pull_policy);
           }},
+         {"imagePullSecrets",
+          [&](Node const& n, std::string const& k) { secrets(n, k, pods.pull_secrets); }},
          {"uid", [&](Node const& n, std::string const& k) { user(n, k, pods.user); }},
          {"gracePeriod", [&](Node const& n, std::string const& k) { grace(n, k, pods.grace); }},
          {"install",
@@ -108,6 +110,23 @@ class PodsReader {
     if (!policy.empty() && policy != "Always" && policy != "IfNotPresent" && policy != "Never") {
       complain(node.place, key + ".pullPolicy",
                policy + " is not a policy, expected Always, IfNotPresent or Never");
+    }
+  }
+
+  void secrets(Node const& node, std::string const& key, std::vector<std::string>& to) {
+    if (node.kind == Node::Kind::null) {
+      return;
+    }
+    if (node.kind != Node::Kind::list) {
+      return complain(node.place, key, "not a list, expected Secrets with name");
+    }
+    for (Node const& item : node.items) {
+      std::string name;
+      map(item, key, {{"name", text(name)}});
+      if (name.empty()) {
+        complain(item.place, key, "a Secret without a name, expected name");
+      }
+      to.push_back(std::move(name));
     }
   }
 

@@ -91,6 +91,16 @@ def test_the_pods_grace_follows_that_of_the_file_unless_an_annotation_gives_it(
     assert (own or "2m") in container(spec, "engine")["command"]
 
 
+@pytest.mark.parametrize("own", [[], ["own", "both"]])
+def test_secrets_for_the_images_are_added_to_the_pods_own(helm, tmp_path, own):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    if own:
+        pod["spec"]["imagePullSecrets"] = [{"name": name} for name in own]
+    values = {"imagePullSecrets": [{"name": "both"}, {"name": "ours"}]}
+    secrets = injected(helm, tmp_path, pod, values=values)["spec"]["imagePullSecrets"]
+    assert [each["name"] for each in secrets] == (own or ["both"]) + ["ours"]
+
+
 def test_a_pod_that_has_lastcall_stays_as_it_is(helm, tmp_path):
     pod = yaml.safe_load((GOLDEN / "native/command.yaml").read_text())
     assert injected(helm, tmp_path, pod) == pod

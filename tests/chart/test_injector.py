@@ -100,6 +100,12 @@ def test_a_policy_finds_keys_of_the_file_and_no_comments(helm, kind):
         assert [text for text in GIVEN + NOT_GIVEN if key.search(text)] == GIVEN
 
 
+def test_secrets_for_the_images_reach_the_policy(helm):
+    spec = policies(helm, "pods.imagePullSecrets[0].name=pull")["MutatingAdmissionPolicy"]["spec"]
+    text = spec["mutations"][0]["jsonPatch"]["expression"]
+    assert "['pull']" in text and 'path: "/spec/imagePullSecrets/-"' in text
+
+
 @pytest.mark.parametrize(
     ("versions", "found"),
     [
@@ -140,6 +146,10 @@ def test_a_typo_is_refused(helm, setting):
         (("pods.gracePeriod=25h",), "pods.gracePeriod is 25h, expected 1s to 24h"),
         (("pods.uid=2147483648",), "uid"),
         (("webhook.imagePullSecrets[0]=s",), "imagePullSecrets"),
+        (("pods.imagePullSecrets[0].name=a'b",), "imagePullSecrets"),
+        (("webhook.ports.metrics=8443",),
+         "webhook.ports.webhook is 8443, which is another port of the webhook too"),
+        (("webhook.ports.https=8443",), "https"),
         (("namespaceSelector.matchLabel.a=b",), "matchLabel"),
         (("webhook.certificate.issuerRef.nam=x",), "nam"),
         (("pods.sidecar.env[0].name=A=B", "pods.sidecar.env[0].value=x"), "env"),

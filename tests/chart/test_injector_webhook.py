@@ -70,6 +70,29 @@ def test_with_annotations_only_pods_that_ask_may_depend_on_it(helm):
     assert webhook["failurePolicy"] == "Ignore"
 
 
+def test_on_the_network_of_the_node_its_ports_can_be_chosen(helm):
+    before = objects(helm)["Deployment"]["spec"]
+    assert not {"hostNetwork", "dnsPolicy"} & before["template"]["spec"].keys()
+    rendered = objects(
+        helm, "webhook.hostNetwork=true", "webhook.ports.webhook=18443",
+        "webhook.ports.metrics=18081", "webhook.ports.lastcall=17090",
+    )  # fmt: skip
+    deployment = rendered["Deployment"]["spec"]
+    pod = deployment["template"]["spec"]
+    assert pod["hostNetwork"] and pod["dnsPolicy"] == "ClusterFirstWithHostNet"
+    # With the ports of a node taken, an update has to end a webhook before it starts another.
+    assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    container = container_of(rendered)
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert ports == {"webhook": 18443, "metrics": 18081, "lastcall": 17090}
+    assert {"--listen=[::]:18443", "--probes=[::]:18081"} <= set(container["args"])
+    [service] = rendered["Service"]["spec"]["ports"]
+    assert service["targetPort"] == "webhook"
+    config = yaml.safe_load(rendered["ConfigMap"]["data"]["lastcall.yaml"])
+    assert config["engine"]["url"] == "http://127.0.0.1:18081"
+    assert config["probes"]["listen"] == "[::]:17090"
+
+
 def test_a_given_certificate(helm):
     rendered = objects(helm)
     assert configured(rendered)["clientConfig"]["caBundle"] == "UEVN"

@@ -136,6 +136,7 @@ def test_names_of_any_script_and_keys_with_slashes_survive(webhook):
 def test_the_injected_parts_can_be_changed(start, tmp_path):
     values = {"image": {"repository": "r/lastcall", "tag": "9", "pullPolicy": "Always"},
               "shimImage": {"repository": "r/shim", "digest": "sha256:" + "1" * 64},
+              "imagePullSecrets": [{"name": "ours"}, {"name": "both"}],
               "uid": 7, "gracePeriod": "2m",
               "install": {"resources": {"limits": {"cpu": 1, "memory": "32Mi"}}},
               "sidecar": {"env": [{"name": "A", "value": "b"}],
@@ -143,7 +144,10 @@ def test_the_injected_parts_can_be_changed(start, tmp_path):
               }  # fmt: skip
     file = tmp_path / "pods.yaml"
     file.write_text(yaml.safe_dump(values))
-    spec = start("--pods", file).review(pod_of(GOLDEN / "pods/bare.yaml"))[1]["spec"]
+    pod = pod_of(GOLDEN / "pods/bare.yaml")
+    pod["spec"]["imagePullSecrets"] = [{"name": "own"}, {"name": "both"}]
+    spec = start("--pods", file).review(pod)[1]["spec"]
+    assert [each["name"] for each in spec["imagePullSecrets"]] == ["own", "both", "ours"]
     [install, sidecar] = spec["initContainers"]
     assert (sidecar["image"], sidecar["imagePullPolicy"]) == ("r/lastcall:9", "Always")
     assert install["image"] == "r/shim@sha256:" + "1" * 64

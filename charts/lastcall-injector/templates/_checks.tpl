@@ -14,6 +14,13 @@
 {{- if or (lt $grace 1000) (gt $grace 86400000) -}}
 {{- $problems = print $problems (include "lastcall-lib.problem" (printf "pods.gracePeriod is %s, expected 1s to 24h" .Values.pods.gracePeriod)) -}}
 {{- end -}}
+{{- $ports := list -}}
+{{- range $name, $port := .Values.webhook.ports -}}
+{{- if has (int $port) $ports -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" (printf "webhook.ports.%s is %d, which is another port of the webhook too, expected three different ports" $name (int $port))) -}}
+{{- end -}}
+{{- $ports = append $ports (int $port) -}}
+{{- end -}}
 {{- with $problems -}}
 {{- fail . -}}
 {{- end -}}

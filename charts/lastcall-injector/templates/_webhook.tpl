@@ -55,7 +55,7 @@ Ignore
 {{/* What the library takes, with the values of this chart over its defaults: the file --pods. */}}
 {{- define "lastcall-injector.pods" -}}
 {{- $defaults := include "lastcall-lib.defaults" . | fromYaml -}}
-{{- $pods := mergeOverwrite (pick $defaults "image" "shimImage" "uid" "gracePeriod" "install") (dict "sidecar" (pick $defaults.sidecar "env" "resources")) (deepCopy .Values.pods) -}}
+{{- $pods := mergeOverwrite (pick $defaults "image" "shimImage" "imagePullSecrets" "uid" "gracePeriod" "install") (dict "sidecar" (pick $defaults.sidecar "env" "resources")) (deepCopy .Values.pods) -}}
 {{- $_ := set $pods "uid" (int64 $pods.uid) -}}
 {{- toYaml $pods -}}
 {{- end -}}

@@ -9,6 +9,8 @@ Injection: a pod template that somebody else wrote, with lastcall in it. What co
 mode: auto
 image: {repository: lastcall, tag: "", digest: "", pullPolicy: IfNotPresent}
 shimImage: {repository: lastcall-shim, tag: "", digest: "", pullPolicy: IfNotPresent}
+# Secrets ({name: NAME}) of the pod's namespace with which the kubelet pulls the two images.
+imagePullSecrets: []
 prestop:
   hook: exec
   sidecar: auto
@@ -317,5 +319,14 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- $_ := set $lastcall "configVolume" (include "lastcall-lib.fileOfAnnotation" . | fromYaml) -}}
 {{- end -}}
 {{- $_ := set $context "Lastcall" $lastcall -}}
+{{- $secrets := .spec.imagePullSecrets | default list -}}
+{{- range $values.imagePullSecrets -}}
+{{- if not (has . $secrets) -}}
+{{- $secrets = append $secrets . -}}
+{{- end -}}
+{{- end -}}
+{{- with $secrets -}}
+{{- $_ := set $.spec "imagePullSecrets" . -}}
+{{- end -}}
 {{- include "lastcall-lib.podSpec" (dict "context" $context "spec" .spec "container" .engine.name) -}}
 {{- end -}}

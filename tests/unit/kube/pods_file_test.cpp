@@ -44,8 +44,12 @@ TEST(PodsFile, Every_problem_is_reported_with_its_place) {
       "pods:1:6: uid: '0' is not a user, expected a whole number from 1 on\n"
       "pods:2:8: image.pullPolicy: Sometimes is not a policy, expected Always, IfNotPresent or "
       "Never\n"
-      "pods:3:1: x: unknown key, expected image, shimImage, uid, gracePeriod, install, "
-      "sidecar\n");
+      "pods:3:1: x: unknown key, expected image, shimImage, imagePullSecrets, uid, gracePeriod, "
+      "install, sidecar\n");
+  EXPECT_EQ(problems_in("imagePullSecrets: [{}]"),
+            "pods:1:20: imagePullSecrets: a Secret without a name, expected name\n");
+  EXPECT_NE(problems_in("imagePullSecrets: {name: s}"), "");
+  EXPECT_NE(problems_in("imagePullSecrets: [s]"), "");
   EXPECT_NE(problems_in("sidecar: {env: {A: b}}"), "");
   EXPECT_NE(problems_in("sidecar: {env: [{value: b}]}"), "");
   EXPECT_NE(problems_in("- a"), "");
