@@ -4,6 +4,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -128,12 +129,14 @@ def test_errors_that_come_before_the_checks_see_the_death_are_reported_as_it(wor
 
 
 def is_watched(shim, pid):
-    """The shim has a pidfd of it: a walk of /proc has found it, and walks are up to 10 s apart."""
+    """The shim waits for a pidfd of it: a walk of /proc has found it, and walks are up to 10 s
+    apart. The walk opens others for a moment, for which it does not wait."""
+    infos = {}
     for path in glob.glob(f"/proc/{shim}/fdinfo/*"):
         with contextlib.suppress(FileNotFoundError), open(path) as file:
-            if f"Pid:\t{pid}\n" in file.read():
-                return True
-    return False
+            infos[os.path.basename(path)] = file.read()
+    waited_for = {found for info in infos.values() for found in re.findall(r"tfd: +(\d+)", info)}
+    return any(f"Pid:\t{pid}\n" in infos.get(number, "") for number in waited_for)
 
 
 def with_core(world):
