@@ -231,7 +231,9 @@ def test_the_programs_take_what_the_chart_gives_them(helm, tmp_path, accepted_wo
         " No such file or directory\n"
     )
     pods = yaml.safe_load(files["pods.yaml"])
-    assert set(pods) == {"image", "shimImage", "uid", "gracePeriod", "install", "sidecar"}
+    assert set(pods) == {
+        "image", "shimImage", "imagePullSecrets", "uid", "gracePeriod", "install", "sidecar"
+    }  # fmt: skip
     grace = yaml.safe_load(files["lastcall.yaml"])["shutdown"]["grace_period"]
     pod = rendered["Deployment"]["spec"]["template"]["spec"]
     assert pod["terminationGracePeriodSeconds"] >= int(grace.removesuffix("s")) + 2
