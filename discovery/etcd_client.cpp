@@ -15,11 +15,16 @@ bool is_passing(int status) {
   return status == 0 || status >= 500;
 }
 
-/// Whether the token was refused: etcd expires tokens after minutes, and all when users change.
+/// Whether the token was refused: etcd expires tokens after minutes, and all when users change. A
+/// request without a token is refused once users are turned on.
 bool is_refused_token(std::string_view message) {
   return message.find("invalid auth token") != std::string_view::npos ||
          message.find("revision of auth store is old") != std::string_view::npos ||
          message.find("user name is empty") != std::string_view::npos;
+}
+
+bool has_no_users(std::string_view message) {
+  return message.find("authentication is not enabled") != std::string_view::npos;
 }
 
 }  // namespace
@@ -76,7 +81,7 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
                                           std::string const& path, std::string const& body,
                                           bool& is_final) {
   for (bool again = !access_.user.empty();; again = false) {
-    if (!access_.user.empty() && token_.empty()) {
+    if (!access_.user.empty() && token_.empty() && !is_open_) {
       if (auto failed = authenticate(call, server); !failed.empty()) {
         return {false, {}, std::move(failed)};
       }
@@ -92,6 +97,7 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
     auto const failure = etcd::parse_failure(reply.status, reply.body);
     if (again && is_refused_token(failure.message)) {
       token_.clear();
+      is_open_ = false;
       continue;
     }
     is_final = failure.is_etcds && !is_passing(reply.status);
@@ -116,12 +122,13 @@ std::string EtcdClient::authenticate(Call const& call, HttpServer const& server)
     return reply.error;
   }
   auto token = etcd::parse_token(reply.body);
-  if (reply.status != 200 || !token) {
-    return to_text(server) + ": cannot authenticate as " + access_.user + ": " +
-           etcd::parse_failure(reply.status, reply.body).message;
+  if (reply.status == 200 && token) {
+    token_ = std::move(*token);
+    return {};
   }
-  token_ = std::move(*token);
-  return {};
+  std::string const why = etcd::parse_failure(reply.status, reply.body).message;
+  is_open_ = has_no_users(why);
+  return is_open_ ? "" : to_text(server) + ": cannot authenticate as " + access_.user + ": " + why;
 }
 
 }  // namespace lastcall::discovery

@@ -4,7 +4,9 @@
 //  1. Servers are tried in turn, starting with the one that answered last; each gets its share of
 //     the time that is left. An answer is final only if another server would repeat it: one that is
 //     not etcd's JSON never is, whatever its status.
-//  2. If etcd no longer accepts the token, a new one is requested, once per request.
+//  2. If etcd no longer accepts the token, a new one is requested, once per request. An etcd that has
+//     no users is asked without a token, until it refuses that, so that users can be turned on and
+//     off while instances are registered.
 //
 // Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_wire.hpp.
 #pragma once
@@ -59,6 +61,7 @@ class EtcdClient {
   EtcdAccess const access_;
   std::size_t server_ = 0;  // the one that answered last
   std::string token_;       // the user's
+  bool is_open_ = false;    // etcd wants no token
 };
 
 }  // namespace lastcall::discovery

@@ -90,6 +90,21 @@ def test_a_user_with_a_password_file_and_a_token_that_was_ended(world, etcds, tm
     assert root.keys() == {}
 
 
+def test_a_user_of_an_etcd_without_users_is_registered_and_stays_so_when_they_are_turned_on(
+    world, etcd
+):
+    one = etcd_world(world, etcd, etcd={"username": "worker", "lease_ttl": "3s"})
+    one.process = one.run(*SLEEPER, LASTCALL_ETCD_PASSWORD=PASSWORD)
+    etcd.wait_for_key()
+    root = etcd.gateway(token=guard(etcd))
+    [registered] = root.keys()
+    root.delete(registered)
+    wait_until(root.keys, "it is entered again with a token")
+    root.ask("auth/disable")
+    assert stop(one)["registries"] == [{"name": "etcd", "state": "confirmed"}]
+    assert etcd.keys() == {}
+
+
 def test_a_wrong_password_is_reported_without_showing_it_anywhere(world, etcd):
     guard(etcd)
     one = etcd_world(world, etcd, etcd={"username": "worker"})
