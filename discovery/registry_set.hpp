@@ -56,7 +56,7 @@ struct RegistryStatus {
   std::size_t attempts = 0;  // of the running operation, or of the last one
   std::string last_error;
   std::string note;    // from an operation that was confirmed
-  Duration latency{};  // of the last operation, from the first attempt to its end
+  Duration latency{};  // of that operation, from the first attempt to the end of the last one
 };
 
 struct RegistrySetSettings {

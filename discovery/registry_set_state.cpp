@@ -24,6 +24,7 @@ void RegistrySet::State::want(Entry& entry, Operation operation) {
   entry.retry_timer.cancel();
   entry.began = Clock::now();
   entry.status.attempts = 0;
+  entry.status.latency = {};
   entry.status.last_error.clear();
   entry.status.note.clear();
   entry.status.state =
@@ -105,6 +106,7 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
     return;
   }
   entry.status.last_error = result.reason;
+  entry.status.latency = entry.age();
   if (operation == Operation::remove && waiting.empty()) {
     give_up(entry, kTooLate);
     return;
@@ -145,7 +147,7 @@ void RegistrySet::State::settle(Entry& entry, RegistryState state, std::string e
   entry.retry_timer.cancel();
   entry.status.state = state;
   entry.status.last_error = std::move(error);
-  entry.status.latency = std::chrono::duration_cast<Duration>(Clock::now() - entry.began);
+  entry.status.latency = entry.age();
   on_change(entry.status);
   end_removal_if_over();
   if (state == RegistryState::registered) {

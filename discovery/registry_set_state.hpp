@@ -30,6 +30,7 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
         : registry(std::move(what)), retry_timer(executor) {
       status.name = std::move(called);
     }
+    Duration age() const { return std::chrono::duration_cast<Duration>(Clock::now() - began); }
     std::unique_ptr<Registry> registry;
     RegistryStatus status;
     Operation wanted = Operation::none;   // until it is reached or given up

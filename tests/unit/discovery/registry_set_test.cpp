@@ -42,6 +42,20 @@ TEST_F(RegistrySetTest, failures_are_retried_and_reported) {
             3);
 }
 
+TEST_F(RegistrySetTest, the_time_of_an_attempt_is_that_of_its_own_operation) {
+  a_.by_hand = true;
+  set_.register_all();
+  run_for(Duration{30});
+  a_.answer(RegistryResult::failed("no route"));
+  EXPECT_GE(set_.status()[0].latency, Duration{30}) << "so far";
+  ASSERT_TRUE(run_until([&] { return a_.entered == 2; }));
+  a_.answer(RegistryResult::ok());
+  EXPECT_GE(set_.status()[0].latency, Duration{30});
+  remove_all();
+  EXPECT_EQ(set_.status()[0].latency, Duration{0}) << "the removal has only begun";
+  a_.answer(RegistryResult::ok());
+}
+
 TEST_F(RegistrySetTest, deregistering_is_retried_inside_its_budget) {
   a_.failures_to_come = 2;
   remove_all();
