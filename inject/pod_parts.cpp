@@ -177,14 +177,22 @@ std::vector<Value> volumes(PodPlan const& plan) {
   return all;
 }
 
-std::vector<Value> pull_secrets(PodPlan const& plan, Node const* own) {
-  std::vector<Value> lacking;
+std::vector<std::string> lacking_secrets(PodPlan const& plan, Node const* own) {
+  std::vector<std::string> lacking;
   for (std::string const& name : plan.pod.pull_secrets) {
     if (find_named(own, name) == nullptr) {
-      lacking.push_back(Value::map({{"name", name}}));
+      lacking.push_back(name);
     }
   }
   return lacking;
+}
+
+std::vector<Value> pull_secrets(std::vector<std::string> const& names) {
+  std::vector<Value> secrets;
+  for (std::string const& name : names) {
+    secrets.push_back(Value::map({{"name", name}}));
+  }
+  return secrets;
 }
 
 std::vector<Value> engine_env(PodPlan const& plan) {

@@ -43,8 +43,9 @@ struct PodPlan {
 Value installer(PodPlan const& plan);
 Value sidecar(PodPlan const& plan);
 std::vector<Value> volumes(PodPlan const& plan);
-/// Entries of `imagePullSecrets` that the pod's own list, which may be null, does not have.
-std::vector<Value> pull_secrets(PodPlan const& plan, Node const* own);
+/// The Secrets of the plan that the pod's own list, which may be null, does not name.
+std::vector<std::string> lacking_secrets(PodPlan const& plan, Node const* own);
+std::vector<Value> pull_secrets(std::vector<std::string> const& names);
 std::vector<Value> engine_env(PodPlan const& plan);
 std::vector<Value> engine_mounts();
 /// The words that are inserted before the engine's own command.

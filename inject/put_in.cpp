@@ -121,9 +121,9 @@ class Writing {
     }
     extend(spec(), "initContainers", {installer(plan_)}, last, lacking);
     extend(spec(), "volumes", {}, volumes(plan_), lacking);
-    std::vector<Value> const secrets = pull_secrets(plan_, find(spec(), "imagePullSecrets"));
-    if (!secrets.empty()) {
-      extend(spec(), "imagePullSecrets", {}, secrets, lacking);
+    record_.secrets = lacking_secrets(plan_, find(spec(), "imagePullSecrets"));
+    if (!record_.secrets.empty()) {
+      extend(spec(), "imagePullSecrets", {}, pull_secrets(record_.secrets), lacking);
     }
     ledger_.editor.add(spec(), lacking);
   }

@@ -1,7 +1,6 @@
 #include "inject/record.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace lastcall::inject {
 namespace {
@@ -33,6 +32,11 @@ std::string to_text(Record const& record) {
     text += before + key + ":" + raw;
     before = ",";
   }
+  before = " secrets=";
+  for (std::string const& name : record.secrets) {
+    text += before + name;
+    before = ",";
+  }
   return text;
 }
 
@@ -51,6 +55,10 @@ std::optional<Record> parse_record(std::string_view text) {
     } else if (part.starts_with("made=")) {
       for (std::string_view const key : split(value, ',')) {
         record.made.emplace(key);
+      }
+    } else if (part.starts_with("secrets=")) {
+      for (std::string_view const name : split(value, ',')) {
+        record.secrets.emplace_back(name);
       }
     } else if (part.starts_with("was=")) {
       for (std::string_view const pair : split(value, ',')) {

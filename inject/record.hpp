@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lastcall::inject {
 
@@ -21,6 +22,7 @@ struct Record {
   std::string path;                                     // for a spec without a template
   std::set<std::string, std::less<>> made;              // the keys that did not exist before
   std::map<std::string, std::string, std::less<>> was;  // the old texts of replaced values
+  std::vector<std::string> secrets;                     // names added to `imagePullSecrets`
 };
 
 std::string to_text(Record const& record);

@@ -145,6 +145,10 @@ class Removal {
     if (empty(*target_.spec, "volumes", is_our_volume)) {
       keys.emplace_back("volumes");
     }
+    std::vector<std::string_view> const secrets(record_.secrets.begin(), record_.secrets.end());
+    if (!secrets.empty() && empty(*target_.spec, "imagePullSecrets", with_name(secrets))) {
+      keys.emplace_back("imagePullSecrets");
+    }
     remove(*target_.spec, keys);
   }
 

@@ -88,7 +88,8 @@ GIVEN = ["late_accept: 5s", "late_accept:", "late_accept:\r\n", "a: 1\n  late_ac
          "# a\nlate_accept: 5s  # b"]  # fmt: skip
 NOT_GIVEN = ["# late_accept: 5s", "  #late_accept: 5s", "## {late_accept: 5s}",
              "a: 1  # late_accept: 5s", "a:\t# b # late_accept: 5s", "a: b# # late_accept: 5s",
-             "not_late_accept: 5s", "late_accept", "late_accept\n: 5s", "url: late_accept:80"]  # fmt: skip
+             "not_late_accept: 5s", "late_accept", "late_accept\n: 5s",
+             "url: late_accept:80"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["Mutating", "Validating"])

@@ -173,8 +173,9 @@ def test_as_many_annotations_as_are_allowed_come_in_the_order_of_their_keys(clus
     assert len(names) == 4 + 20 + 3 and names == sorted(names)
 
 
-def test_a_policy_that_asks_by_annotation_is_one_that_the_server_takes(cluster):
-    text = rendered(version_of_policies(), "selectBy=annotation").replace(RELEASE, "by-annotation")
+@pytest.mark.parametrize("setting", ["selectBy=annotation", "pods.imagePullSecrets[0].name=pull"])
+def test_a_policy_with_other_values_is_one_that_the_server_takes(cluster, setting):
+    text = rendered(version_of_policies(), setting).replace(RELEASE, "other-values")
     assert kubectl("apply", "--dry-run=server", "-f", "-", text=text)
 
 

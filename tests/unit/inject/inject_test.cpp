@@ -292,5 +292,18 @@ spec:
 )");
 }
 
+TEST(Inject, Secrets_for_the_images_are_added_and_taken_out_again) {
+  Options with = options();
+  with.pod.pull_secrets = {"ours", "both"};
+  for (char const* const own : {"", "      imagePullSecrets: [{name: own}, {name: both}]\n"}) {
+    std::string before = kDeployment;
+    before.insert(before.find("      containers"), own);
+    std::string const after = injected(before, with);
+    EXPECT_THAT(after, HasSubstr("secrets=ours"));
+    EXPECT_THAT(after, HasSubstr("both"));
+    EXPECT_EQ(uninjected(after), before);
+  }
+}
+
 }  // namespace
 }  // namespace lastcall::inject
