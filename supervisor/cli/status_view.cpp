@@ -106,29 +106,57 @@ void put_hook(std::ostream& out, JsonValue const& status) {
   }
 }
 
-/// Users want to see what is still in flight, so endpoints with nothing in flight share one row.
-/// Peers may have the same name or none; the engine may also announce requests that the ingress
-/// relays.
-void put_endpoints(std::ostream& out, JsonValue const& status) {
-  struct InFlight {
-    std::int64_t relayed = 0;
-    std::int64_t announced = 0;
+/// What is in flight on the endpoints of one name. Peers may have the same name or none, with
+/// `graceful_shutdown` or without; the engine may also announce requests that the ingress relays.
+class EndpointRow {
+ public:
+  void add(JsonValue const& endpoint) {
+    bool const is_relayed = member_text(endpoint, "peer") == "ingress";
+    Counts& counts = is_relayed ? relayed_ : announced_;
+    std::int64_t const count = member_number(endpoint, "in_flight");
+    bool const drains = member_flag(endpoint, "graceful_shutdown");
+    counts.all += count;
+    counts.draining += drains ? count : 0;
+    may_drain_ = may_drain_ || drains;
+  }
+
+  std::int64_t in_flight() const { return std::max(relayed_.all, announced_.all); }
+  /// Whether a drain waits for requests of any of these endpoints.
+  bool may_drain() const { return may_drain_; }
+
+  std::string text() const {
+    std::int64_t const draining = std::max(relayed_.draining, announced_.draining);
+    std::string const all = std::to_string(in_flight());
+    if (draining == 0) {
+      return all + ", migrates";
+    }
+    return draining == in_flight() ? all + ", drains"
+                                   : all + ", of which " + std::to_string(draining) + " drain";
+  }
+
+ private:
+  struct Counts {
+    std::int64_t all = 0;
+    std::int64_t draining = 0;
   };
-  std::map<std::pair<std::string, bool>, InFlight> endpoints;
+  Counts relayed_;
+  Counts announced_;
+  bool may_drain_ = false;
+};
+
+/// Users want to see what is still in flight, so endpoints with nothing in flight share one row.
+void put_endpoints(std::ostream& out, JsonValue const& status) {
+  std::map<std::string, EndpointRow> endpoints;
   for (JsonValue const& endpoint : member_of(status, "endpoints")) {
     std::string name = member_text(endpoint, "name");
-    InFlight& row = endpoints[{name.empty() ? "(unnamed)" : std::move(name),
-                               member_flag(endpoint, "graceful_shutdown")}];
-    (member_text(endpoint, "peer") == "ingress" ? row.relayed : row.announced) +=
-        member_number(endpoint, "in_flight");
+    endpoints[name.empty() ? "(unnamed)" : std::move(name)].add(endpoint);
   }
   std::string idle;
-  for (auto const& [endpoint, row] : endpoints) {
-    auto const& [name, drains] = endpoint;
-    if (std::int64_t const count = std::max(row.relayed, row.announced); count > 0) {
-      put_row(out, "", name + ": " + std::to_string(count) + (drains ? ", drains" : ", migrates"));
+  for (auto const& [name, row] : endpoints) {
+    if (row.in_flight() > 0) {
+      put_row(out, "", name + ": " + row.text());
     } else {
-      idle += (idle.empty() ? "idle: " : ", ") + name + (drains ? "" : " (migrates)");
+      idle += (idle.empty() ? "idle: " : ", ") + name + (row.may_drain() ? "" : " (migrates)");
     }
   }
   if (!idle.empty()) {

@@ -302,6 +302,20 @@ def test_endpoints_with_nothing_in_flight_share_a_row(served):
     assert "idle: decode (migrates), embed" in text and "embed: 0" not in text
 
 
+def test_an_endpoint_that_several_register_differently_has_one_row(served):
+    drains, migrates = served.peer(), served.peer()
+    for name in ("chat", "decode", "embed", "idle"):
+        drains.ask("endpoint.register", endpoint=name, graceful_shutdown=True)
+        migrates.ask("endpoint.register", endpoint=name, graceful_shutdown=False)
+    for name, peer, endpoint in (("a", drains, "chat"), ("b", migrates, "chat"),
+                                 ("c", migrates, "decode"), ("d", drains, "embed")):  # fmt: skip
+        peer.ask("request.begin", id=name, endpoint=endpoint)
+    rows = [row.strip() for row in served.cli("status").stdout.splitlines()]
+    named = [row for row in rows if re.match("chat|decode|embed|idle", row)]
+    assert named == ["chat: 2, of which 1 drain", "decode: 1, migrates", "embed: 1, drains",
+                     "idle: idle"]  # fmt: skip
+
+
 def test_parts_of_a_request_stand_below_it(served):
     peer, other = served.peer(), served.peer()
     for name, parent in (("a", None), ("b", None), ("b/1", "b"), ("a/1", "a"), ("a/1/x", "a/1")):
