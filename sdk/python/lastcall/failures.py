@@ -16,7 +16,7 @@ import os
 import sys
 import traceback
 from types import TracebackType
-from typing import Any, AsyncIterator, Callable, Iterator, Optional, TypeVar, Union
+from typing import Any, AsyncIterator, Callable, Generator, Optional, TypeVar, Union, cast
 
 from . import session, uncaught, wire
 from .errors import Cancelled, Rejected, is_only_cancels
@@ -59,8 +59,7 @@ class Guard(contextlib.ContextDecorator):
             wrap = self._around_generator
         else:
             return super().__call__(function)
-        wrapped: Function = functools.wraps(function)(wrap(function))
-        return wrapped
+        return cast(Function, functools.update_wrapper(wrap(function), function))
 
     def _around_coroutine(self, function: Any) -> Any:
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -70,7 +69,7 @@ class Guard(contextlib.ContextDecorator):
         return call
 
     def _around_generator(self, function: Any) -> Any:
-        def stream(*arguments: Any, **named: Any) -> Iterator[Any]:
+        def stream(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
             with self:
                 return (yield from function(*arguments, **named))
 

@@ -21,7 +21,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Protocol, TypeVar
+from typing import (
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Optional,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 from . import loops
 from .context import Context
@@ -76,8 +86,8 @@ def wrap_handler(handler: Handler, begin: Begin) -> Handler:
         wrap = _wrap_function
     else:
         raise TypeError(f"cannot make {handler!r} an endpoint: expected a function or generator")
-    wrapped: Handler = functools.wraps(handler)(wrap(handler, enter, hand, wants_context))
-    return wrapped
+    wrapped = functools.update_wrapper(wrap(handler, enter, hand, wants_context), handler)
+    return cast(Handler, wrapped)
 
 
 def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
