@@ -45,6 +45,12 @@ std::string why_no_secret(std::string const& path) {
   return why_unusable({path}, "it is empty, or its first line is longer than 64 KiB");
 }
 
+std::string why_no_service_account(std::string const& path) {
+  return "cannot read a token from " + why_no_secret(path) +
+         "; expected that of a service account, which a pod with automountServiceAccountToken: "
+         "false does not get";
+}
+
 std::string read_password(std::string const& path, std::string& password) {
   if (path.empty()) {
     return {};

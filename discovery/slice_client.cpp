@@ -19,7 +19,7 @@ constexpr std::size_t kMostOfRefusal = 4096;
 HttpReply SliceClient::ask(HttpClient& client, TimePoint deadline, HttpRequest request) const {
   auto const token = read_secret(access_.token_file);
   if (!token) {
-    return {.error = "cannot read a token from " + access_.token_file};
+    return {.error = why_no_service_account(access_.token_file)};
   }
   request.headers.emplace_back("Authorization", "Bearer " + *token);
   request.headers.emplace_back("Accept", "application/json");

@@ -86,7 +86,7 @@ HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
     if (!access_.token_file.empty()) {
       token = discovery::read_secret(access_.token_file).value_or("");
       if (token.empty()) {
-        return {.error = "cannot read a token from " + access_.token_file};
+        return {.error = discovery::why_no_service_account(access_.token_file)};
       }
     }
     HttpRequest asked = request;

@@ -52,6 +52,9 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
       problem_ = "registry '" + name + "': " + made.problem;
       return;
     }
+    if (!made.warning.empty()) {
+      log_.warning("registry '" + name + "': " + made.warning);
+    }
     named_.push_back(made.registry.get());
     set_.add(name, std::move(made.registry));
   }

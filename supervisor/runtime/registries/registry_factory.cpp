@@ -10,6 +10,7 @@
 #include "discovery/file_registry.hpp"
 #include "discovery/http_registry.hpp"
 #include "discovery/in_cluster.hpp"
+#include "discovery/secret_file.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -90,7 +91,12 @@ MadeRegistry make_kubernetes(boost::asio::any_io_executor const& executor,
   settings.deletion_cost = {.every = kubernetes.deletion_cost.value_or(discovery::Duration{0}),
                             .in_flight = hooks.in_flight,
                             .on_failure = hooks.on_cost_failed};
-  return {discovery::make_kubernetes_registry(executor, std::move(settings)), ""};
+  // Without a gate or a label, the token would be needed only when the instance leaves.
+  std::string warning = discovery::read_secret(settings.token_file)
+                            ? ""
+                            : discovery::why_no_service_account(settings.token_file);
+  return {discovery::make_kubernetes_registry(executor, std::move(settings)), "",
+          std::move(warning)};
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ struct RegistryHooks {
 
 struct MadeRegistry {
   std::unique_ptr<discovery::Registry> registry;
-  std::string problem;  // why there is no registry; else empty
+  std::string problem;       // why there is no registry; else empty
+  std::string warning = {};  // what it will need and lacks now; else empty
 };
 /// Makes a registry of any kind except `ipc`, which the loop makes itself.
 MadeRegistry make_registry(boost::asio::any_io_executor const& executor,

@@ -188,6 +188,17 @@ def test_a_rotated_token_is_read_again(world, clusters):
     assert "token-" not in one.log()
 
 
+def test_a_pod_without_a_token_is_warned_of_at_its_start(world, clusters):
+    """Without a gate or a label, it would be needed first when the instance leaves."""
+    cluster = clusters()
+    cluster.token_file.unlink()
+    one = cluster.start(world)
+    one.wait_for_log('"state":"registered"')
+    [line] = [line for line in one.log().splitlines() if "cannot read a token" in line]
+    assert f"registry 'kubernetes': cannot read a token from {cluster.token_file}: No such" in line
+    assert "automountServiceAccountToken: false" in line and '"level":"WARNING"' in line
+
+
 def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
     def stopped():
         cluster = clusters()
