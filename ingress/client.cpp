@@ -129,7 +129,7 @@ void Client::pump() {
 void Client::broke() {
   if (tls_ && tls_->is_plain_http()) {
     tls_.reset();
-    refuse_early(400, "plain HTTP where TLS is expected");
+    refuse_early(400, "the request is not encrypted: expected TLS at this port");
   } else {
     if (tls_ && tls_->failure()) {
       parts_.observer.greeting_failed({*tls_->failure(), address_});
@@ -224,7 +224,8 @@ bool Client::begin(relay::TakenHead const& taken) {
   std::string_view const target = taken.destination.target;
   relay::ControlPaths::Decision const control = parts_.control_paths.decide(target);
   if (control.is_ambiguous) {
-    refuse_early(400, "a path with a dot segment or a control character", taken.asked.is_head);
+    refuse_early(400, "the path has a dot segment or a control character: expected neither",
+                 taken.asked.is_head);
     return false;
   }
   bool const is_closed =

@@ -31,25 +31,26 @@ HeadFault parse_fields(std::string_view rest, Fields& fields, ConnectionOptions&
       return {};
     }
     if (line.front() == ' ' || line.front() == '\t') {
-      return {400, "a folded header line"};
+      return {400, "a header line begins with a space or a tab: expected each field on one line"};
     }
     std::size_t const colon = line.find(':');
     if (colon == std::string_view::npos) {
-      return {400, "a header line without a colon"};
+      return {400, "a header line has no colon: expected NAME: VALUE"};
     }
     std::string_view const name = line.substr(0, colon);
     if (name.empty() || !all(name, kToken)) {
-      return {400, "a header name that is not a token"};
+      return {400, "a header name is not a token: expected a name directly before the colon"};
     }
     std::string_view const value = trimmed(line.substr(colon + 1));
     if (!all(value, kValue)) {
-      return {400, "a control character in a header"};
+      return {400,
+              "a header has a control character: expected visible characters, spaces and tabs"};
     }
     if (!fields.add({name, value})) {
-      return {431, "too many header lines"};
+      return {431, "there are too many header lines: expected at most 128"};
     }
     if (same(name, "connection") && !connection.add(value)) {
-      return {400, "a Connection field with too many elements, or with one that is too long"};
+      return {400, "Connection is too long: expected at most 32 elements of at most 64 bytes"};
     }
   }
 }
@@ -60,9 +61,9 @@ HeadFault parse_version(std::string_view text, Version& version) {
   } else if (text == "HTTP/1.0") {
     version = Version::http10;
   } else if (text.size() == 8 && text.starts_with("HTTP/") && text[6] == '.') {
-    return {505, "not HTTP/1.0 or HTTP/1.1"};
+    return {505, "the version is not supported: expected HTTP/1.1 or HTTP/1.0"};
   } else {
-    return {400, "a malformed version"};
+    return {400, "the version is malformed: expected HTTP/1.1 or HTTP/1.0"};
   }
   return {};
 }
@@ -75,24 +76,25 @@ HeadFault read_framing(Fields const& fields, Version version, Framing& framing) 
   std::size_t const codings = fields.count("transfer-encoding", coding);
   std::size_t const lengths = fields.count("content-length", digits);
   if (codings > 0 && lengths > 0) {
-    return {400, "both Content-Length and Transfer-Encoding"};
+    return {400, "there are both Content-Length and Transfer-Encoding: expected one of them"};
   }
   if (codings > 1 || lengths > 1) {
-    return {400, "more than one Content-Length or Transfer-Encoding"};
+    return {400, "Content-Length or Transfer-Encoding is repeated: expected it once"};
   }
   if (codings == 1) {
     if (version == Version::http10) {
-      return {400, "Transfer-Encoding in HTTP/1.0"};
+      return {400,
+              "there is a Transfer-Encoding in HTTP/1.0: expected Content-Length, or HTTP/1.1"};
     }
     if (!same(coding, "chunked")) {
-      return {501, "a Transfer-Encoding other than chunked"};
+      return {501, "the Transfer-Encoding is not supported: expected chunked"};
     }
     framing = {Framing::Kind::chunked, 0};
   }
   if (lengths == 1) {
     auto const number = parse_number(digits);
     if (!number) {
-      return {400, "a malformed Content-Length"};
+      return {400, "Content-Length is malformed: expected a decimal number of at most 18 digits"};
     }
     framing = *number > 0 ? Framing{Framing::Kind::length, *number} : Framing{};
   }
@@ -164,18 +166,18 @@ HeadFault parse_request_head(std::string_view bytes, RequestHead& head) {
   std::size_t const first = line.find(' ');
   std::size_t const last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) {
-    return {400, "a malformed request line"};
+    return {400, "the request line is malformed: expected METHOD TARGET HTTP/1.1"};
   }
   head.method = line.substr(0, first);
   head.target = line.substr(first + 1, last - first - 1);
   if (head.method.empty() || head.method.size() > kMaxMethod || !all(head.method, kToken)) {
-    return {400, "a malformed method"};
+    return {400, "the method is malformed: expected a token of at most 32 characters"};
   }
   if (head.target.size() > kMaxTarget) {
     return {414, "the target is too long"};
   }
   if (head.target.empty() || !all(head.target, kTarget)) {
-    return {400, "a malformed request target"};
+    return {400, "the request target is malformed: expected a path, or a URL with http or https"};
   }
   if (HeadFault const fault = parse_version(line.substr(last + 1), head.version)) {
     return fault;
@@ -188,19 +190,19 @@ HeadFault parse_response_head(std::string_view bytes, ResponseHead& head) {
   constexpr std::size_t kCodeAt = 9;
   if (line.size() < kCodeAt + 3 || line[kCodeAt - 1] != ' ' ||
       (line.size() > kCodeAt + 3 && line[kCodeAt + 3] != ' ')) {
-    return {400, "a malformed status line"};
+    return {400, "the status line is malformed: expected HTTP/1.1 STATUS REASON"};
   }
   if (HeadFault const fault = parse_version(line.substr(0, kCodeAt - 1), head.version)) {
     return fault;
   }
   auto const status = parse_number(line.substr(kCodeAt, 3));
   if (!status || *status < 100 || *status > 999) {
-    return {400, "a malformed status"};
+    return {400, "the status is malformed: expected three digits, 100 or more"};
   }
   head.status = static_cast<unsigned>(*status);
   head.reason = line.size() > kCodeAt + 4 ? line.substr(kCodeAt + 4) : std::string_view();
   if (!all(head.reason, kValue)) {
-    return {400, "a control character in a status line"};
+    return {400, "the status line has a control character: expected visible characters"};
   }
   return parse_fields(bytes, head.fields, head.connection);
 }
@@ -225,10 +227,10 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
   std::string_view host;
   std::size_t const hosts = head.fields.count("host", host);
   if (hosts > 1) {
-    return {400, "more than one Host"};
+    return {400, "Host is repeated: expected it once"};
   }
   if (hosts == 0 && head.version == Version::http11) {
-    return {400, "no Host"};
+    return {400, "Host is missing: expected it once in HTTP/1.1"};
   }
   destination = {host, head.target};
   if (head.method == "CONNECT") {
@@ -249,14 +251,14 @@ HeadFault find_destination(RequestHead const& head, Destination& destination) {
         destination.target = "*";  // RFC 9112, 3.2.4
       }
       if (destination.host.empty()) {
-        return {400, "a target without a host"};
+        return {400, "the request target has no host: expected a path, or http://HOST/PATH"};
       }
     } else if (head.target != "*" || head.method != "OPTIONS") {
-      return {400, "a malformed request target"};
+      return {400, "the request target is malformed: expected a path, or a URL with http or https"};
     }
   }
   if (destination.host.size() > kMaxHost || !all(destination.host, kHost)) {
-    return {400, "a malformed Host"};
+    return {400, "Host is malformed: expected HOST or HOST:PORT, of at most 261 bytes"};
   }
   return {};
 }

@@ -37,7 +37,7 @@ HeadFault check(TakenHead& taken, RequestReader::Limits const& limits) {
   std::string_view expectation;
   bool const expects = taken.head.fields.count("expect", expectation) > 0;
   if (expects && !http_text::same(expectation, "100-continue")) {
-    return {417, "an expectation other than 100-continue"};
+    return {417, "the expectation is not supported: expected 100-continue"};
   }
   if (limits.body && taken.framing.length > *limits.body) {
     return {413, "the body is too large"};
@@ -59,7 +59,9 @@ RequestReader::Found RequestReader::read(std::string_view bytes, Limits const& l
   taken.forget();
   switch (scanner_.scan(bytes)) {
     case HeadScanner::Found::bad:
-      taken.fault = {400, "a malformed head"};
+      taken.fault = {
+          400,
+          "the head is malformed: expected the lines of an HTTP/1.1 message, each ended by CRLF"};
       return Found::refused;
     case HeadScanner::Found::incomplete:
       if (bytes.size() <= limits.head) {

@@ -49,7 +49,8 @@ RequestSide::Taken RequestSide::take_chunks(std::span<char> bytes, Limits const&
   ChunkDecoder::Step const step = chunks_.decode(bytes);
   pass({bytes.data(), step.payload});
   if (step.state == ChunkDecoder::State::bad) {
-    return refuse(400, "a malformed chunk");
+    return refuse(
+        400, "a chunk or a trailer is malformed: expected the chunked coding of RFC 9112, 7.1");
   }
   if (limits.body && size_ > *limits.body) {
     return refuse(413, "the body is too large");

@@ -57,8 +57,8 @@ void append_not_routed(std::string& out, Answering const& how) {
 
 void append_model_missing(std::string& out, Answering const& how) {
   append_error(out,
-               {kBadRequest, "The request names no model, and there are several.", kInvalid,
-                "model", "missing_model"},
+               {kBadRequest, "The request names no model, expected one of those of /v1/models.",
+                kInvalid, "model", "missing_model"},
                how);
 }
 

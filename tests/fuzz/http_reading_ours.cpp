@@ -97,7 +97,9 @@ class Reader {
     if (reader.state() == ResponseState::body) {
       message.body = reader.read_body(left);
       if (reader.state() == ResponseState::malformed) {
-        return stop(Stopped::refused, "a malformed chunk");
+        return stop(
+            Stopped::refused,
+            "a chunk or a trailer is malformed: expected the chunked coding of RFC 9112, 7.1");
       }
       bool const is_complete = reader.state() == ResponseState::complete ||
                                reader.framing().kind == Framing::Kind::until_close;
@@ -111,7 +113,7 @@ class Reader {
   static std::string_view why_malformed(std::string_view bytes) {
     HeadScanner scanner;
     if (scanner.scan(bytes) != HeadScanner::Found::complete) {
-      return "a malformed head";
+      return "the head is malformed: expected the lines of an HTTP/1.1 message, each ended by CRLF";
     }
     ResponseHead head;
     Framing framing;

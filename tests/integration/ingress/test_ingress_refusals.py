@@ -55,6 +55,25 @@ def test_untrusted_requests_are_refused_and_their_connections_closed(proxy, engi
                "counted")  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "Host is missing: expected it once in HTTP/1.1"),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"A : b\r\n\r\n",
+         "a header name is not a token: expected a name directly before the colon"),
+        (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+         "the Transfer-Encoding is not supported: expected chunked"),
+        (b"GET /a/../b HTTP/1.1\r\n" + HOST + b"\r\n",
+         "the path has a dot segment or a control character: expected neither"),
+    ],
+)  # fmt: skip
+def test_a_bad_request_is_told_what_was_expected(proxy, sent, message):
+    user = client(proxy())
+    user.send(sent)
+    body = user.until(b"}}\n").partition(b"\r\n\r\n")[2]
+    assert json.loads(body)["error"]["message"] == message
+
+
 def test_nothing_after_a_bad_request_is_served(proxy, engine):
     one = proxy()
     user = client(one)

@@ -189,7 +189,7 @@ def test_plain_http_gets_a_400_and_a_close(secure):
     user = secure.plain()
     user.send(get())
     answer = user.rest()
-    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"TLS is expected" in answer
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"expected TLS" in answer
     garbage = secure.plain()
     garbage.send(b"\x00\x01\x02 nonsense\r\n\r\n")
     garbage.rest()  # it ends
