@@ -4,9 +4,9 @@
 //  1. Servers are tried in turn, starting with the one that answered last; each gets its share of
 //     the time that is left. An answer is final only if another server would repeat it: one that is
 //     not etcd's JSON never is, whatever its status.
-//  2. If etcd no longer accepts the token, a new one is requested, once per request. An etcd that has
-//     no users is asked without a token, until it refuses that, so that users can be turned on and
-//     off while instances are registered.
+//  2. If etcd no longer accepts the token, a new one is requested, once per request. While etcd's
+//     authentication is not enabled, it is asked without a token until it refuses that, so that
+//     authentication can be enabled and disabled while instances are registered.
 //
 // Thread rule: the thread of the registry's jobs. Source: etcd's API; etcd_wire.hpp.
 #pragma once
