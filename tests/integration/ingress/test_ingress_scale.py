@@ -9,7 +9,7 @@ import socket
 import threading
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post, served
+from raw_engine import SSE_HEAD, chunk, client, metric, ok, post, served
 from serve_peer import PATIENCE, wait_until
 from serve_usage import anonymous, open_descriptors, threads
 
