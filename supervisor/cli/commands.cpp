@@ -200,8 +200,9 @@ Run setup_wait_ready(CLI::App& app) {
 Run setup_serve(CLI::App& app) {
   auto const command = std::make_shared<ServeCommand>();
   add_config(app, command->load);
-  // Only `run` sets these two; it made the directory.
+  // Only `run` sets these three; it made the directory.
   app.add_option("--private-directory", command->private_directory)->group("");
+  app.add_option("--shim-socket", command->shim_socket)->group("");
   app.add_option("--parent", command->parent)->group("");
   return [command](Streams const& streams) {
     return run_serve(*command, config::process_environment(), streams.err);

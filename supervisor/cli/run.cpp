@@ -112,7 +112,9 @@ void add_serve(Arguments& arguments, RunCommand const& command, config::Loaded c
   for (std::string const& override : command.load.overrides) {
     arguments.serve("--set", override);
   }
-  if (!sockets.private_directory.empty()) {
+  if (sockets.private_directory.empty()) {
+    arguments.serve("--shim-socket", sockets.engine);
+  } else {
     arguments.serve("--set", "ipc.socket=" + sockets.engine);
     arguments.serve("--set", "ipc.admin_socket=" + sockets.admin);
     arguments.serve("--private-directory", sockets.private_directory);

@@ -48,6 +48,11 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
   if (!load_or_complain(load, environment, loaded, err, Warnings::left_to_the_log)) {
     return kExitUsage;
   }
+  if (!command.shim_socket.empty()) {
+    // The file may have been edited since the shim started, which keeps its socket to its end. A
+    // reload compares with this value, and reports the key.
+    loaded.config.ipc.socket = command.shim_socket;
+  }
   if (!loaded.source.empty()) {
     // If the file vanishes later, that is an error and does not mean the defaults.
     load.path = loaded.source;

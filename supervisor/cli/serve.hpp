@@ -14,6 +14,7 @@ namespace lastcall::cli {
 struct ServeCommand {
   config::LoadOptions load;
   std::string private_directory;  // set by `run`: removed at the end
+  std::string shim_socket;        // set by `run`: where its shim connects, whatever the file says
   pid_t parent = 0;               // set by `run`: the shim; without it there is nothing to do
 };
 

@@ -58,6 +58,23 @@ def test_a_supervisor_killed_while_serving_comes_back_and_serves(world):
     assert one.report()["requests"]["lost"] == 0
 
 
+def test_a_supervisor_comes_back_to_its_shim_though_the_file_names_another_socket(world):
+    """The shim of `run` knows only the socket that `run` was started with."""
+    one = world()
+    run = one.run(*SLEEPER)
+    serving(one)
+    one.config["ipc"]["socket"] = one.path("e/other.sock")
+    one.write_config()
+    kill_supervisor(one)
+    serving(one, 2)
+    assert one.status()["sockets"]["engine"] == one.socket
+    assert not os.path.exists(one.path("e/other.sock"))
+    [refused] = one.operator().ask("reload")["refused"]
+    assert refused["key"] == "ipc.socket" and "e/other.sock" in refused["after"]
+    one.operator().ask("drain", exit=True)
+    ends_with(run, 0)
+
+
 def test_a_supervisor_killed_while_deregistering_keeps_phase_and_deadline(world):
     one = world(shutdown={"late_accept": "1500ms", "deregister_timeout": "1s"})
     run = one.run(*SLEEPER)
