@@ -107,6 +107,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   });
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
+    steps_.step_made();
     provide_for_our_end(now, actions);
     // The state is published before it is logged or answered, so that nobody who has read of a
     // phase finds the one before it.

@@ -170,3 +170,22 @@ def test_a_reload_in_the_log_is_replayed_too(world):
     run.send_signal(signal.SIGTERM)
     assert run.wait(timeout=PATIENCE) == 0
     assert replay(one.path("log")).returncode == 0
+
+
+def test_cancels_that_are_sent_before_their_step_is_logged_are_replayed_after_it(world):
+    """The first end cancels the other request, whose own end then begins the next phase. That is
+    provided for before it is logged, and sends what waits for the peer."""
+    one = world(log={"level": "debug"})
+    run = one.run(*SLEEPER)
+    one.wait_for_log('"phase begun","phase":"serving"')
+    peer = one.peer()
+    for endpoint, graceful in (("held", True), ("loose", False)):
+        peer.ask("endpoint.register", endpoint=endpoint, graceful_shutdown=graceful)
+        peer.ask("request.begin", id=endpoint, endpoint=endpoint)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    peer.send_together(
+        *({"op": "request.end", "id": each, "outcome": "completed"} for each in ("held", "loose"))
+    )
+    assert run.wait(timeout=PATIENCE) == 0
+    assert replay(one.path("log")).stderr == ""
