@@ -210,8 +210,12 @@ void write_response_head(std::string& out, ResponseHead const& head, Returning c
   auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), head.status);
   out.append("HTTP/1.1 ").append(digits.data(), end.ptr).append(" ").append(head.reason);
   out.append("\r\n");
+  // Clients that believed a length here would wait for a body that cannot come: RFC 9110, 8.6.
+  constexpr unsigned kNoContent = 204;
+  bool const has_length = head.status >= 200 && head.status != kNoContent;
   for (Field const& field : head.fields) {
-    if (travels_on(head.connection, field.name)) {
+    if (travels_on(head.connection, field.name) &&
+        (has_length || !same(field.name, "content-length"))) {
       append_field(out, field.name, field.value);
     }
   }

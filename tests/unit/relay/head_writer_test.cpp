@@ -183,6 +183,13 @@ TEST(HeadWriter, A_response_goes_back_with_one_request_id_and_framing_of_this_si
             "HTTP/1.1 204 \r\nX-Request-Id: r1\r\nConnection: close\r\n\r\n");
 }
 
+TEST(HeadWriter, A_response_that_cannot_have_a_body_has_no_length) {
+  EXPECT_EQ(returned("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\nServer: e\r\n\r\n", {}),
+            "HTTP/1.1 204 No Content\r\nServer: e\r\n\r\n");
+  EXPECT_EQ(returned("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", {}),
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n");
+}
+
 TEST(HeadWriter, A_response_that_asks_for_an_upgrade_names_its_protocol) {
   char const* const head =
       "HTTP/1.1 426 Upgrade Required\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
