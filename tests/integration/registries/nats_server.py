@@ -73,8 +73,10 @@ class Subscriber:
             self._file = self._socket.makefile("rb")
         connect = json.dumps({"verbose": False, "pedantic": False, **login})
         self._socket.sendall(f"CONNECT {connect}\r\nSUB {subject} 1\r\nPING\r\n".encode())
-        while not self._file.readline().startswith(b"PONG"):
-            pass
+        line = self._file.readline()
+        while not line.startswith(b"PONG"):
+            assert line, "the server ended the connection"
+            line = self._file.readline()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self):
