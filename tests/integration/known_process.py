@@ -64,6 +64,15 @@ def descendants_of(pid):
     return found
 
 
+def by_age(tree):
+    """The processes of {KnownProcess: Stat}, the oldest first.
+
+    Numbers tell no age: after 32 767 they begin again at 300. Of those that started in one tick of
+    the clock the leader of a session comes before what it may have started.
+    """
+    return sorted(tree, key=lambda p: (tree[p].started, tree[p].session != p))
+
+
 def is_alive(process):
     """A zombie is not. Takes known processes only: a bare number may be a stranger's by now."""
     assert isinstance(process, KnownProcess)

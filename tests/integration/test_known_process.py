@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from known_process import (
-    KnownProcess, descendants_of, end_of, is_alive, open_process, send, stat_of,
+    KnownProcess, Stat, by_age, descendants_of, end_of, is_alive, open_process, send, stat_of,
 )  # fmt: skip
 
 
@@ -44,3 +44,12 @@ def test_a_child_is_known_until_it_is_reaped():
     assert not is_alive(known) and stat_of(known).state == "Z"
     child.wait()
     assert stat_of(known) is None
+
+
+def test_age_is_not_read_from_numbers_that_have_begun_again():
+    def process(pid, parent, session, started):
+        return KnownProcess(pid, started), Stat("engine", "S", parent, session, started)
+
+    tree = dict([process(310, 32_690, 32_700, 50), process(305, 32_690, 32_700, 51),
+                 process(32_700, 32_690, 32_700, 50)])
+    assert by_age(tree) == [32_700, 310, 305]

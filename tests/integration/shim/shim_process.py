@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from known_process import KnownProcess, descendants_of, is_alive, send, stat_of
+from known_process import KnownProcess, by_age, descendants_of, is_alive, send, stat_of
 
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("LASTCALL_BUILD_DIR", os.path.join(TREE, "build", "dev"))
@@ -129,7 +129,7 @@ class ShimProcess:
     def engine(self):
         """The oldest living child; as subreaper mostly the only one."""
         def find():
-            return sorted(p for p, facts in self.tree().items() if facts.parent == self.pid)
+            return by_age({p: stat for p, stat in self.tree().items() if stat.parent == self.pid})
 
         return eventually(find, "the engine runs")[0]
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from fake_supervisor import TERM_MAIN, monotonic_ms
-from known_process import is_alive
+from known_process import by_age, is_alive
 from shim_process import REFUSED, elapsed, eventually, start_engine, status_field
 
 GROWN = 5.5  # what lived for 5 s is not a helper
@@ -190,7 +190,7 @@ def test_each_end_after_the_stop_signal_is_reported_with_the_survivors(supervise
     boss = supervisor()
     process = start_engine(supervised, boss, sys.executable, str(tmp_path / "engine.py"))
     process.wait_ready()
-    await_age(max(process.tree()), GROWN)
+    await_age(by_age(process.tree())[-1], GROWN)
     boss.send({"op": "phase", "phase": "cleaning_up", "deadline_at_ms": monotonic_ms() + 30000})
     boss.send(TERM_MAIN)
     first = boss.expect("engine.died")
