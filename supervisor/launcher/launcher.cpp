@@ -1,4 +1,5 @@
-// The `lastcall` that users start: it holds back the signals for `run` and becomes the program.
+// The `lastcall` that users start: it holds back the signals for `run` and `serve`, and becomes the
+// program.
 //
 // The dynamic linker needs milliseconds for the program's libraries before any instruction of ours
 // runs. A stop signal in that time ends an ordinary process, and is lost if the process is PID 1 of
@@ -10,8 +11,9 @@
 // Rules:
 //  1. The program is ../libexec/lastcall/lastcall, relative to the folder of this file. Its
 //     arguments, its argv[0] and its name in `ps` stay unchanged.
-//  2. Signals are held back only for `run`. LASTCALL_HELD_SIGNALS names those that were not blocked
-//     before, so that the engine gets the mask with which the launcher was started.
+//  2. Signals are held back only for `run` and `serve`. `serve` unblocks them as soon as it handles
+//     them. `run` gets LASTCALL_HELD_SIGNALS, which names those that were not blocked before, so
+//     that the engine gets the mask with which the launcher was started.
 //  3. LASTCALL_LAUNCHER is the path of this file. The program removes both from its environment.
 //  4. There is no C library here: no global constructor, no canary, no errno.
 //
@@ -115,6 +117,14 @@ bool begins_with(char const* text, char const* beginning) {
   return *beginning == 0;
 }
 
+bool is_same(char const* text, char const* other) {
+  while (*text != 0 && *text == *other) {
+    ++text;
+    ++other;
+  }
+  return *text == *other;
+}
+
 /// A text in a buffer; it is cut if the buffer is too small.
 struct Text {
   char* at;
@@ -210,8 +220,9 @@ char line[sizeof program + 128];
 extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
   Word const count = stack[0];
   char** const arguments = reinterpret_cast<char**>(stack + 1);
-  bool const is_run = count > 1 && begins_with(arguments[1], "run") && arguments[1][3] == 0;
-  Word const before = is_run ? hold() : 0;
+  bool const is_run = count > 1 && is_same(arguments[1], "run");
+  bool const is_serve = count > 1 && is_same(arguments[1], "serve");
+  Word const before = is_run || is_serve ? hold() : 0;
 
   char** const environment = arguments + count + 1;
   Word size = 0;

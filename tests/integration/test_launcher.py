@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,10 @@ def laid_out(tmp_path):
     program.write_text(SHOW)
     program.chmod(0o755)
     return tmp_path
+
+
+STOPS = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2"]
+SHOW_BLOCKED = "import signal\nprint(*(s.name for s in signal.pthread_sigmask(0, ())))\n"
 
 
 def run(*words, **how):
@@ -64,6 +70,16 @@ def test_only_run_receives_held_signals_whatever_the_environment_has(laid_out, g
         assert [line for line in lines if line.startswith(held)] == expected
         assert sum(line.startswith("LASTCALL_LAUNCHER=") for line in lines) == 1
         assert "LASTCALL_X=kept" in lines
+
+
+@pytest.mark.parametrize(("command", "is_held"), [
+    ("run", True), ("serve", True), ("runs", False), ("serv", False), ("", False),
+])
+def test_stop_signals_are_held_for_the_two_commands_that_handle_them(laid_out, command, is_held):
+    program = laid_out / "libexec/lastcall/lastcall"
+    program.write_text(f"#!{sys.executable}\n{SHOW_BLOCKED}")  # a shell unblocks them
+    held = run(laid_out / "bin/lastcall", command).stdout.split()
+    assert sorted(held) == sorted(STOPS if is_held else [])
 
 
 def test_an_environment_without_a_variable_gets_its_own(laid_out):

@@ -1,13 +1,15 @@
 #include "supervisor/runtime/loop/own_signals.hpp"
 
-#include <csignal>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <signal.h>
 
 namespace lastcall::runtime {
 namespace {
+
+constexpr int kHandled[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 
 char const* name_of(int signal) {
   switch (signal) {
@@ -31,10 +33,14 @@ struct OwnSignals::Set {
 
 OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
     : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
-  std::signal(SIGPIPE, SIG_IGN);
-  for (int const signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (int const signal : kHandled) {
     set_->signals.add(signal);
+    sigaddset(&handled, signal);
   }
+  ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
   wait();
 }
 

@@ -5,6 +5,8 @@
 //     PIPE is ignored, because a disconnected peer is not a reason to end.
 //  2. Handlers are installed before the first thread; programs that the supervisor starts get
 //     default signal actions again.
+//  3. The launcher holds back the signals for `serve`. They are unblocked when they have handlers,
+//     so that one which arrived before is handled like any other.
 //
 // Thread rule: the loop's thread. Source: signal(7).
 #pragma once

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 from serve_peer import PATIENCE, answer_checks_until, wait_until
@@ -36,6 +37,24 @@ def test_a_live_socket_is_not_taken_over(world):
     assert second.serve().wait(timeout=PATIENCE) == 1
     assert one.socket in second.log()
     assert one.status()["phase"] in ("starting", "serving")
+
+
+BECOME_WITH_A_SIGNAL_PENDING = """
+import os, signal, sys
+number = int(sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+os.kill(os.getpid(), number)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_that_comes_before_serve_handles_signals_is_obeyed(world, number):
+    one = world()
+    one.wrapped = (sys.executable, "-c", BECOME_WITH_A_SIGNAL_PENDING, str(int(number)))
+    serve = one.serve()
+    assert serve.wait(timeout=PATIENCE) == 0, one.log()
+    assert not os.path.exists(one.socket)
 
 
 def test_a_stale_socket_is_replaced(world):
