@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/parse_number.hpp"
 
@@ -43,7 +45,20 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-using Words = std::map<std::string_view, std::string_view>;
+/// The words of a blob by their keys. There are some thirty, so a search from word to word is
+/// faster than a tree; of two words with the same key the last one counts.
+class Words {
+ public:
+  void add(std::string_view key, std::string_view value) { words_.emplace_back(key, value); }
+  std::optional<std::string_view> find(std::string_view key) const {
+    auto const found = std::find_if(words_.rbegin(), words_.rend(),
+                                    [key](auto const& word) { return word.first == key; });
+    return found == words_.rend() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::vector<std::pair<std::string_view, std::string_view>> words_;
+};
 
 Words split(std::string_view blob) {
   Words words;
@@ -52,7 +67,7 @@ Words split(std::string_view blob) {
     std::string_view const word = blob.substr(0, end);
     blob = end == std::string_view::npos ? std::string_view() : blob.substr(end + 1);
     if (std::size_t const eq = word.find('='); eq != std::string_view::npos) {
-      words[word.substr(0, eq)] = word.substr(eq + 1);
+      words.add(word.substr(0, eq), word.substr(eq + 1));
     }
   }
   return words;
@@ -60,27 +75,27 @@ Words split(std::string_view blob) {
 
 std::optional<std::int64_t> number(Words const& words, std::string_view key) {
   auto const found = words.find(key);
-  return found == words.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
+  return found ? parse_number<std::int64_t>(*found) : std::nullopt;
 }
 
 std::optional<std::string> text(Words const& words, std::string_view key) {
   auto const found = words.find(key);
-  return found == words.end() ? std::nullopt : std::optional(unescape(found->second));
+  return found ? std::optional(unescape(*found)) : std::nullopt;
 }
 
 template <typename Enum>
 std::optional<Enum> enumerator(Words const& words, std::string_view key) {
   auto const found = words.find(key);
-  return found == words.end() ? std::nullopt : parse_word<Enum>(found->second);
+  return found ? parse_word<Enum>(*found) : std::nullopt;
 }
 
 PhaseRecord decode_record(Words const& words, std::string_view key) {
   auto const found = words.find(key);
   PhaseRecord record;
-  if (found == words.end()) {
+  if (!found) {
     return record;
   }
-  std::string_view const text = found->second;
+  std::string_view const text = *found;
   int outcome = 0;
   std::int64_t ms = 0;
   auto const first = std::from_chars(text.data(), text.data() + text.size(), outcome);
@@ -236,8 +251,8 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.relayed = number(words, "relayed") == 1;
   r.own_container = number(words, "own_container") == 1;
   r.boot = text(words, "boot").value_or("");
-  if (auto const found = words.find("outcomes"); found != words.end()) {
-    std::string_view rest = found->second;
+  if (auto const found = words.find("outcomes")) {
+    std::string_view rest = *found;
     for (std::uint64_t& count : r.outcomes) {
       std::size_t const comma = rest.find(',');
       std::from_chars(rest.data(), rest.data() + std::min(comma, rest.size()), count);
