@@ -78,10 +78,12 @@ compiled_tests() {  # PRESET LABELS
 }
 
 python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
-  # These tests mostly wait for processes, so there are several workers a core.
-  LASTCALL_BUILD_DIR=$root/build/$1 PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -ra \
-    -p no:cacheprovider -n "$((${workers_a_core:-2} * cores))" --timeout 180 \
-    --junitxml "$results/$1-$2.xml" "${@:3}"
+  # These tests mostly wait for processes, so there are several workers a core. Each of them, and
+  # each program in Python that a test starts, would compile what it imports; one does so for all.
+  LASTCALL_BUILD_DIR=$root/build/$1 \
+    env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$root/build/pycache" \
+    "$python" -m pytest -q -ra -p no:cacheprovider -n "$((${workers_a_core:-2} * cores))" \
+    --timeout 180 --junitxml "$results/$1-$2.xml" "${@:3}"
 }
 
 asan_stages() {

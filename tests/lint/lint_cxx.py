@@ -4,6 +4,7 @@ No parser: the code is formatted by clang-format, so that a scan for braces find
 that this tree can contain. What it must distinguish is in test_length.py.
 """
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -30,11 +31,13 @@ def _without(token):
     return '"' + _blank(token.group()[1:-1]) + '"'
 
 
+@functools.cache
 def code_of(text):
     """The text with comments and the insides of strings blanked; every line keeps its number."""
     return _TOKENS.sub(_without, text)
 
 
+@functools.cache
 def includes_of(text):
     """[(line, 'angle' or 'quote', name)] of the includes, commented ones left out."""
     comments_gone = _TOKENS.sub(
