@@ -30,7 +30,7 @@ std::string post(Postings const& postings, Instance const& instance, bool leavin
   if (!settings.token_file.empty()) {
     auto const token = read_secret(settings.token_file);
     if (!token) {
-      return "cannot read a token from " + why_no_secret(settings.token_file);
+      return why_no_token(settings.token_file);
     }
     request.headers.emplace_back("Authorization", "Bearer " + *token);
   }

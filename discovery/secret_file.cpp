@@ -45,8 +45,12 @@ std::string why_no_secret(std::string const& path) {
   return why_unusable({path}, "it is empty, or its first line is longer than 64 KiB");
 }
 
+std::string why_no_token(std::string const& path) {
+  return "cannot read a token from " + why_no_secret(path);
+}
+
 std::string why_no_service_account(std::string const& path) {
-  return "cannot read a token from " + why_no_secret(path) +
+  return why_no_token(path) +
          "; expected that of a service account, which a pod with automountServiceAccountToken: "
          "false does not get";
 }

@@ -19,6 +19,8 @@ std::optional<std::string> read_secret(std::string const& path);
 
 /// "FILE: what is wrong with it", for a file that read_secret() could not read.
 std::string why_no_secret(std::string const& path);
+/// The same as a sentence, for a file with a token.
+std::string why_no_token(std::string const& path);
 /// The same for the token with which a pod asks the API server.
 std::string why_no_service_account(std::string const& path);
 

@@ -19,6 +19,10 @@ from raw_engine import SSE_HEAD, RawEngine, chunk, client, post  # noqa: E402
 
 PASSWORD = "battery-staple-9"
 
+# ThreadSanitizer ends the supervisor where the threads of the NATS library read and write the
+# same TLS connection while the server ends it.
+without_sanitizers = pytest.mark.plain_build
+
 
 @pytest.fixture
 def natses(tmp_path):
@@ -226,9 +230,7 @@ def replace(target, source):
     os.replace(f"{target}.new", target)
 
 
-# ThreadSanitizer ends the supervisor where the threads of the NATS library read and write the
-# same TLS connection while the server ends it.
-@pytest.mark.plain_build
+@without_sanitizers
 def test_an_authority_that_is_replaced_is_read_again(world, natses, tmp_path):
     authorities = []
     for name in ("first", "second"):
@@ -252,9 +254,7 @@ def test_an_authority_that_is_replaced_is_read_again(world, natses, tmp_path):
     assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
 
 
-# ThreadSanitizer ends the supervisor where the threads of the NATS library read and write the
-# same TLS connection while the server ends it.
-@pytest.mark.plain_build
+@without_sanitizers
 def test_a_client_certificate_that_is_renewed_is_read_again(world, natses, tmp_path):
     authority = Authority(tmp_path)
     certificate, key = str(tmp_path / "tls.crt"), str(tmp_path / "tls.key")
