@@ -310,7 +310,8 @@ def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(route
 
 
 def test_clients_above_the_limit_of_open_files_are_not_taken_for_dead_workers(tmp_path):
-    with sims(1) as fleet, contextlib.closing(Router(tmp_path, [of(fleet)])) as one:
+    # No answer ends before the last client has come.
+    with sims(1, rate=8) as fleet, contextlib.closing(Router(tmp_path, [of(fleet)])) as one:
         one.start("prlimit", "--nofile=256:256")
         users = [User(one.port, f"user {number}") for number in range(130)]
         kinds = collections.Counter(

@@ -66,7 +66,7 @@ def test_all_answers_are_whole(router, world, how, name):
             ingress={"listen": f"127.0.0.1:{free_port()}", "upstream": f"127.0.0.1:{ports[-1]}"},
             shutdown={"grace_period": "6s", "hand_off": "early"},  # what has begun is cut
         ))  # fmt: skip
-        workers[-1].run_engine("--rate", "20", port=ports[-1])
+        workers[-1].run_engine("--rate", "10", port=ports[-1])  # eight seconds for all to begin
     addresses = [worker.config["ingress"]["listen"] for worker in workers]
     one = router(static(*addresses, model="sim"), migration={"stall": "2s"})
     users = subprocess.Popen(

@@ -200,7 +200,9 @@ def refused(one, *options, code=1, lines=1):
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
-    assert len(done.stderr.splitlines()) == lines
+    # On a busy machine the shim also reports that the supervisor is late.
+    said = [line for line in done.stderr.splitlines() if "cannot reach the supervisor" not in line]
+    assert len(said) == lines
     assert not os.path.exists(one.path("ran"))
     return done.stderr
 
