@@ -314,7 +314,9 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
       end(relay::After::close);
     }
   } else if (!exchange_.delivery().is_over()) {
-    counted_.hand_off(refusal);
+    if (!relay::is_whole(exchange_.delivery())) {
+      counted_.hand_off(refusal);
+    }
     break_off(refusal, Outcome::cancelled);
   } else if (at_once && !refusal.retryable) {
     // Its place is free, and its connection sends the rest of its answer. But a response that a
@@ -348,6 +350,7 @@ void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
       parts_.tracker.refused(refusal);
       write_and_end(last);
       return;
+    case relay::Farewell::last_chunk:
     case relay::Farewell::error_event:
       write_and_end(last);
       return;

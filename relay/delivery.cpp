@@ -92,6 +92,11 @@ void Delivery::refuse(Refusal const& refusal, Refusing const& how, std::string& 
 
 Farewell Delivery::cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                        std::string& wire) {
+  if (is_whole(*this)) {
+    events_->settle();
+    finish(wire);
+    return Farewell::last_chunk;
+  }
   bool const can_report = is_in_body() && kind_ == Kind::events &&
                           std::as_const(*this).events().at() == EventStream::At::boundary &&
                           coding_ != Coding::as_it_came;

@@ -8,6 +8,7 @@
 //     connection that ends with the response.
 //  3. The first byte is that of the engine's work (first_byte.hpp): the state `opened` waits for
 //     it.
+//  4. A stream whose [DONE] was sent is whole: whatever ends it then, its end is sent.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7; docs/ingress.md.
 #pragma once
@@ -50,6 +51,7 @@ inline constexpr Moves<DeliveryState, DeliveryEvent, 6, 5> kDeliveryMoves{{{
 /// How a response is ended early.
 enum class Farewell : std::uint8_t {
   refusal,      // another answer is sent in its place
+  last_chunk,   // it was whole, and only the end of its body was missing
   error_event,  // it ends with a last event of the stream
   silence,      // its connection ends before the announced length
   reset,        // its connection is reset, because an orderly end would look complete
@@ -113,7 +115,7 @@ class Delivery {
   bool emit_events(std::string_view payload, std::size_t boundary, std::string& wire);
   void finish(std::string& wire);
   void end_tunnel() { kDeliveryMoves.apply(state_, DeliveryEvent::end); }
-  /// Ends the response early. `events`: the number that the client has.
+  /// Ends the response early, or where it is whole. `events`: the number that the client has.
   Farewell cut(Refusal const& refusal, std::string_view request_id, std::uint64_t events,
                std::string& wire);
   /// How an answer is sent in place of a response.
@@ -136,5 +138,13 @@ class Delivery {
   std::uint64_t bytes_sent_ = 0;
   std::unique_ptr<EventStream> events_;
 };
+
+/// Whether the client was sent what clients treat as the end of an answer, and the end of the body
+/// can still be sent. An error event behind it would report the failure of an answer that is whole.
+inline bool is_whole(Delivery const& delivery) {
+  return delivery.is_in_body() && delivery.is_event_stream() &&
+         delivery.coding() != Delivery::Coding::as_it_came &&
+         delivery.events().at() == EventStream::At::boundary && delivery.events().has_sent_done();
+}
 
 }  // namespace lastcall::relay

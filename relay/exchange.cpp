@@ -78,13 +78,17 @@ Farewell Exchange::cut(Refusal const& refusal, Outcome outcome, Surroundings con
                        std::string& wire) {
   std::uint64_t const events = response_.events_sent();
   response_.drop_held();
-  outcome_ = outcome;
   if (delivery().state() == DeliveryState::nothing) {
+    outcome_ = outcome;
     refuse(refusal, world, wire);
     return Farewell::refusal;
   }
-  after_ = request_.is_done() ? After::close : After::linger;
-  return response_.delivery().cut(refusal, id_, events, wire);
+  Farewell const farewell = response_.delivery().cut(refusal, id_, events, wire);
+  if (farewell != Farewell::last_chunk) {
+    outcome_ = outcome;
+    after_ = request_.is_done() ? After::close : After::linger;
+  }
+  return farewell;
 }
 
 void Exchange::cut_silently(Outcome outcome) {

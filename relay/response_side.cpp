@@ -146,13 +146,15 @@ bool ResponseSide::hold_event(std::string_view payload, EventScanner::Found cons
     return false;
   }
   if (suspect.begin > 0) {
-    delivery_.emit(events.part(), payload.substr(0, suspect.begin), wire);
+    EventStream::Pieces const whole = events.whole(payload, suspect.begin);
+    delivery_.emit(whole.held, whole.fresh, wire);
     note_event(context.now, received);
   }
   events.settle();
-  std::size_t const whole = before.size() + found.boundary - suspect.begin;
+  std::size_t const boundary = before.size() + found.boundary - suspect.begin;
   before.append(payload.substr(suspect.begin));
-  held_back_.begin({HeldBack::Part::events, context.now, std::move(before), suspect.before, whole});
+  held_back_.begin(
+      {HeldBack::Part::events, context.now, std::move(before), suspect.before, boundary});
   received.holds = true;
   return true;
 }
@@ -188,8 +190,9 @@ ResponseSide::Ending ResponseSide::ended(bool orderly) {
 }
 
 bool ResponseSide::wants_verdict() const {
-  return ending_ == Ending::failed ||
-         (delivery_.is_event_stream() && !delivery_.events().has_done_line());
+  return !is_whole(delivery_) &&
+         (ending_ == Ending::failed ||
+          (delivery_.is_event_stream() && !delivery_.events().has_done_line()));
 }
 
 void ResponseSide::finish(std::string& wire) {

@@ -604,7 +604,11 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     }
   }
   if (!is_end) {
-    blame(call_.parts, leg);
+    if (relay::is_whole(delivery)) {
+      budget_.risk.completed();
+    } else {
+      blame(call_.parts, leg);
+    }
     request_.break_off(relay::engine_failed(), Outcome::error);
     return;
   }

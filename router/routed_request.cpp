@@ -213,14 +213,17 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
     return;
   }
   legs_.drop();
-  call_.error_type =
-      outcome == Outcome::cancelled ? ErrorType::cancelled : error_type_of(refusal.status);
-  call_.after = relay::After::close;
+  if (!relay::is_whole(call_.delivery)) {
+    call_.error_type =
+        outcome == Outcome::cancelled ? ErrorType::cancelled : error_type_of(refusal.status);
+    call_.after = relay::After::close;
+  }
   std::string last;
   std::uint64_t const events =
       std::max(legs_.events(), std::as_const(call_.delivery).events().events());
   switch (call_.delivery.cut(refusal, call_.id(), events, last)) {
     case relay::Farewell::refusal:
+    case relay::Farewell::last_chunk:
     case relay::Farewell::error_event:
       write_and_end(last);
       return;

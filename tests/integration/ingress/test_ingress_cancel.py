@@ -110,6 +110,46 @@ def test_a_client_that_closes_at_done_has_its_answer(proxy, engine, last):
     assert counted(one, "stream") == 0 and metric(one, "lastcall_cancels_total") == 0
 
 
+def closes(one, wire):
+    wire.close()
+
+
+def resets(one, wire):
+    reset(wire)
+
+
+def is_malformed(one, wire):
+    wire.send(b"xyz\r\n")
+
+
+def is_cancelled(one, wire):
+    one.operator().ask("cancel", ids=["r1"], mode="stop", reason="operator")
+
+
+def is_handed_off(one, wire):
+    one.operator().ask("cancel", ids=["r1"], mode="stop", reason="migrate")
+
+
+@pytest.mark.parametrize("ends", [closes, resets, is_malformed, is_cancelled, is_handed_off])
+def test_a_stream_that_ends_after_done_without_its_last_chunk_is_whole(proxy, engine, ends):
+    one = proxy()
+    user = client(one)
+    user.send(post("/v1/chat/completions", BODY, "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n"))
+    user.until(b"[DONE]\n\n\r\n")
+    ends(one, wire)
+    user.send(get())  # its connection is kept
+    assert user.until(b"\r\n\r\n") == b"0\r\n\r\n"
+    other, _ = engine.request()
+    other.send(ok())
+    assert user.until(b"hello").startswith(b"HTTP/1.1 200 ")
+    labels = {"endpoint": "chat_completions", "outcome": "completed"}
+    wait_until(lambda: metric(one, "lastcall_requests_total", **labels) == 1, "completed")
+    assert "request handed off" not in one.log()
+
+
 def test_a_client_that_leaves_between_done_and_more_has_left(proxy, engine):
     one = proxy()
     user = client(one)

@@ -180,6 +180,23 @@ def test_a_client_that_closes_at_done_has_its_answer(router, engines):
     assert not one.metric("dynamo_frontend_disconnected_clients_total")
 
 
+@pytest.mark.parametrize("last", [b"", b"xyz\r\n"], ids=["closed", "malformed"])
+def test_a_stream_that_breaks_after_done_is_whole(router, engines, last):
+    """Where no answer goes on elsewhere, too."""
+    one = router(engines[0].address, migration={"by": "off"})
+    user = one.client()
+    body = b'{"model":"m","stream":true}'
+    user.send(post(body=body))
+    wire, _ = engines[0].request()
+    wire.exactly(len(body))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n") + last)
+    wire.close()
+    assert user.until(b"\r\n0\r\n\r\n").endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    user.send(get())  # its connection is kept
+    assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert one.counts("dynamo_frontend_requests_total", 1, status="success")
+
+
 def test_a_body_above_the_limit_is_refused(router, engines):
     one = router(engines[0].address, limits={"max_body_size": 2048})
     status, _, _ = one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x" * 4096})

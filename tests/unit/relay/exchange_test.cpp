@@ -172,8 +172,8 @@ TEST(EventStream, Its_last_words_are_the_same_wherever_reads_split_them) {
 
 TEST(Exchange, A_stream_that_is_cut_anywhere_ends_with_an_error_event_and_never_looks_finished) {
   std::size_t const head = kEvents.find("\r\n\r\n") + 4;
-  std::size_t const last = kEvents.size() - 1;
-  for (std::size_t cut = 0; cut < last; ++cut) {
+  std::size_t const whole = kEvents.rfind("\r\n0\r\n\r\n");
+  for (std::size_t cut = 0; cut < whole; ++cut) {
     for (std::size_t const step : {0U, 1U, 5U}) {
       SCOPED_TRACE("cut behind " + std::to_string(cut) + " bytes, reads of " +
                    std::to_string(step));
@@ -202,6 +202,62 @@ TEST(Exchange, A_stream_that_is_cut_anywhere_ends_with_an_error_event_and_never_
       EXPECT_NE(read.payload.find(sent), std::string::npos);
     }
   }
+}
+
+TEST(Exchange, A_stream_that_is_cut_after_DONE_was_whole) {
+  std::size_t const whole = kEvents.rfind("\r\n0\r\n\r\n");
+  std::string const part = "b\r\ndata: [DONE]";
+  for (std::string const& more : {std::string(), std::string("\r\n6\r\n: part"), part}) {
+    SCOPED_TRACE("followed by " + more);
+    Script script{.request = std::string(kPost),
+                  .response = std::string(kEvents.substr(0, whole)) + more};
+    bool const is_malformed = more == part;
+    script.engine_ends = true;
+    for (bool const in_order : {true, false}) {
+      script.engine_ends_in_order = in_order;
+      in_every_split(script, [&](Result const& result) {
+        Read const read = read_final(result.wire);
+        EXPECT_EQ(read.payload, kEventPayload);
+        EXPECT_TRUE(read.is_complete);
+        EXPECT_EQ(result.leg == ResponseState::malformed, is_malformed);
+        EXPECT_EQ(result.farewell, Farewell::last_chunk);
+        EXPECT_EQ(result.delivery, DeliveryState::done);
+        EXPECT_EQ(result.outcome, lifecycle::Outcome::completed);
+        EXPECT_EQ(result.after, After::keep);
+      });
+    }
+    script.cut_after = script.response.size();
+    Result const result = run(script, {}, {});
+    EXPECT_TRUE(read_final(result.wire).is_complete);
+    EXPECT_EQ(result.outcome, lifecycle::Outcome::completed);
+  }
+}
+
+TEST(Exchange, A_stream_whose_engine_dies_after_DONE_was_whole) {
+  Script const script{
+      .request = std::string(kPost),
+      .response =
+          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+          "2c\r\ndata: [DONE]\n\ndata: {\"error\":{\"code\":500}}\n\n\r\n",
+      .engine_may_be_dying = true,
+      .dies = true};
+  in_every_split(script, [](Result const& result) {
+    EXPECT_TRUE(result.held);
+    EXPECT_EQ(read_final(result.wire).payload, "data: [DONE]\n\n");
+    EXPECT_EQ(result.farewell, Farewell::last_chunk);
+  });
+}
+
+TEST(Exchange, A_stream_of_a_declared_length_that_is_cut_after_DONE_cannot_be_ended) {
+  Script const script{.request = std::string(kPost),
+                      .response =
+                          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                          "Content-Length: 30\r\n\r\ndata: [DONE]\n\n",
+                      .engine_ends = true};
+  in_every_split(script, [](Result const& result) {
+    EXPECT_EQ(result.farewell, Farewell::silence);
+    EXPECT_EQ(result.after, After::close);
+  });
 }
 
 TEST(Exchange, An_HTTP_1_0_client_gets_a_connection_that_ends_with_its_response) {
