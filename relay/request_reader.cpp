@@ -34,10 +34,15 @@ HeadFault check(TakenHead& taken, RequestReader::Limits const& limits) {
   if (HeadFault const fault = find_destination(taken.head, taken.destination)) {
     return fault;
   }
-  std::string_view expectation;
-  bool const expects = taken.head.fields.count("expect", expectation) > 0;
-  if (expects && !http_text::same(expectation, "100-continue")) {
-    return {417, "the expectation is not supported: expected 100-continue"};
+  bool expects = false;
+  for (Field const& field : taken.head.fields) {
+    if (!http_text::same(field.name, "expect")) {
+      continue;
+    }
+    if (!http_text::same(field.value, "100-continue")) {
+      return {417, "the expectation is not supported: expected 100-continue"};
+    }
+    expects = true;
   }
   if (limits.body && taken.framing.length > *limits.body) {
     return {413, "the body is too large"};

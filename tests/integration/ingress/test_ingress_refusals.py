@@ -32,6 +32,8 @@ HOST = b"Host: h\r\n"
         (505, b"GET / HTTP/2.0\r\n" + HOST + b"\r\n"),
         (405, b"CONNECT h:1 HTTP/1.1\r\n" + HOST + b"\r\n"),
         (417, b"POST / HTTP/1.1\r\n" + HOST + b"Expect: more\r\nContent-Length: 1\r\n\r\n"),
+        (417, b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nExpect: more\r\n"
+              b"Content-Length: 1\r\n\r\n"),
         (431, b"GET / HTTP/1.1\r\n" + HOST + b"A: " + b"x" * 3000 + b"\r\n\r\n"),
         (414, b"GET /" + b"x" * 3000),
         (413, b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 1001\r\n\r\n"),
