@@ -7,6 +7,7 @@
 #include "base/json_reader.hpp"
 #include "relay/body_look.hpp"
 #include "relay/endpoint_name.hpp"
+#include "relay/http_text.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -41,19 +42,39 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"responses", Repeat::unsent},
 });
 
-/// Reads the field `model` of a form; uploads are forms instead of JSON.
-std::string model_of_form(std::string_view body) {
+/// Whether the head of a part has this name. The name of a file may be the same text.
+bool names_model(std::string_view head) {
   constexpr std::string_view kName = "name=\"model\"";
-  constexpr std::size_t kMaxModel = relay::BodyLook::kMaxModel;
-  std::size_t const at = body.find(kName);
-  std::size_t const begin =
-      at == std::string_view::npos ? at : body.find("\r\n\r\n", at + kName.size());
-  if (begin == std::string_view::npos) {
-    return {};
+  constexpr std::string_view kBefore = " \t;";
+  std::size_t at = head.find(kName);
+  while (at != std::string_view::npos && (at == 0 || kBefore.find(head[at - 1]) == kBefore.npos)) {
+    at = head.find(kName, at + 1);
   }
-  std::string_view const rest = body.substr(begin + 4);
-  std::string_view const value = rest.substr(0, rest.find("\r\n"));
-  return value.size() <= kMaxModel ? std::string(value) : std::string();
+  return at != std::string_view::npos;
+}
+
+/// Reads the field `model` of a form; uploads are forms instead of JSON. The first line is the
+/// delimiter of the parts. Only their heads are searched, because a file may contain anything.
+std::string model_of_form(std::string_view body) {
+  constexpr std::string_view kLineEnd = "\r\n";
+  constexpr std::string_view kHeadEnd = "\r\n\r\n";
+  std::string_view const first_line = body.substr(0, body.find(kLineEnd));
+  std::string const delimiter = std::string(kLineEnd).append(first_line);
+  while (first_line.starts_with("--")) {
+    std::size_t const head_end = body.find(kHeadEnd);
+    if (head_end == std::string_view::npos) {
+      break;
+    }
+    std::string_view const head = body.substr(0, head_end);
+    body.remove_prefix(head_end + kHeadEnd.size());
+    std::size_t const end = body.find(delimiter);
+    if (end != std::string_view::npos && names_model(head)) {
+      std::string_view const value = body.substr(0, end);
+      return value.size() <= relay::BodyLook::kMaxModel ? std::string(value) : std::string();
+    }
+    body.remove_prefix(std::min(end, body.size()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -78,7 +99,8 @@ Route route_of(std::string_view method, std::string_view target) {
 }
 
 bool is_form(std::string_view content_type) {
-  return content_type.starts_with("multipart/form-data");
+  constexpr std::string_view kForm = "multipart/form-data";
+  return relay::http_text::same(content_type.substr(0, kForm.size()), kForm);
 }
 
 Wanted wanted_of(std::string_view body, bool is_form) {

@@ -37,6 +37,26 @@ TEST(Wanted, AFormNamesItsModelToo) {
       "--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n--x--\r\n";
   EXPECT_EQ(wanted_of(form, true).model, "whisper");
   EXPECT_EQ(wanted_of("--x--", true).model, "");
+  EXPECT_TRUE(is_form("Multipart/Form-Data; boundary=x"));
+  EXPECT_FALSE(is_form("multipart/form"));
+}
+
+TEST(Wanted, OnlyAFieldOfAFormNamesItsModel) {
+  auto const part = [](std::string const& disposition, std::string const& value) {
+    return "--x\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value + "\r\n";
+  };
+  std::string const model = part("name=\"model\"", "whisper") + "--x--\r\n";
+  std::string const content = " name=\"model\"\r\n\r\nother\r\n";
+  for (std::string const& file :
+       {part("name=\"file\"; filename=\"model\"", "abc"),
+        part("filename=\"model\"; name=\"file\"", ""), part("name=\"file\"", content),
+        part("name=\"prompt\"", "\r\n\r\n" + content)}) {
+    SCOPED_TRACE(file);
+    EXPECT_EQ(wanted_of(file + model, true).model, "whisper");
+    EXPECT_EQ(wanted_of(file + "--x--\r\n", true).model, "");
+  }
+  EXPECT_EQ(wanted_of(part("name=\"model\"", "") + "--x--", true).model, "");
+  EXPECT_EQ(wanted_of(part("name=\"model\"", std::string(300, 'm')) + "--x--", true).model, "");
 }
 
 TEST(Wanted, WhetherAResponseIsKeptAndContinuedIsRead) {
