@@ -13,6 +13,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.hpp"
+
 namespace lastcall::ingress {
 namespace {
 
