@@ -11,6 +11,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "config/utf8.hpp"
+#include "config/yaml_problem.hpp"
 
 namespace lastcall::config {
 namespace {
@@ -208,7 +209,7 @@ Node parse(std::string_view text, Place const& base, Problems& problems) {
     }
   } catch (YAML::Exception const& error) {
     problems.push_back({builder.place_of(error.mark), "",
-                        "not valid YAML: " + error.msg + tab_hint(text, error.mark.line + 1)});
+                        yaml_problem(error) + tab_hint(text, error.mark.line + 1)});
     return invalid;
   }
   return builder.take();
@@ -221,10 +222,7 @@ Node parse_document(std::string_view text, std::string const& source, Problems& 
   invalid.kind = Node::Kind::invalid;
   invalid.place = {source, 1, 1};
   if (text.size() > kMaximumSize) {
-    problems.push_back({{source, 0, 0},
-                        "",
-                        "larger than 1 MiB (" + std::to_string(text.size()) +
-                            " bytes), expected a configuration"});
+    problems.push_back({{source, 0, 0}, "", "larger than 1 MiB, expected a configuration"});
     return invalid;
   }
   if (std::optional<BadByte> bad = find_bad_byte(text)) {

@@ -10,6 +10,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "config/utf8.hpp"
+#include "config/yaml_problem.hpp"
 #include "inject/extent.hpp"
 #include "inject/node.hpp"
 
@@ -158,7 +159,7 @@ void read_document(std::string_view text, Chunk chunk, std::string const& source
   } catch (YAML::Exception const& error) {
     std::size_t const at = static_cast<std::size_t>(std::max(error.mark.pos, 0));
     stream.problems.push_back(
-        {place_at(text, chunk.begin + at, source), "", "not valid YAML: " + error.msg});
+        {place_at(text, chunk.begin + at, source), "", config::yaml_problem(error)});
     return;
   }
   set_extents(builder.document.root, text, builder.begins, chunk.content_end);
