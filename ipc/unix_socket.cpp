@@ -185,6 +185,13 @@ int set_mode(mode_t mode, SocketFile& made) {
   return is_set ? 0 : errno;
 }
 
+/// Here the directory of the socket exists, so only /proc may be what is missing.
+std::string why_not_bound(int error) {
+  return error == ENOENT && ::access("/proc/self/fd", F_OK) != 0
+             ? "/proc is not mounted, expected it, because the socket's mode is set through it"
+             : error_text(error);
+}
+
 /// The error is an errno; EADDRINUSE if another process bound that name first.
 std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const& address,
                                      mode_t mode) {
@@ -282,7 +289,7 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
       break;
     }
   }
-  return cannot("listen on", path, error_text(error));
+  return cannot("listen on", path, why_not_bound(error));
 }
 
 std::variant<Descriptor, std::string> connect_to(std::string const& path,

@@ -33,6 +33,14 @@ def test_a_read_only_root_is_enough(world):
     assert [r["state"] for r in one.report()["registries"]] == ["confirmed"]
 
 
+def test_a_host_without_proc_is_told_what_it_lacks(world):
+    one = world()
+    one.wrapped = in_own_mounts("mount -t tmpfs none /proc")
+    assert one.serve().wait(timeout=PATIENCE) == 1
+    assert "cannot listen on" in one.log()
+    assert "/proc is not mounted" in one.log()
+
+
 def test_a_full_disk_costs_the_record_and_not_the_drain(world):
     one = world()
     one.wrapped = in_own_mounts(full_tmpfs(one.path("a")))
