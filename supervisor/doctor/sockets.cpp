@@ -1,5 +1,6 @@
 // Checks whether the Unix sockets can be made or reached here, and by which user.
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <tuple>
@@ -43,7 +44,13 @@ std::string socket_problem(std::string const& key, std::string const& path) {
   if (::access(there.c_str(), W_OK | X_OK) == 0) {
     return {};
   }
+  bool const is_read_only = errno == EROFS;
   bool const exists = there == folder;
+  if (is_read_only) {
+    return key + ": " + there.string() + " is on a read-only file system" +
+           (exists ? "" : ", so " + folder.string() + " cannot be created") +
+           ": mount a volume there, or set " + key;
+  }
   return key + ": " + me() + " may not write to " + there.string() +
          (exists ? "" : " and so cannot create " + folder.string()) +
          ": mount a volume there that this user owns, or set " + key;
@@ -63,12 +70,6 @@ std::string stranger_text(Speaks speaks, std::string const& socket) {
 
 void examine_sockets(Visit const& visit, Findings& findings) {
   config::Ipc const& ipc = visit.loaded.config.ipc;
-  if (fs::path(ipc.socket).parent_path() == fs::path(ipc.admin_socket).parent_path()) {
-    findings.push_back({"sockets",
-                        "ipc.socket and ipc.admin_socket are in the same directory, so the "
-                        "engine can reach the operator's: set ipc.admin_socket to a directory that "
-                        "the engine's container does not mount"});
-  }
   if (!ipc.allow_uids.any && !ipc.allow_uids.listed.empty() && (ipc.mode & 0022U) == 0) {
     findings.push_back(
         {"uids",

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from mounts import in_own_mounts
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BUILD = os.path.join(ROOT, os.environ.get("LASTCALL_BUILD_DIR", "build/dev"))
@@ -49,7 +50,8 @@ def engine(metrics):
 
 @pytest.fixture
 def doctor(tmp_path):
-    def ask(*words, engine_port=None, config=None, user=None, folder=tmp_path, **environment):
+    def ask(*words, engine_port=None, config=None, user=None, folder=tmp_path, wrapped=(),
+            **environment):  # fmt: skip
         made = {
             "engine": {"kind": "vllm"},
             "probes": {"listen": f"127.0.0.1:{closed_port()}"},
@@ -66,7 +68,8 @@ def doctor(tmp_path):
         if "KUBERNETES_SERVICE_HOST" not in environment:
             # Where a container engine runs these tests, it would be asked for its grace.
             environment.setdefault("LASTCALL_POD_GRACE_SECONDS", "70")
-        done = subprocess.run([LASTCALL, "doctor", "-c", str(path), *words], text=True, timeout=60,
+        command = [*wrapped, LASTCALL, "doctor", "-c", str(path), *words]
+        done = subprocess.run(command, text=True, timeout=60,
                               capture_output=True, user=user,
                               env={**clean, **environment})  # fmt: skip
         return done.returncode, done.stdout, done.stderr
@@ -125,9 +128,21 @@ def test_a_socket_that_cannot_be_made_is_found(doctor, tmp_path):
         found = findings(doctor(engine_port=port, config={
             "ipc": {"socket": str(tmp_path / "file"), "admin_socket": str(tmp_path / "admin")}}))
         assert f"sockets: ipc.socket: {tmp_path}/file is not a socket: remove it" in found
-        assert "ipc.socket and ipc.admin_socket are in the same directory" in found
+        assert found.count("where the engine can reach it") == 1
+        assert "ipc.socket and ipc.admin_socket" not in found  # each problem has one sentence
         code, out, err = doctor(engine_port=port, config={"ipc": {"socket": long}})
     assert (code, "107 bytes" in out + err or "107" in out + err) in ((1, True), (2, True))
+
+
+def test_a_read_only_file_system_is_named_as_the_cause(doctor, tmp_path):
+    place = tmp_path / "mounted"
+    place.mkdir()
+    read_only = in_own_mounts(f"mount -t tmpfs -o ro none {place}")
+    with engine(VLLM) as port:
+        found = findings(doctor(engine_port=port, wrapped=read_only, config={
+            "ipc": {"admin_socket": str(place / "made/a.sock")}}))  # fmt: skip
+    assert (f"sockets: ipc.admin_socket: {place} is on a read-only file system, so {place}/made"
+            " cannot be created: mount a volume there, or set ipc.admin_socket") in found
 
 
 def test_a_socket_below_a_file_is_found(doctor, tmp_path):
