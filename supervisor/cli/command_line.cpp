@@ -102,13 +102,15 @@ std::string near_option(CLI::App const& app, std::string const& word) {
 /// CLI11's message with the words as the user typed them, and in their order, which CLI11 reverses.
 std::string message_of(CLI::App const& app, CLI::ParseError const& error) {
   std::string text = error.what();
-  if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr) {
+  bool const lacks_words = dynamic_cast<CLI::RequiredError const*>(&error) != nullptr;
+  std::vector<std::string> const extra = app.remaining(true);
+  // A mistyped option would otherwise be reported as the word that is missing because of it.
+  if (dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr || (lacks_words && !extra.empty())) {
     text = "not expected:";
-    std::vector<std::string> const words = app.remaining(true);
-    for (std::string const& word : words) {
+    for (std::string const& word : extra) {
       text += " " + word;
     }
-    text += words.empty() ? "" : near_option(app, words.front());
+    text += extra.empty() ? "" : near_option(app, extra.front());
   }
   std::erase(text, kOneWord);
   return text;

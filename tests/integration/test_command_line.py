@@ -69,6 +69,9 @@ def test_every_subcommand_refuses_what_it_does_not_know_with_2():
     (("-o", "json", "version"), "lastcall version: not expected: -o json, because it stands"),
     (("status", "--wach"), "lastcall status: not expected: --wach, did you mean '--watch'?; see"),
     (("--nope",), "lastcall: unknown option '--nope'; see"),
+    (("replay", "--outptu"),
+     "lastcall replay: not expected: --outptu, did you mean '--output'?; see"),
+    (("completion", "--nope"), "lastcall completion: not expected: --nope; see"),
 ])  # fmt: skip
 def test_words_that_make_no_sense_are_named_as_they_were_typed(words, reported):
     done = lastcall(*words)
