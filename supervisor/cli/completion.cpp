@@ -151,10 +151,14 @@ std::string zsh_option(TypedOption const& option) {
   }
   std::string const summary = "[" + escaped(option.summary, "[]:\\") + "]";
   std::string const value = option.takes_value ? zsh_value(option) : "";
-  if (option.names.size() == 1) {
-    return in_quotes("*" + option.names.front() + summary + value);
+  std::vector<std::string> names = option.names;
+  for (std::string& name : names) {
+    name += option.takes_value && name.starts_with("--") ? "=" : "";  // or the next word
   }
-  return "{" + joined(option.names, ",") + "}" + in_quotes(summary + value);
+  if (names.size() == 1) {
+    return in_quotes("*" + names.front() + summary + value);
+  }
+  return "{" + joined(names, ",") + "}" + in_quotes(summary + value);
 }
 
 void zsh_options(std::vector<TypedOption> const& options, std::string const& indent,
@@ -176,6 +180,9 @@ void print_zsh(CommandTree const& tree, std::ostream& out) {
   out << "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n";
   zsh_options(tree.options, "    ", out);
   out << "    return\n  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
+         "  local -i dashes=${words[(i)--]}\n"
+         "  if ((dashes < CURRENT)); then  # what follows is a command line of its own\n"
+         "    shift $dashes words\n    ((CURRENT -= dashes))\n    _normal\n    return\n  fi\n"
          "  case $command in\n";
   for (TypedCommand const& command : tree.commands) {
     out << "    " << command.name << ")\n";
@@ -188,6 +195,20 @@ void print_zsh(CommandTree const& tree, std::ostream& out) {
 }
 
 // --- fish ----------------------------------------------------------------------------------------
+
+constexpr std::string_view kFishHead = R"(complete -c lastcall -f
+# What follows `--` is a command line of its own.
+function __lastcall_after_dashes
+  contains -- -- (commandline -opc)
+end
+function __lastcall_complete_command
+  set -l words (commandline -opc)
+  set -l dashes (contains -i -- -- $words)
+  set -e words[1..$dashes]
+  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+end
+complete -c lastcall -n __lastcall_after_dashes -x -a '(__lastcall_complete_command)'
+)";
 
 std::string fish_quoted(std::string_view text) {
   return "'" + escaped(text, "'\\") + "'";
@@ -210,8 +231,7 @@ void fish_option(TypedOption const& option, std::string const& condition, std::o
 }
 
 void print_fish(CommandTree const& tree, std::ostream& out) {
-  out << "# fish completion for lastcall; `lastcall completion fish` prints it.\n"
-         "complete -c lastcall -f\n";
+  out << "# fish completion for lastcall; `lastcall completion fish` prints it.\n" << kFishHead;
   for (TypedOption const& option : tree.options) {
     fish_option(option, "__fish_use_subcommand", out);
   }

@@ -152,15 +152,13 @@ def test_bash_completes_files_where_files_are_expected(tmp_path):
     assert completed("drain", "--timeout", "") == []
 
 
-def test_a_real_bash_completes_at_the_key(tmp_path):
-    rc = tmp_path / "rc"
-    rc.write_text(
-        f'source <("{LASTCALL}" completion bash)\nbind "set bell-style none"\nPS1="ready> "\n'
-    )
+def types(command, keys, expected, folder, **environment):
+    """Starts a shell whose prompt is `ready> `, and types into it."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execvpe("bash", ["bash", "--noprofile", "--rcfile", str(rc), "-i"],
-                   {**os.environ, "TERM": "dumb", "HOME": str(tmp_path)})  # fmt: skip
+        os.chdir(folder)
+        os.execvpe(command[0], command,
+                   {**os.environ, "TERM": "dumb", "HOME": str(folder), **environment})  # fmt: skip
     try:
         seen = ""
 
@@ -173,11 +171,59 @@ def test_a_real_bash_completes_at_the_key(tmp_path):
                     seen += os.read(terminal, 4096).decode(errors="replace")
 
         read_until("ready> ")
-        os.write(terminal, b"lastcall sta\t--out\tjs\t\n")
-        read_until("lastcall status --output json")
+        os.write(terminal, keys.encode())
+        read_until(expected)
     finally:
         os.close(terminal)
         os.waitpid(pid, 0)
+
+
+def test_a_real_bash_completes_at_the_key(tmp_path):
+    rc = tmp_path / "rc"
+    rc.write_text(
+        f'source <("{LASTCALL}" completion bash)\nbind "set bell-style none"\nPS1="ready> "\n'
+    )
+    types(["bash", "--noprofile", "--rcfile", str(rc), "-i"], "lastcall sta\t--out\tjs\t\n",
+          "lastcall status --output json", tmp_path)  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "words"), [
+    ("sta\t--out\tjs\t", "status --output=json"),
+    ("status --output js\t", "status --output json"),
+    ("run --tty -- cat one\t", "run --tty -- cat one.yaml"),
+    ("run -- lastcall sta\t", "run -- lastcall status"),
+])  # fmt: skip
+def test_a_real_zsh_completes_at_the_key(tmp_path, keys, words):
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    (tmp_path / "one.yaml").touch()
+    (tmp_path / "_lastcall").write_text(lastcall("completion", "zsh").stdout)
+    (tmp_path / ".zshrc").write_text(
+        "fpath=($ZDOTDIR $fpath)\nautoload -Uz compinit\ncompinit -u -D\nsetopt nobeep\n"
+        "lastcall() { print -r -- \"ran <$*>\" }\nPS1='ready> '\n"
+    )
+    types(["zsh", "-d", "-i"], f"lastcall {keys}\n", f"ran <{words}>", tmp_path,
+          ZDOTDIR=str(tmp_path))  # fmt: skip
+
+
+def test_fish_completes_what_follows_the_dashes_as_a_command_line(tmp_path):
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    (tmp_path / "one.yaml").touch()
+    (tmp_path / "lastcall.fish").write_text(lastcall("completion", "fish").stdout)
+
+    def words(line):
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", 'source lastcall.fish; complete -C "$argv"', line],
+            capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return [word.partition("\t")[0] for word in done.stdout.splitlines()]
+
+    assert words("lastcall run -- cat one") == ["one.yaml"]
+    assert "basename" in words("lastcall run --tty -- basena")
+    assert words("lastcall run -- lastcall sta") == ["status"]
+    assert words("lastcall status --output j") == ["json"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
