@@ -257,9 +257,11 @@ def _declared():
 
 
 def _calls(path, code, functions, own):
-    """(position, name, headers) of calls of functions that headers declare: by their namespace, or
-    from the headers' own folder where nothing else that the file sees has that name."""
+    """(position, name, headers) of calls of functions that headers declare: by their namespace, or,
+    where nothing else that the file sees has that name, from the headers' own folder and from
+    namespaces within theirs."""
     spaces = set(_NAMESPACE.findall(code))
+    around = {space.rpartition("::")[0] for space in spaces} - {""}
     plain = re.sub(r"\b(return|co_return|co_await|else|throw) ", "", code)
     seen = set().union(*(_words(header) for header in own if header != path))
     for match in re.finditer(r"(?<![.>:\w~])(?:(\w+)::)?(\w+)\(", code):
@@ -273,7 +275,8 @@ def _calls(path, code, functions, own):
         else:
             folder = os.path.dirname(path)
             headers = {
-                h for h in headers if _spaces(h) & spaces and os.path.dirname(h) == folder
+                h for h in headers
+                if (_spaces(h) & spaces and os.path.dirname(h) == folder) or _spaces(h) & around
             }
         if headers:
             yield match.start(), match[0], headers

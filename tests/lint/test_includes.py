@@ -27,6 +27,8 @@ def test_files_include_what_they_use(rule):
         (library_includes, "boost::asio::io_context& io;", "boost/asio"),
         (own_includes, "lastcall::LiveIds ids;", "ingress/live_ids.hpp"),
         (own_includes, "auto text = utf8::prefix(word, 3);", "base/utf8.hpp"),
+        (own_includes, "namespace lastcall::ingress {\nTime now = monotonic_time();\n}",
+         "base/clock.hpp"),
     ],
 )
 def test_a_missing_include_is_found(rule, code, header):
