@@ -52,9 +52,11 @@ void look_at_engine(Visit const& visit, Findings& findings) {
   bool const is_known = config.engine.kind != config::EngineKind::custom || config.engine.url ||
                         config.ingress.enabled;
   if (!is_known) {
-    findings.push_back({"engine",
-                        "only the engine's process is known: set engine.kind (vllm, "
-                        "sglang, trtllm, dynamo) or engine.url"});
+    if (!config.health.checks || config.health.checks->empty()) {
+      findings.push_back({"engine",
+                          "only the engine's process is known: set engine.kind (vllm, "
+                          "sglang, trtllm, dynamo), engine.url or health.checks"});
+    }
     return;
   }
   bool const will_be_started = visit.speaks == Speaks::no && !config.engine.command.empty();

@@ -1,4 +1,5 @@
 // Reports the configuration's own warnings, and checks the time that a stop has.
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -10,6 +11,9 @@
 
 namespace lastcall::doctor {
 namespace {
+
+/// The longest stop that ends within the time that `docker stop` grants by default.
+constexpr lifecycle::Duration kFitsIntoDocker = std::chrono::seconds(10) - lifecycle::kPodMargin;
 
 std::string tenths(lifecycle::Duration duration) {
   auto const whole = duration.count() / 1'000;
@@ -29,21 +33,22 @@ void examine_configuration(Visit const& visit, Findings& findings) {
 
 void examine_graces(Visit const& visit, Findings& findings) {
   config::Loaded const& loaded = visit.loaded;
+  auto const plan = lifecycle::derive_budgets(config::shutdown_settings(loaded.config),
+                                              loaded.grace.value, lifecycle::Duration{0});
+  lifecycle::Budgets const& budgets = plan.budgets;
   bool const is_given = visit.environment("LASTCALL_POD_GRACE_SECONDS").has_value();
   std::error_code error;
   if (visit.in_pod() && !is_given) {
     findings.push_back({"graces",
                         "LASTCALL_POD_GRACE_SECONDS is not set in this pod, so 30 s are "
                         "assumed: set it to terminationGracePeriodSeconds in both containers"});
-  } else if (!is_given && std::filesystem::exists("/.dockerenv", error)) {
+  } else if (!is_given && budgets.total > kFitsIntoDocker &&
+             std::filesystem::exists("/.dockerenv", error)) {
     findings.push_back({"graces",
                         "`docker stop` kills this container after 10 s unless it grants more: set "
                         "LASTCALL_POD_GRACE_SECONDS to 10, or use a `--time` above "
                         "shutdown.grace_period and set LASTCALL_POD_GRACE_SECONDS to it"});
   }
-  auto const plan = lifecycle::derive_budgets(config::shutdown_settings(loaded.config),
-                                              loaded.grace.value, lifecycle::Duration{0});
-  lifecycle::Budgets const& budgets = plan.budgets;
   lifecycle::Duration const drain = budgets.total - budgets.reserve - budgets.settle;
   if (2 * drain < budgets.total) {
     findings.push_back(

@@ -71,7 +71,8 @@ def doctor(tmp_path):
         command = [*wrapped, LASTCALL, "doctor", "-c", str(path), *words]
         done = subprocess.run(command, text=True, timeout=60,
                               capture_output=True, user=user,
-                              env={**clean, **environment})  # fmt: skip
+                              env={k: v for k, v in {**clean, **environment}.items()
+                                   if v is not None})  # fmt: skip
         return done.returncode, done.stdout, done.stderr
 
     return ask
@@ -113,6 +114,27 @@ def test_an_engine_that_is_not_there_is_named_with_its_address(doctor):
     port = closed_port()
     found = findings(doctor(engine_port=port))
     assert f"engine: no engine at 127.0.0.1:{port} (Connection refused): start it, or" in found
+
+
+def test_an_engine_of_no_kind_is_known_by_its_checks(doctor):
+    custom = {"engine": {"kind": "custom"}}
+    found = findings(doctor(config=custom))
+    assert "engine: only the engine's process is known: set engine.kind" in found
+    checks = {"checks": [{"name": "engine", "tcp": {"address": "127.0.0.1:9"}}]}
+    assert doctor(config={**custom, "health": checks})[0] == 0
+
+
+def test_a_stop_that_fits_into_docker_s_grace_is_no_problem(doctor):
+    if not os.path.exists("/.dockerenv"):
+        pytest.skip("this is no container of Docker")
+    unset = {"LASTCALL_POD_GRACE_SECONDS": None}
+
+    def ask(grace):
+        with engine(VLLM) as port:
+            return doctor(engine_port=port, config={"shutdown": {"grace_period": grace}}, **unset)
+
+    assert "`docker stop` kills this container after 10 s" in findings(ask("9s"))
+    assert "docker" not in ask("8s")[1]
 
 
 def test_an_engine_of_another_kind_has_not_the_gauges(doctor):
