@@ -79,8 +79,9 @@ def wheel_again(path, epoch):
             new.writestr(info, data, zipfile.ZIP_DEFLATED, 9)
 
 
-def deb(folder, out, epoch, fields, conffiles=()):
-    """A package of the files below `folder`, described by the fields of its control file."""
+def deb(folder, out, epoch, fields, conffiles=(), scripts=()):
+    """A package of the files below `folder`, described by the fields of its control file; `scripts`
+    are files by their names in the package, such as postinst."""
     folder = Path(folder)
     size = sum(p.stat().st_size for p in paths_below(folder) if p.is_file()) // 1024 + 1
     control = folder / "DEBIAN"
@@ -91,6 +92,9 @@ def deb(folder, out, epoch, fields, conffiles=()):
     (control / "control").write_text("".join(lines) + f"Description: {description}\n")
     if conffiles:
         (control / "conffiles").write_text("".join(f"{name}\n" for name in conffiles))
+    for name, source in dict(scripts).items():
+        (control / name).write_bytes(Path(source).read_bytes())
+        (control / name).chmod(0o755)
     for path in [folder, *paths_below(folder)]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)

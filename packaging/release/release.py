@@ -176,7 +176,10 @@ class Machine:
             if name == "lastcall-router":
                 fields["Depends"] = self.needs.depends(folder / "usr/bin/lastcall-router")
                 fields["Recommends"] = f"lastcall (= {number})"  # its `run` holds the signals
-            archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields)
+            scripts = {each: ROOT / f"packaging/release/{name}_{each}.sh"
+                       for each in ("postinst", "postrm")}  # fmt: skip
+            archives.deb(folder, self.out / f"{name}_{number}_{DEBIAN[self.name]}.deb", at, fields,
+                         scripts={n: p for n, p in scripts.items() if p.exists()})  # fmt: skip
 
     def tarball(self, number, at):
         """A tarball of all programs, and of the libraries that not every Linux has."""

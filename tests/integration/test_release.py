@@ -73,6 +73,38 @@ def test_a_package_is_the_same_whoever_made_the_folder(tmp_path):
     assert "root/root" in listed and "./usr/bin/tool" in listed
 
 
+@pytest.fixture
+def lastcall_deb(tmp_path, monkeypatch):
+    """The package as a release makes it, of programs that are only text."""
+    release = module("release")
+    machine = release.Machine("x86_64", tmp_path / "out")
+    monkeypatch.setattr(machine.needs, "depends", lambda *_: "libc6")
+    for component in ("lastcall", "router", "shim", "sdk"):
+        tree(machine.stage / component / "usr", ["bin/lastcall", release.PROGRAM])
+    machine.packages("1", EPOCH)
+    return tmp_path / "out/lastcall_1_amd64.deb"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("systemd-sysusers"),
+                    reason="needs root and systemd-sysusers")  # fmt: skip
+def test_the_package_makes_the_user_of_its_unit_and_leaves_no_file(tmp_path, lastcall_deb):
+    root = tmp_path / "root"
+    (root / "var/lib/dpkg").mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    (root / "etc").mkdir()
+
+    def dpkg(*words):
+        subprocess.run(["dpkg", f"--root={root}", "--force-script-chrootless", "--force-depends",
+                        "--force-unsafe-io", *words], check=True, capture_output=True)  # fmt: skip
+
+    dpkg("--install", lastcall_deb)
+    unit = (root / "usr/lib/systemd/system/lastcall.service").read_text()
+    assert "User=lastcall\n" in unit
+    assert "lastcall:" in (root / "etc/passwd").read_text()
+    dpkg("--purge", "lastcall")
+    assert not [path for path in (root / "usr").rglob("*") if not path.is_dir()]
+
+
 def test_a_wheel_packed_again_has_its_files_and_one_time(tmp_path):
     made = []
     for number, year in enumerate((1999, 2020)):
