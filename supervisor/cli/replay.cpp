@@ -1,10 +1,13 @@
 #include "supervisor/cli/replay.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <ostream>
+#include <streambuf>
+#include <string>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +20,22 @@
 
 namespace lastcall::cli {
 namespace {
+
+/// Many times what a step of the supervisor can be; a file without line ends is no log.
+constexpr std::size_t kLongestLine = 64UL << 20U;
+
+/// Reads a line without its end, or its beginning if it is longer than any line of a log.
+bool read_line(std::istream& in, std::string& line) {
+  line.clear();
+  std::streambuf& bytes = *in.rdbuf();
+  int byte = bytes.sbumpc();
+  bool const is_end = byte == std::char_traits<char>::eof();
+  while (byte != std::char_traits<char>::eof() && byte != '\n' && line.size() <= kLongestLine) {
+    line.push_back(std::char_traits<char>::to_char_type(byte));
+    byte = bytes.sbumpc();
+  }
+  return !is_end;
+}
 
 void print_text(runtime::Replay const& replay, std::string const& file, std::ostream& out,
                 std::ostream& err) {
@@ -71,7 +90,14 @@ int run_replay(ReplayOptions const& options, std::ostream& out, std::ostream& er
   std::istream& in = is_standard_input ? std::cin : file;
   runtime::Replay replay;
   std::string line;
-  while (std::getline(in, line) && replay.take(line)) {
+  std::size_t lines = 0;
+  while (read_line(in, line) && line.size() <= kLongestLine && replay.take(line)) {
+    ++lines;
+  }
+  if (line.size() > kLongestLine) {
+    err << "lastcall replay: " << options.file << ':' << lines + 1
+        << ": a line of more than 64 MiB, expected a log\n";
+    return kExitUsage;
   }
   if (!replay.mismatch() && replay.steps() == 0) {
     err << "lastcall replay: " << options.file

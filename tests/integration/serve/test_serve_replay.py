@@ -159,6 +159,16 @@ def test_a_file_that_is_no_such_log_is_2(tmp_path):
     assert replay("-x").returncode == 2
 
 
+def test_a_file_without_line_ends_is_not_read_into_memory(tmp_path):
+    path = tmp_path / "log"
+    with open(path, "w", encoding="utf-8") as log:
+        log.write("hello\n")
+        log.truncate(10 << 30)  # it has no blocks
+    done = replay(path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}:2: a line of more than 64 MiB, expected a log" in done.stderr
+
+
 def test_a_reload_in_the_log_is_replayed_too(world):
     one = world(log={"level": "debug"})
     run = one.run(*SLEEPER)
