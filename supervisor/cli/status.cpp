@@ -123,6 +123,9 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
       continue;
     }
     print(update->status, output, terminal, most, out);
+    if (!out && follow == Follow::everything) {  // otherwise the exit code is an answer, too
+      return kExitFailure;
+    }
     std::string const before = std::exchange(phase, phase_of(update->status));
     has_begun = has_begun || !is_up(phase);
     if (has_begun) {  // otherwise the supervisor holds the order until it knows its engine

@@ -175,6 +175,14 @@ def test_an_answer_that_cannot_be_written_is_1_and_reported(served):
         assert "cannot write to standard output: No space left on device" in err
 
 
+def test_a_watch_that_cannot_be_written_ends(served):
+    for output in ("text", "json"):
+        code, _, err = lastcall("status", "--watch", "-o", output, "--admin-socket",
+                                served.admin_socket, redirect="> /dev/full")  # fmt: skip
+        assert (code, err.count("\n")) == (1, 1)
+        assert "cannot write to standard output: No space left on device" in err
+
+
 # --- a supervisor that does not answer
 
 
