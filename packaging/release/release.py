@@ -133,7 +133,8 @@ class Machine:
         for component in ("lastcall", "router", "shim"):
             usr = self.stage / component / "usr"
             for program in (*(usr / "bin").iterdir(), *usr.glob(PROGRAM)):
-                run("llvm-strip-16", str(program))
+                if not program.is_symlink():  # it would become a copy
+                    run("llvm-strip-16", str(program))
         for library in (self.stage / "sdk").rglob("*.a"):
             run("llvm-strip-16", "--strip-debug", str(library))
         for page in self.stage.rglob("man1/*.1"):

@@ -73,6 +73,24 @@ def test_a_package_is_the_same_whoever_made_the_folder(tmp_path):
     assert "root/root" in listed and "./usr/bin/tool" in listed
 
 
+def test_a_link_among_the_programs_stays_a_link(tmp_path, monkeypatch):
+    release = module("release")
+    machine = release.Machine("x86_64", tmp_path)
+
+    def installs(*words, **how):
+        if words[0] != "cmake":
+            subprocess.run(words, check=True, **how)
+            return
+        bin_folder = machine.stage / words[words.index("--component") + 1] / "usr/bin"
+        bin_folder.mkdir(parents=True)
+        shutil.copy("/bin/true", bin_folder / "lastcall-kube")
+        (bin_folder / "kubectl-lastcall").symlink_to("lastcall-kube")
+
+    monkeypatch.setattr(release, "run", installs)
+    machine.install()
+    assert (machine.stage / "lastcall/usr/bin/kubectl-lastcall").is_symlink()
+
+
 @pytest.fixture
 def lastcall_deb(tmp_path, monkeypatch):
     """The package as a release makes it, of programs that are only text."""
