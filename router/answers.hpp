@@ -19,7 +19,8 @@ struct Answering {
 void append_model_not_found(std::string& out, std::string_view model, Answering const& how);
 /// 404, for paths that operate an engine and for unknown paths.
 void append_not_routed(std::string& out, Answering const& how);
-/// 400: the request names no model, and there are several.
+/// 400: the request names no model (relay::BodyLook takes none that is longer than 256 bytes), and
+/// there are several.
 void append_model_missing(std::string& out, Answering const& how);
 /// 400: the request has a `previous_response_id`, and several workers could hold that response.
 void append_not_its_worker(std::string& out, Answering const& how);
