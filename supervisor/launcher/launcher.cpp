@@ -11,9 +11,10 @@
 // Rules:
 //  1. The program is ../libexec/lastcall/lastcall, relative to the folder of this file. Its
 //     arguments, its argv[0] and its name in `ps` stay unchanged.
-//  2. Signals are held back only for `run` and `serve`. `serve` unblocks them as soon as it handles
-//     them. `run` gets LASTCALL_HELD_SIGNALS, which names those that were not blocked before, so
-//     that the engine gets the mask with which the launcher was started.
+//  2. Signals are held back before the arguments are looked at, and go on being held only for `run`
+//     and `serve`. `serve` unblocks them as soon as it handles them. `run` gets
+//     LASTCALL_HELD_SIGNALS, which names those that were not blocked before, so that the engine
+//     gets the mask with which the launcher was started.
 //  3. LASTCALL_LAUNCHER is the path of this file. The program removes both from its environment.
 //  4. There is no C library here: no global constructor, no canary, no errno.
 //
@@ -118,11 +119,7 @@ bool begins_with(char const* text, char const* beginning) {
 }
 
 bool is_same(char const* text, char const* other) {
-  while (*text != 0 && *text == *other) {
-    ++text;
-    ++other;
-  }
-  return *text == *other;
+  return begins_with(text, other) && begins_with(other, text);
 }
 
 /// A text in a buffer; it is cut if the buffer is too small.
@@ -158,6 +155,11 @@ Word hold() {
   Word before = 0;
   system_call(SYS_rt_sigprocmask, SIG_BLOCK, address(&set), address(&before), sizeof before);
   return before;
+}
+
+/// For a command that does not handle signals: one that came meanwhile has its usual effect.
+void unhold(Word before) {
+  system_call(SYS_rt_sigprocmask, SIG_SETMASK, address(&before), 0, sizeof before);
 }
 
 void report_held(Word before) {
@@ -218,11 +220,13 @@ char line[sizeof program + 128];
 
 /// `stack` is as the kernel leaves it: argc, argv, the environment and the auxiliary vector.
 extern "C" [[noreturn, gnu::used]] void lastcall_launch(Word* stack) {
+  Word const before = hold();
   Word const count = stack[0];
   char** const arguments = reinterpret_cast<char**>(stack + 1);
   bool const is_run = count > 1 && is_same(arguments[1], "run");
-  bool const is_serve = count > 1 && is_same(arguments[1], "serve");
-  Word const before = is_run || is_serve ? hold() : 0;
+  if (!is_run && !(count > 1 && is_same(arguments[1], "serve"))) {
+    unhold(before);
+  }
 
   char** const environment = arguments + count + 1;
   Word size = 0;

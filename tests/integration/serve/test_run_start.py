@@ -138,13 +138,14 @@ def test_a_stop_in_the_first_milliseconds_is_received(world, pid_namespaces, mod
 TRACE_ME, SINGLE_STEP, DETACH = 0, 9, 17
 
 
-def test_run_holds_the_stops_within_its_first_hundred_instructions(world):
+@pytest.mark.parametrize(("command", "engine"), [("run", ("--", "true")), ("serve", ())])
+def test_stops_are_held_within_the_first_hundred_instructions(world, command, engine):
     """Nothing else bounds the time in which a stop is lost, least of all a clock."""
     one = world()
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     run = subprocess.Popen(
-        [LASTCALL, "run", "--config", one.write_config(), "--", "true"],
+        [LASTCALL, command, "--config", one.write_config(), *engine],
         preexec_fn=lambda: ptrace(TRACE_ME, 0, None, None),
     )
     try:
