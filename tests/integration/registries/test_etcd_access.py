@@ -74,9 +74,13 @@ def test_a_user_with_a_password_file_and_a_token_that_was_ended(world, etcds, tm
     etcd = etcds(flags=("--auth-token-ttl", "2"))
     guard(etcd)
 
-    def keys():
+    def read():
         with contextlib.suppress(GatewayError):  # its token may end before it is used, too
-            return etcd.gateway(token=login(etcd, "root", "root")).keys()
+            return [etcd.gateway(token=login(etcd, "root", "root")).keys()]
+
+    def keys():
+        [found] = wait_until(read, "a token that lives until it is used")
+        return found
 
     secret = tmp_path / "password"
     secret.write_text(PASSWORD + "\n")
@@ -85,13 +89,13 @@ def test_a_user_with_a_password_file_and_a_token_that_was_ended(world, etcds, tm
     )
     one.process = one.run(*SLEEPER)
     one.wait_for_log('"state":"registered"')
-    wait_until(lambda: len(keys() or {}) == 1, "it is entered")
+    assert len(keys()) == 1
     # Longer than a token lives without being used, and shorter than the third of the lease.
     wait_until(lambda: True, pause=2.8)
     root = etcd.gateway(token=login(etcd, "root", "root"))
     root.ask("auth/user/add", name="another", password="x")  # ends every token
     assert stop(one)["registries"] == [{"name": "etcd", "state": "confirmed"}]
-    wait_until(lambda: keys() == {}, "the entry is gone")
+    assert keys() == {}
 
 
 def test_a_user_of_an_etcd_without_users_is_registered_and_stays_so_when_they_are_turned_on(
