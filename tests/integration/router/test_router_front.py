@@ -163,7 +163,7 @@ def test_a_client_that_leaves_ends_its_leg(router, engines, when):
     assert one.metric("dynamo_frontend_inflight_requests") == 0
 
 
-def test_a_client_that_closes_at_done_has_its_answer(router, engines):
+def stream_without_its_last_chunk(router, engines):
     """Where no answer goes on elsewhere, and each passes as it comes."""
     one = router(engines[0].address, migration={"by": "off"})
     user = one.client()
@@ -172,6 +172,11 @@ def test_a_client_that_closes_at_done_has_its_answer(router, engines):
     wire, _ = engines[0].request()
     wire.exactly(len(body))
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n"))
+    return one, user, wire
+
+
+def test_a_client_that_closes_at_done_has_its_answer(router, engines):
+    one, user, wire = stream_without_its_last_chunk(router, engines)
     user.until(b"data: [DONE]\n\n")
     user.close()
     assert wire.ended()
@@ -182,14 +187,8 @@ def test_a_client_that_closes_at_done_has_its_answer(router, engines):
 
 @pytest.mark.parametrize("last", [b"", b"xyz\r\n"], ids=["closed", "malformed"])
 def test_a_stream_that_breaks_after_done_is_whole(router, engines, last):
-    """Where no answer goes on elsewhere, too."""
-    one = router(engines[0].address, migration={"by": "off"})
-    user = one.client()
-    body = b'{"model":"m","stream":true}'
-    user.send(post(body=body))
-    wire, _ = engines[0].request()
-    wire.exactly(len(body))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n") + last)
+    one, user, wire = stream_without_its_last_chunk(router, engines)
+    wire.send(last)
     wire.close()
     assert user.until(b"\r\n0\r\n\r\n").endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
     user.send(get())  # its connection is kept
