@@ -107,7 +107,7 @@ def connect(path):
             wait_until(lambda: True, pause=0.02)
 
 
-def wait_until(happened, what="condition", pause=0.01, patience=PATIENCE):
+def wait_until(happened, what="condition", *, pause=0.01, patience=PATIENCE):
     """Polls until it is truthy, and returns it."""
     deadline = time.monotonic() + patience
     time.sleep(pause)

@@ -27,7 +27,7 @@ def child_of(unshare, pause=0.01):
         with open(path) as file:
             return file.read().split()
 
-    return int(wait_until(find, "the namespace has a process", pause)[0])
+    return int(wait_until(find, "the namespace has a process", pause=pause)[0])
 
 
 # Stands where `run` looks for the shim, and becomes it when it may: what reached `run` before is

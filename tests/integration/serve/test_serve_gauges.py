@@ -245,7 +245,7 @@ def test_an_engine_that_answers_200_and_nothing_gets_no_requests_until_it_answer
     one.wait_for_log("a request of one token was answered with status 200 and an empty body")
     assert one.get("/readyz")[0] == 503
     call(one.engine_port, "POST", "/sim/control", {"completions_status": 0})
-    wait_until(lambda: one.get("/readyz")[0] == 200, "the next canary", 60)
+    wait_until(lambda: one.get("/readyz")[0] == 200, "the next canary", patience=4 * PATIENCE)
 
 
 WITHHELD = '"request of one token","use":"canary","outcome":"withheld"'
