@@ -127,6 +127,14 @@ std::optional<std::string> clear_away(std::string const& path, struct stat const
   return std::nullopt;
 }
 
+/// Why nobody answers at a path that exists: the kernel refuses a file that is no socket alike.
+std::string why_refused(std::string const& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0 && !S_ISSOCK(file.st_mode)
+             ? "it is " + kind_of(file.st_mode) + ", not a socket"
+             : "nobody listens there; has `lastcall serve` ended?";
+}
+
 std::string why_unknown(int error, std::string const& path) {
   return error == 0 || error == EAGAIN
              ? cannot("listen on", path,
@@ -318,7 +326,7 @@ std::variant<Descriptor, std::string> connect_to(std::string const& path,
     case ENOENT:
       return cannot("connect to", path, "no such file; is `lastcall serve` running here?");
     case ECONNREFUSED:
-      return cannot("connect to", path, "nobody listens there; has `lastcall serve` ended?");
+      return cannot("connect to", path, why_refused(path));
     case EACCES:
       return cannot("connect to", path, "permission denied for uid " + std::to_string(::geteuid()));
     case EPROTOTYPE:

@@ -51,6 +51,8 @@ TEST_F(OperatorClientTest, Reports_why_it_cannot_connect) {
   server_.reset();
   EXPECT_EQ(failure_of(stale),
             "cannot connect to " + stale + ": nobody listens there; has `lastcall serve` ended?");
+  EXPECT_EQ(failure_of(directory_),
+            "cannot connect to " + directory_ + ": it is a directory, not a socket");
 }
 
 TEST_F(OperatorClientTest, Does_not_wait_longer_than_it_may_for_a_welcome) {
