@@ -24,34 +24,64 @@ stage() {  # NAME COMMAND...
   say "== $name: $( ((status == 0)) && echo ok || echo FAILED) ($used)"
 }
 
-# Nothing that needs a build runs when that build failed; the summary counts the failure.
-built() { stage "build $1" build "$@"; grep -q "^0.build $1\$" "$results/stages"; }
-
-# Most tests wait for processes: meanwhile the sanitizers' builds take the time that is left over.
-# One that fails does so once more, and is counted, in the stage that needs it.
-build_ahead() {
-  set -m  # a process group of its own, which ends with this script
-  (
-    set +e
-    renice -n 19 -p "$BASHPID" >/dev/null
-    build asan
-    build tsan "${tsan_targets[@]}"
-    build_fuzz "${fuzz_targets[@]}"
-  ) >"$results/ahead.log" 2>&1 </dev/null &
+# What runs in the background takes the time of the processors that is left over, in a process group
+# of its own, which ends with this script.
+in_background() {  # OUTPUT COMMAND...
+  set -m
+  (renice -n 19 -p "$BASHPID" >/dev/null; "${@:2}") >"$1" 2>&1 </dev/null &
   set +m
-  # shellcheck disable=SC2064
-  trap "kill -- -$! 2>/dev/null || true" EXIT
+  trap end_background EXIT
 }
 
-# A stage that computes without waiting takes the time of the processors that the one beside it,
-# whose tests mostly wait, leaves over. What it prints follows when both have ended.
+end_background() {
+  local group
+  for group in $(jobs -rp); do kill -- "-$group" 2>/dev/null || true; done
+}
+
+# On a machine that is busy with something else nothing is left over: what is waited for gets the
+# priority of this script.
+with_background_in_front() {  # COMMAND...
+  local status=0
+  renice_background "$(nice)"
+  "$@" || status=$?
+  renice_background 19
+  return "$status"
+}
+
+renice_background() {  # NICENESS; without the right to raise a priority nothing changes
+  local group
+  for group in $(jobs -rp); do
+    renice -n "$1" -g "$group" >/dev/null 2>&1 ||
+      sudo -n renice -n "$1" -g "$group" >/dev/null 2>&1 || true
+  done
+}
+
+# Nothing that needs a build runs when that build failed; the summary counts the failure.
+built() {  # PRESET [TARGET]...
+  with_background_in_front stage "build $1" build "$@"
+  grep -q "^0.build $1\$" "$results/stages"
+}
+
+# Most tests wait for processes: meanwhile the sanitizers are built. A build that fails is begun
+# once more, and counted, in the stage that needs it.
+build_ahead() { in_background "$results/ahead.log" builds_ahead; }
+
+builds_ahead() {
+  set +e
+  build asan
+  build tsan "${tsan_targets[@]}"
+  build_fuzz "${fuzz_targets[@]}"
+}
+
+# A stage that computes without waiting runs beside one whose tests mostly wait. What it prints
+# follows when both have ended.
 begin_beside() {  # WORD of `./dev test`, the stage's name
-  (renice -n 19 -p "$BASHPID" >/dev/null; run_stage "$1") >"$results/beside.log" 2>&1 </dev/null &
+  seconds_a_test=3000 in_background "$results/beside.log" run_stage "$1"
   beside=$!
 }
 
 end_beside() {  # WORD
-  wait "$beside" || true
+  with_background_in_front wait "$beside" || true
   cat "$results/beside.log"
   grep -q $'\t'"$1\$" "$results/stages" || printf '1\t%s\n' "$1" >>"$results/stages"
 }
@@ -73,7 +103,7 @@ sanitized() {  # PRESET COMMAND...
 
 compiled_tests() {  # PRESET LABELS
   ctest --test-dir "build/$1" -L "^($2)\$" -j "$((${workers_a_core:-1} * jobs))" \
-    --timeout 300 --no-tests=error --output-on-failure --output-junit "$results/$1-${2//|/-}.xml" |
+    --timeout "${seconds_a_test:-900}" --no-tests=error --output-on-failure --output-junit "$results/$1-${2//|/-}.xml" |
     grep -vE '^ +Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test .* Passed +[0-9.]+ sec$'
 }
 
@@ -141,7 +171,7 @@ run_stage() {  # one word of `./dev test`
     alone) stage alone alone ;;
     asan) asan_stages ;;
     tsan) tsan_stages ;;
-    fuzz) stage fuzz fuzz "$fuzz_seconds" "${fuzz_targets[@]}" ;;
+    fuzz) with_background_in_front stage fuzz fuzz "$fuzz_seconds" "${fuzz_targets[@]}" ;;
     pytest) stage pytest python_tests dev pytest "${pytest_arguments[@]}" ;;
   esac
 }

@@ -1,8 +1,10 @@
 """Shell scripts pass shellcheck, Python files pyflakes; the summary of a test run never lies."""
 
 import importlib.util
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 from lint_tree import ROOT, SCRIPTS, files
@@ -103,3 +105,42 @@ def test_summary_of_a_long_run_lists_what_was_not_shown(summarise, tmp_path):
     assert summarise(tmp_path, is_long=True) == ([
         "not shown here: no namespaces here (2, as dev-a: first)",
         "not shown here: no podman (1, as dev-a: third)", counts], 0)
+
+
+BESIDE = """set -euo pipefail
+results=$1
+say() { echo "$*"; }
+source .ci/stages.sh
+run_stage() { stage "$1" sh -c 'echo $$ >>"$0/pid"; read -r _ <"$0/go"' "$results"; }
+begin_beside one
+read -r _ <"$results/wait"
+end_beside one
+"""
+
+
+def eventually(what):
+    deadline = time.monotonic() + 30
+    while not (found := what()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority")
+def test_a_stage_beside_another_has_the_lowest_priority_until_it_is_waited_for(tmp_path):
+    for name in ("go", "wait"):
+        os.mkfifo(tmp_path / name)
+    run = subprocess.Popen(["bash", "-c", BESIDE, "bash", tmp_path], cwd=ROOT, text=True,
+                           stdout=subprocess.PIPE)  # fmt: skip
+    try:
+        pid = tmp_path / "pid"
+        stage = int(eventually(lambda: pid.exists() and pid.read_text()))
+        assert os.getpriority(os.PRIO_PROCESS, stage) == 19
+        (tmp_path / "wait").write_text("\n")
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        eventually(lambda: os.getpriority(os.PRIO_PROCESS, stage) == own)
+        (tmp_path / "go").write_text("\n")
+        assert "== one: ok" in run.communicate(timeout=30)[0]
+    finally:
+        run.terminate()
+    assert (tmp_path / "stages").read_text() == "0\tone\n"
