@@ -35,6 +35,14 @@ void Proxy::rejected(Request const& request, relay::Refusal const& refusal) {
   }
 }
 
+bool Proxy::is_flushed() const {
+  bool waits = false;
+  parts_.requests.each([&waits](RelayedRequest& request) {
+    waits = waits || request.counted().standing() == CountedRequest::Standing::waits;
+  });
+  return !waits && clients_.is_flushed();
+}
+
 Deliveries Proxy::deliveries(std::vector<std::string> const& ids) const {
   Deliveries found;
   found.reserve(ids.size());

@@ -57,7 +57,8 @@ class Proxy final : private RequestMaker {
   void part() { clients_.part(); }
   void part_now() { clients_.part_now(); }
   void check_passed(std::chrono::milliseconds since) { clients_.check_passed(since); }
-  bool is_flushed() const { return clients_.is_flushed(); }
+  /// Whether nothing waits to be written to a client, and no request waits for the core's decision.
+  bool is_flushed() const;
 
   /// The serial of the request that has this id now; 0 if there is none that asked for its place.
   std::uint64_t serial_of(std::string_view id) const { return parts_.requests.serial_of(id); }

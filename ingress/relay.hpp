@@ -43,7 +43,8 @@ class Relay {
   virtual void engine_changed() = 0;
   /// Calls back once all orders were carried out and the Tracker has received the results.
   virtual void after_orders(std::function<void()> then) = 0;
-  /// Whether all orders were carried out and reported, and nothing waits to be written to a client.
+  /// Whether all orders were carried out and reported, nothing waits to be written to a client, and
+  /// no request waits for the core's decision.
   /// It is polled; the answer may be one call late.
   virtual bool is_flushed() = 0;
   virtual MemoryBudget& memory() = 0;

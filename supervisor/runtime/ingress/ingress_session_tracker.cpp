@@ -28,7 +28,7 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
                                                          .way = begun.way};
   StepReply const& reply = events_.feed(event);
   ingress::Admission answer{ingress::Admission::Kind::waits, {}};
-  if (reply.refusal) {
+  if (reply.refusal || reply.is_over) {
     answer = {
         ingress::Admission::Kind::refused,
         relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};

@@ -34,12 +34,13 @@ CoreLoop::~CoreLoop() = default;
 
 StepReply const& CoreLoop::feed(lifecycle::Event const& event) {
   static StepReply const kQueued;
+  static StepReply const kOver{.refusal = {}, .answer = {}, .rejected = {}, .is_over = true};
   if (stepping_) {
     queue_.push_back(event);
     return kQueued;
   }
   if (halted_) {
-    return kQueued;
+    return kOver;
   }
   reply_.clear();
   stepping_ = true;

@@ -10,7 +10,7 @@
 //     system call per event.
 //  3. A timer that fires much too late is reported before anything else, because it means that the
 //     supervisor was not running.
-//  4. After halt() no event is processed any more.
+//  4. After halt() no event is processed any more, and the reply to each states that.
 //
 // Thread rule: the loop's thread.
 #pragma once

@@ -22,6 +22,8 @@ struct StepReply {
   /// Answers a request for admission; if neither this nor `rejected` is set, the request waits.
   bool is_admitted = false;
   std::optional<lifecycle::Reject> rejected;
+  /// The core decides nothing any more, because the supervisor ends.
+  bool is_over = false;
 
   /// Most replies are empty, so nothing is constructed for them.
   void clear() {

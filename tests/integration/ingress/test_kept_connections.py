@@ -7,12 +7,13 @@ import threading
 
 import pytest
 import service_address
+from known_process import monotonic_ms
 from kept_load import Service, end, users
 from ports import free_port
 from prestop_world import SUPERVISOR_HOOK, TOKEN, Call
 from raw_engine import chunk, client, get, ok, post, stream
 from serve_peer import PATIENCE, wait_until
-from serve_world import ENGINE_SIM
+from serve_world import ENGINE_SIM, is_stopped
 
 
 @pytest.fixture(params=["iptables", "named"])
@@ -102,6 +103,17 @@ def test_a_rolling_restart_loses_no_request_on_a_kept_connection(world, service)
     assert all(user.served for user in everybody)
 
 
+def kept_users(one, engine):
+    """Clients whose connections are idle after an answer."""
+    kept = [client(one) for _ in range(8)]
+    for user in kept:
+        user.send(get())
+        wire, _ = engine.request()
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+    return kept
+
+
 def test_a_client_that_connects_while_the_listener_closes_is_answered(proxy, engine):
     """What waits in the kernel's queue when phase 2 ends is not reset."""
     one = proxy()
@@ -128,12 +140,7 @@ def test_a_client_that_connects_while_the_listener_closes_is_answered(proxy, eng
 
 def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(proxy, engine):
     one = proxy()
-    kept = [client(one) for _ in range(8)]
-    for user in kept:
-        user.send(get())
-        wire, _ = engine.request()
-        wire.send(ok(b"hello", "Connection: close"))
-        user.until(b"hello")
+    kept = kept_users(one, engine)
     pid = one.supervisor_pid()
     operator = one.operator()
     operator.ask("drain", exit=False)
@@ -146,6 +153,37 @@ def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(pro
         answer = user.rest()
         assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
         assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+
+
+@pytest.mark.parametrize("threads", (1, 3), ids="threads={}".format)
+def test_a_request_that_arrives_after_the_last_decision_is_answered(world, engine, threads):
+    """The core decides nothing any more, and the process ends as soon as its shim has ended."""
+    port = free_port()
+    one = world(ingress={"listen": f"127.0.0.1:{port}", "upstream": engine.address,
+                         "threads": threads}, shutdown={"grace_period": "60s"})  # fmt: skip
+    one.ingress_port = port
+    one.config["health"]["checks"] = []
+    serve = one.serve()
+    shim = one.peer(role="shim", boot="b", run=True, engine={"state": "waiting"})
+    shim.expect("engine.start")
+    shim.ask("engine.started", pid=4242, at_ms=monotonic_ms())
+    one.wait_for_phase("serving")
+    kept = kept_users(one, engine)
+    shim.ask("signal", name="TERM", at_ms=monotonic_ms())
+    shim.expect("engine.signal", name="TERM")
+    serve.send_signal(signal.SIGSTOP)
+    wait_until(lambda: is_stopped(serve.pid), "the supervisor stands still")
+    shim.send("engine.exited", code=0)  # is read first, and ends the stop
+    for user in kept:
+        user.send(post(body=b"{}"))
+    serve.send_signal(signal.SIGCONT)
+    for user in kept:
+        answer = user.rest()
+        assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
+        assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    shim.expect("exit", code=0)
+    shim.close()
+    assert serve.wait(timeout=PATIENCE) == 0
 
 
 def test_only_the_next_engine_brings_the_listener_back(world, engine):
