@@ -66,7 +66,8 @@ class Client final : public Watched, public DeadlineOwner, private RequestOwner,
   void check_passed(std::chrono::milliseconds since);
   /// A connection without a request is closed soon; a request that is on its way is still answered.
   void part_soon();
-  void part_if_idle();
+  /// The process ends: what cannot be served any more is answered at once.
+  void part_now();
   bool is_flushed() const override { return out_.empty(); }
   void close();
 

@@ -142,9 +142,14 @@ void Client::part_soon() {
   }
 }
 
-void Client::part_if_idle() {
+void Client::part_now() {
   if (is_idle()) {
     part();
+  }
+  if (!dead_ && request_ && request_->awaits_body()) {
+    request_->break_off(
+        relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1)),
+        lifecycle::Outcome::rejected);
   }
 }
 

@@ -16,7 +16,7 @@ void Clients::part() {
 
 void Clients::part_now() {
   parts_.departure.part();
-  for_each_client([](Client& client) { client.part_if_idle(); });
+  for_each_client([](Client& client) { client.part_now(); });
 }
 
 void Clients::check_passed(std::chrono::milliseconds since) {

@@ -91,6 +91,19 @@ def test_a_drained_ingress_has_no_idle_connections(proxy, engine):
     assert idle.ended()
 
 
+def test_a_client_that_has_not_sent_its_whole_body_when_the_stop_ends_is_refused(proxy, engine):
+    """Nothing of its request has reached the engine, so another replica can have it."""
+    one = proxy()
+    user = client(one)
+    user.send(post()[:-1])
+    one.process.send_signal(signal.SIGTERM)
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
+    assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["in_flight"] == "ingress"
+
+
 def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(proxy, engine):
     one = proxy(**SHORT)
     user, wire = stream(one, engine)
