@@ -103,7 +103,8 @@ sanitized() {  # PRESET COMMAND...
 
 compiled_tests() {  # PRESET LABELS
   ctest --test-dir "build/$1" -L "^($2)\$" -j "$((${workers_a_core:-1} * jobs))" \
-    --timeout "${seconds_a_test:-900}" --no-tests=error --output-on-failure --output-junit "$results/$1-${2//|/-}.xml" |
+    --timeout "${seconds_a_test:-900}" --no-tests=error --output-on-failure \
+    --output-junit "$results/$1-${2//|/-}.xml" |
     grep -vE '^ +Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test .* Passed +[0-9.]+ sec$'
 }
 
