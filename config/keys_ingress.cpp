@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr Range kIngressPort{0, 65'535};
 constexpr Range kWait = within(1ms, 24h);
 
-void add_timeouts(Keys& keys, IngressTimeouts& timeouts) {
+void add_timeouts(Keys& keys, ProxyTimeouts& timeouts) {
   keys.insert(
       keys.end(),
       {{.path = "ingress.timeouts", .slot = Section{}, .doc = "How long the ingress waits."},

@@ -195,8 +195,9 @@ struct Ipc {
 /// The limit for a request whose client has left it to the engine, if no other timeout limits it.
 inline constexpr Duration kLeftToEngine{300'000};
 
-/// Each timeout is set on its own; unset means no limit.
-struct IngressTimeouts {
+/// How long the ingress and the router wait, with other defaults in part. Each timeout is set on
+/// its own; unset means no limit.
+struct ProxyTimeouts {
   Duration connect{5'000};
   std::optional<Duration> first_byte;
   std::optional<Duration> idle;
@@ -204,7 +205,7 @@ struct IngressTimeouts {
   Duration client{60'000};
   Duration keep_alive{75'000};
   Duration upstream_keep_alive{4'000};  // below the 5 s after which uvicorn closes
-  friend bool operator==(IngressTimeouts const&, IngressTimeouts const&) = default;
+  friend bool operator==(ProxyTimeouts const&, ProxyTimeouts const&) = default;
 };
 
 enum class TlsVersion { v1_2, v1_3 };
@@ -253,7 +254,7 @@ struct Ingress {
   std::optional<bool> exclusive;        // unset: true if the upstream is local
   IngressTls tls;
   ControlPaths control_paths;
-  IngressTimeouts timeouts;
+  ProxyTimeouts timeouts;
   std::uint32_t max_header_size = 32'768;      // bytes
   std::optional<std::uint64_t> max_body_size;  // bytes
   /// This machine, and the addresses that clusters give to pods and nodes: RFC 1122, 1918, 3927,

@@ -82,7 +82,7 @@ class Effects {
   }
 
   void endpoints() {
-    IngressTimeouts const& timeouts = config_.ingress.timeouts;
+    ProxyTimeouts const& timeouts = config_.ingress.timeouts;
     std::size_t const count = config_.ingress.enabled ? config_.endpoints.size() : 0;
     for (std::size_t i = 0; i < count; ++i) {
       EndpointSettings const& endpoint = config_.endpoints[i];

@@ -15,7 +15,14 @@
 #include "relay/control_paths.hpp"
 #include "relay/endpoint_name.hpp"
 
+namespace lastcall::config {
+struct ProxyTimeouts;
+}
+
 namespace lastcall::ingress {
+
+/// The lengths of all waits except `left`, `verdict` and `held`, which a supervisor adds.
+Deadlines::Lengths waits_of(config::ProxyTimeouts const& timeouts);
 
 /// An endpoint that the configuration names, by name or (with a leading slash) by path.
 struct NamedEndpoint {

@@ -88,14 +88,10 @@ struct Choosing {
   Duration skip_most{30'000};
 };
 
-struct Timeouts {
-  Duration connect{2'000};
-  std::optional<Duration> first_byte;
-  std::optional<Duration> idle;
-  std::optional<Duration> total;
-  Duration client{60'000};
-  Duration keep_alive{75'000};
-  Duration upstream_keep_alive{4'000};
+struct Timeouts : config::ProxyTimeouts {
+  /// It is short because another worker can be tried.
+  Timeouts() : ProxyTimeouts{.connect = Duration{2'000}} {}
+
   Duration lookup{30'000};
 };
 

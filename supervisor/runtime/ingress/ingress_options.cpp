@@ -18,11 +18,8 @@ namespace {
 
 /// Longer than the second after which a shim that cannot be watched counts as gone.
 constexpr config::Duration kVerdict{1'500};
-constexpr config::Duration kConnectAgain{20};
 /// A dying engine's check fails within this time, if the engine can be asked at all.
 constexpr config::Duration kHeld{2'000};
-constexpr config::Duration kParting{1'000};
-constexpr config::Duration kLinger{2'000};
 /// Buffers get this part of the available memory. The rest is for the overhead of buffers, for the
 /// kernel's memory for connections, and for the supervisor itself.
 constexpr std::uint64_t kPartForBuffers = 2;
@@ -87,30 +84,17 @@ ingress::Control control_of(config::Config const& config) {
 
 ingress::Options ingress_options(config::Config const& config) {
   using ingress::Wait;
-  config::IngressTimeouts const& timeouts = config.ingress.timeouts;
+  config::ProxyTimeouts const& timeouts = config.ingress.timeouts;
   ingress::Options options;
+  options.waits = ingress::waits_of(timeouts);
   auto const set = [&](Wait wait, std::optional<config::Duration> length) {
     options.waits[static_cast<std::size_t>(wait)] = length;
   };
-  set(Wait::request, timeouts.client);
-  set(Wait::body, timeouts.client);
-  set(Wait::client, timeouts.client);
-  set(Wait::keep_alive, timeouts.keep_alive);
-  set(Wait::connect, timeouts.connect);
-  set(Wait::connect_again, kConnectAgain);
-  set(Wait::first_byte, timeouts.first_byte);
   // Without a limit, a place would be lost with each request that an engine forgets.
   bool const is_bounded = timeouts.first_byte || timeouts.total;
   set(Wait::left, is_bounded ? timeouts.first_byte : config::kLeftToEngine);
-  set(Wait::idle, timeouts.idle);
-  set(Wait::total, timeouts.total);
   set(Wait::verdict, kVerdict);
   set(Wait::held, kHeld);
-  set(Wait::parting, kParting);
-  set(Wait::ending, kLinger);
-  set(Wait::linger, kLinger);
-  set(Wait::turned_away, kLinger);
-  set(Wait::upstream_idle, timeouts.upstream_keep_alive);
   options.max_head = config.ingress.max_header_size;
   options.max_body = config.ingress.max_body_size;
   options.max_connections =
