@@ -7,11 +7,11 @@
 // 'Run mode'.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 
 #include "base/instant.hpp"
 #include "shim/exit_code.hpp"
+#include "shim/restart_pause.hpp"
 
 namespace lastcall::shim {
 
@@ -34,10 +34,6 @@ class Revival {
   }
 
  private:
-  static constexpr Duration kFirstPause{100};
-  static constexpr Duration kLongestPause{5'000};
-  static constexpr Duration kLivedWell{10'000};
-
   Instant began_at_{};
   std::optional<Instant> due_;
   Duration pause_{};  // before the next start
@@ -51,7 +47,7 @@ inline bool Revival::wants(Ending ending, Instant now) {
   }
   pause_ = now - began_at_ >= kLivedWell ? Duration{} : pause_;
   due_ = now + pause_;
-  pause_ = pause_ == Duration{} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
+  pause_ = longer_pause(pause_);
   return true;
 }
 

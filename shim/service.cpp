@@ -1,18 +1,10 @@
 #include "shim/service.hpp"
 
-#include <algorithm>
-
 #include "shim/log.hpp"
+#include "shim/restart_pause.hpp"
 #include "shim/spawn.hpp"
 
 namespace lastcall::shim {
-namespace {
-
-constexpr Duration kFirstPause{100};
-constexpr Duration kLongestPause{5'000};
-constexpr Duration kLivedWell{10'000};
-
-}  // namespace
 
 int Service::start(Launch const& launch, Instant now) {
   ChildPlan const plan{.program = argv_[0],
@@ -35,7 +27,7 @@ bool Service::restart_if_due(Launch const& launch, Instant now) {
     return false;
   }
   if (int const error = start(launch, now); error != 0) {
-    pause_ = std::min(pause_ * 2, kLongestPause);
+    pause_ = longer_pause(pause_);
     restart_at_ = now + pause_;
     LogLine() << "cannot start the supervisor " << argv_[0] << ": " << error_text(error)
               << "; next attempt in " << pause_.count() << " ms";
@@ -63,7 +55,7 @@ void Service::ended(Ending ending, Instant now) {
     return;
   }
   bool const lived_well = hurries_ || now - started_at_ >= kLivedWell;
-  pause_ = lived_well || pause_ == Duration{} ? kFirstPause : std::min(pause_ * 2, kLongestPause);
+  pause_ = longer_pause(lived_well ? Duration{} : pause_);
   restart_at_ = now + pause_;
   LogLine() << "the supervisor ended with " << (ending.signal != 0 ? "signal " : "code ")
             << (ending.signal != 0 ? ending.signal : ending.code) << "; starting it again in "
