@@ -11,7 +11,7 @@
 namespace lastcall::lifecycle::rules {
 
 /// `first_step` > 0 resumes the list of an earlier life.
-void begin_cleanup(Machines& m, Instant now, std::uint32_t first_step);
+void begin_cleanup(Machines& m, Instant now, std::uint32_t first_step = 0);
 /// Joint rule: the next order of the list.
 bool apply_cleanup(Machines& m, Instant now);
 /// The stop has ended: the supervisor ends too, or waits for the next shim once this one has left.

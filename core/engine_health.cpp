@@ -154,21 +154,16 @@ void EngineHealth::update_alive() {
 }
 
 std::optional<Instant> EngineHealth::next_deadline() const {
-  std::optional<Instant> earliest;
   if (is_final(verdict_)) {
-    return earliest;
+    return std::nullopt;
   }
   if (!started()) {
-    earliest = earlier_of(earliest,
-                          startup.limit(settings_.startup_timeout, settings_.unresponsive_after));
-    return earliest;
+    return startup.limit(settings_.startup_timeout, settings_.unresponsive_after);
   }
-  earliest =
-      earlier_of(earliest, checks_.silent_until(settings_.unresponsive_after, progress.moved_at()));
+  auto earliest = checks_.silent_until(settings_.unresponsive_after, progress.moved_at());
   earliest = earlier_of(earliest, stalled_at());
   earliest = earlier_of(earliest, canary_lost_at());
-  earliest = earlier_of(earliest, responsiveness.next_deadline(signs()));
-  return earliest;
+  return earlier_of(earliest, responsiveness.next_deadline(signs()));
 }
 
 /// How long work may be in flight while nothing of it moves, if that is judged.

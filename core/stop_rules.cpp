@@ -29,7 +29,7 @@ void heed_second_signal(Machines& m, Instant now, std::string const& name, bool 
     announce(m);
   } else {
     note_phase_change(m);
-    begin_cleanup(m, now, 0);
+    begin_cleanup(m, now);
   }
   m.cleanup.skip_to_engine(now);
 }
@@ -174,7 +174,7 @@ void stop(Machines& m, Instant now, Cause cause, StopMode mode, Instant cause_at
     cancel_all(m, now, CancelMode::kill,
                mode == StopMode::fatal ? CancelReason::engine_dead : CancelReason::grace_timeout);
     note_phase_change(m);
-    begin_cleanup(m, now, 0);
+    begin_cleanup(m, now);
   } else if (joins) {
     announce(m);
   } else {
@@ -206,7 +206,7 @@ void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
   if (!cleaning) {
     m.orders.act(DrainAborted{name(kind), std::move(detail)});
     note_phase_change(m);
-    begin_cleanup(m, now, 0);
+    begin_cleanup(m, now);
   } else {
     announce(m);
   }
@@ -304,7 +304,7 @@ bool apply_move(Machines& m, Instant now) {
         note_cut_work(m);
       }
       note_phase_change(m);
-      begin_cleanup(m, now, 0);
+      begin_cleanup(m, now);
       return true;
   }
   return false;
