@@ -6,7 +6,7 @@
 //     workers and the threads of the ingress pass their results to it.
 //  2. The order of the core's actions is the order of their effects. The data that the shim needs
 //     to finish this stop alone (memory, will, deadline) is sent before anything else in its step
-//     is done, logged or counted, and the engine is signalled even earlier.
+//     is done, logged or counted. An order to signal the engine is obeyed before it is counted.
 //  3. It ends once: sockets are flushed and closed within kFlushWait, and the probe listener closes
 //     last. If it reported 137, it first waits equally long for the shim to correct it.
 //
