@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# Configuration
 
-<!-- Generated from config/keys.cpp by `ninja config_reference`. Do not edit. -->
+<!-- Generated from config/keys*.cpp by `ninja -C build/dev config_reference`. Do not edit. -->
 
 The configuration is one YAML file, and every key in it is optional: an empty file means the
 defaults below. `lastcall check` validates a file and prints every problem at once; `lastcall plan`

@@ -1,7 +1,7 @@
 // The reference of the configuration, generated from the key table.
 //
 // docs/config.md and docs/config.schema.json hold these texts; a test fails when they are stale,
-// and `ninja config_reference` writes them again. Pure values, no thread rule.
+// and `ninja -C build/dev config_reference` writes them again. Pure values, no thread rule.
 #pragma once
 
 #include <string>

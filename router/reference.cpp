@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# Configuration of the router
 
-<!-- Generated from router/settings_keys.cpp by `ninja router_config_reference`. Do not edit. -->
+<!-- Generated from router/settings_*.cpp by `ninja -C build/dev router_config_reference`.
+     Do not edit. -->
 
 The configuration is one YAML file. `workers` is required, and everything else is optional.
 `lastcall-router check` prints every problem at once. [router.md](router.md) explains what the

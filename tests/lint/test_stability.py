@@ -12,7 +12,7 @@ def test_no_promised_name_is_gone():
 
 def test_every_new_name_is_promised():
     _, new = stable_surface.differences()
-    assert not new, "tests/lint/stable_surface.py --write"
+    assert not new, "run python3 tests/lint/stable_surface.py --write"
 
 
 def test_each_surface_was_found():

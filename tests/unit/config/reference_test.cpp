@@ -43,9 +43,9 @@ std::set<std::string> all_paths() {
 
 TEST(Reference, The_committed_pages_are_those_that_the_table_gives) {
   EXPECT_EQ(read_text(LASTCALL_DOCS "/config.md"), reference_markdown())
-      << "docs/config.md is stale: run `ninja config_reference`";
+      << "docs/config.md is stale: run `ninja -C build/dev config_reference`";
   EXPECT_EQ(read_text(LASTCALL_DOCS "/config.schema.json"), reference_schema())
-      << "docs/config.schema.json is stale: run `ninja config_reference`";
+      << "docs/config.schema.json is stale: run `ninja -C build/dev config_reference`";
 }
 
 TEST(Reference, Every_section_has_a_row_before_its_keys) {
