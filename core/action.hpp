@@ -154,7 +154,7 @@ struct StartCleanup {
 
 // --- the supervisor's own end --------------------------------------------------------------------
 
-/// The stop has ended; Core::report() is final.
+/// The stop has ended; Lifecycle::report() is final.
 struct PublishReport {};
 /// The supervisor is ready for the next shim: everything of the last stop is forgotten.
 struct Rearm {};

@@ -7,7 +7,7 @@
 //  2. An empty optional string is an absent one (in the protocol an empty string never has a
 //     meaning of its own). `seq` is not a field of a message: it belongs to the line and is passed
 //     separately.
-//  3. The result of decode() respects the limits below; encode() refuses a message that does not.
+//  3. A decoded message respects the limits (limits.hpp); encode() refuses one that does not.
 //  4. `ack` and `error` exist in both directions: each side answers the other's `seq`.
 //
 // Pure values, no thread rule. Source: docs/ipc.md.
