@@ -82,7 +82,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       shim_(server_, core_, loop_, log),
       shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),
-      ingress_(io, config_, core_, loop_, probes_.metrics(), log, ingress_listeners()),
+      ingress_(io, config_, core_, loop_, probes_.metrics(), log, ingress_listeners(),
+               [this](std::size_t most, std::size_t ids) {
+                 steps_.taken(lifecycle::kIngressPeer, most, ids);
+               }),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
       orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),

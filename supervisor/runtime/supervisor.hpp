@@ -107,7 +107,7 @@ class Supervisor final : private ipc::Observer {
   SdkSessions::Listeners sdk_listeners();
   void ask_if_leaving(ipc::PeerId peer);
   void drop_replaced_debts();
-  IngressSession::Listeners ingress_listeners();
+  IngressReports::Listeners ingress_listeners();
   bool engine_may_be_dying() const;
   lifecycle::Duration server_outlives_engine() const;
   OperatorSessions::Answers operator_answers();

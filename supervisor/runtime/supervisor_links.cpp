@@ -226,7 +226,7 @@ bool Supervisor::engine_may_be_dying() const {
   return serves && (shim_reports || checks_report);
 }
 
-IngressSession::Listeners Supervisor::ingress_listeners() {
+IngressReports::Listeners Supervisor::ingress_listeners() {
   return {.engine_may_be_gone =
               [this] {
                 // If a container is killed, its shim's connection ends before the engine's does,
@@ -235,10 +235,6 @@ IngressSession::Listeners Supervisor::ingress_listeners() {
               },
           .engine_may_be_dying = [this] { return engine_may_be_dying(); },
           .error_held = [this] { health_.doubt(); },
-          .cancels_taken =
-              [this](std::size_t most, std::size_t ids) {
-                steps_.taken(lifecycle::kIngressPeer, most, ids);
-              },
           .request_began = [this] { operators_.changed(); },
           .handed_off = [this](ingress::HandedOff const& handed) { events_.migrated(handed); },
           .slow_turn =

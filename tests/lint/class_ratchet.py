@@ -21,7 +21,6 @@ RATCHET = {
     ("probes/metrics/metric_families.hpp", "Metrics::Families"): (83, 0, 0),
     ("probes/metrics/metrics.hpp", "Metrics"): (58, 1, 0),
     ("supervisor/runtime/engine/health_driver.hpp", "HealthDriver"): (33, 1, 0),
-    ("supervisor/runtime/ingress/ingress_session.hpp", "IngressSession"): (61, 2, 0),
     ("supervisor/runtime/registries/registries.hpp", "Registries"): (39, 1, 0),
     ("supervisor/runtime/sessions/sdk_sessions.hpp", "SdkSessions"): (31, 1, 0),
     ("supervisor/runtime/supervisor.hpp", "Supervisor"): (92, 6, 0),

@@ -1,20 +1,32 @@
-// The ingress's reports about its requests, as events of the core.
-#include <memory>
-#include <mutex>
+#include "supervisor/runtime/ingress/ingress_reports.hpp"
+
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "supervisor/runtime/ingress/ingress_session.hpp"
+#include "supervisor/runtime/ingress/ingress_decisions.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 /// Progress is reported to the core at most once in this time.
 constexpr lifecycle::Duration kProgressPeriod{100};
+/// The shortest time between two log lines that an unknown client can cause.
+constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
 }  // namespace
 
-ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
+IngressReports::IngressReports(config::Admission const& admission, EventSink& events,
+                               probes::Metrics& metrics, Log& log, Listeners listeners)
+    : admission_(admission),
+      events_(events),
+      metrics_(metrics),
+      log_(log),
+      listeners_(std::move(listeners)),
+      refused_control_(kStrangersPeriod),
+      failed_greeting_(kStrangersPeriod) {}
+
+ingress::Admission IngressReports::begin(ingress::Begun const& begun) {
   lifecycle::Event const event = lifecycle::RequestBegun{.peer = lifecycle::kIngressPeer,
                                                          .id = std::string(begun.id),
                                                          .root = {},
@@ -33,7 +45,7 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
         ingress::Admission::Kind::refused,
         relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1))};
   } else if (reply.rejected) {
-    answer = {ingress::Admission::Kind::refused, refusal_of(*reply.rejected)};
+    answer = {ingress::Admission::Kind::refused, refusal_of(*reply.rejected, admission_)};
   } else if (reply.is_admitted) {
     answer.kind = ingress::Admission::Kind::admitted;
   }
@@ -44,31 +56,7 @@ ingress::Admission IngressSession::begin(ingress::Begun const& begun) {
   return answer;
 }
 
-void IngressSession::deliveries(std::vector<std::string> ids,
-                                ingress::ReportDeliveries report) const {
-  if (!relay_ || ids.empty()) {
-    report(ingress::Deliveries(ids.size()));
-    return;
-  }
-  struct Collected {
-    std::mutex mutex;  // each proxy adds its own deliveries
-    ingress::Deliveries found;
-  };
-  auto const all = std::make_shared<Collected>();
-  all->found.resize(ids.size());
-  relay_->order([all, asked = std::move(ids)](ingress::Proxy& proxy) {
-    ingress::Deliveries own = proxy.deliveries(asked);
-    std::lock_guard const lock(all->mutex);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i]) {  // only one proxy relays the live request with this id
-        all->found[i] = std::move(own[i]);
-      }
-    }
-  });
-  relay_->after_orders([all, report = std::move(report)] { report(all->found); });
-}
-
-void IngressSession::moved(std::string_view id) {
+void IngressReports::moved(std::string_view id) {
   lifecycle::Instant const now = monotonic_now();
   if (now - reported_progress_ >= kProgressPeriod) {
     reported_progress_ = now;
@@ -76,7 +64,7 @@ void IngressSession::moved(std::string_view id) {
   }
 }
 
-void IngressSession::client_gone(std::string_view id, lifecycle::CancelMode mode) {
+void IngressReports::client_gone(std::string_view id, lifecycle::CancelMode mode) {
   events_.feed(lifecycle::CancelRequested{.by = lifecycle::kIngressPeer,
                                           .ids = {std::string(id)},
                                           .root = {},
@@ -84,11 +72,11 @@ void IngressSession::client_gone(std::string_view id, lifecycle::CancelMode mode
                                           .reason = lifecycle::CancelReason::client_disconnect});
 }
 
-void IngressSession::ended(std::string_view id, lifecycle::Outcome outcome) {
+void IngressReports::ended(std::string_view id, lifecycle::Outcome outcome) {
   events_.feed(lifecycle::RequestEnded{lifecycle::kIngressPeer, std::string(id), outcome});
 }
 
-void IngressSession::handed_off(ingress::HandedOff const& handed) {
+void IngressReports::handed_off(ingress::HandedOff const& handed) {
   log_.info("request handed off", {{"id", handed.id},
                                    {"endpoint", handed.endpoint},
                                    {"model", handed.model},
@@ -100,7 +88,7 @@ void IngressSession::handed_off(ingress::HandedOff const& handed) {
 
 /// Admission limits the requests that wait for their first byte, so each first byte is reported to
 /// the core.
-void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
+void IngressReports::first_byte(std::string_view id, std::string_view endpoint,
                                 std::string_view model, std::chrono::milliseconds took) {
   if (!model.empty()) {
     metrics_.model_served(model);
@@ -112,23 +100,23 @@ void IngressSession::first_byte(std::string_view id, std::string_view endpoint,
   metrics_.first_byte(model, endpoint, took);
 }
 
-void IngressSession::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
+void IngressReports::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
   metrics_.event_gap(endpoint, took);
 }
 
-void IngressSession::refused(relay::Refusal const& refusal) {
+void IngressReports::refused(relay::Refusal const& refusal) {
   metrics_.ingress_refused(refusal.type);
 }
 
-void IngressSession::evicted(ingress::Scarce what) {
+void IngressReports::evicted(ingress::Scarce what) {
   metrics_.ingress_evicted(ingress::name(what));
 }
 
-void IngressSession::shed(ingress::Scarce what) {
+void IngressReports::shed(ingress::Scarce what) {
   metrics_.ingress_shed(ingress::name(what));
 }
 
-void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
+void IngressReports::greeting_failed(ingress::GreetingFailed const& failed) {
   metrics_.ingress_tls_failed(ingress::name(failed.why.kind));
   if (auto const left_out = failed_greeting_.due(monotonic_now())) {
     log_.warning(
@@ -137,7 +125,7 @@ void IngressSession::greeting_failed(ingress::GreetingFailed const& failed) {
   }
 }
 
-void IngressSession::control_called(ingress::ControlCall const& call) {
+void IngressReports::control_called(ingress::ControlCall const& call) {
   if (call.rest != relay::Rest::none) {
     bool const begins = call.rest == relay::Rest::begins;
     log_.info(begins ? "the engine was put to sleep: lastcall sends it no requests of its "
@@ -167,11 +155,11 @@ void IngressSession::control_called(ingress::ControlCall const& call) {
   }
 }
 
-void IngressSession::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
+void IngressReports::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
   listeners_.slow_turn(kind, took);
 }
 
-void IngressSession::connections(std::size_t clients, std::size_t upstream) {
+void IngressReports::connections(std::size_t clients, std::size_t upstream) {
   metrics_.set_ingress_connections(clients, upstream);
 }
 
