@@ -1,0 +1,50 @@
+// What one thread reports to the core: the reports of one turn of its loop, mailed together.
+//
+// Invariants:
+//  1. Reports are mailed in their order.
+//  2. An id is free again only after the end of its request was mailed: a request of the same id,
+//     whichever worker has it, begins after that end.
+//
+// Thread rule: the worker's thread. Source: docs/adr/0008-ingress-threads.md.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingress/live_ids.hpp"
+#include "ingress/report.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ingress {
+
+class Outbox {
+ public:
+  /// Called on the worker's thread.
+  using Mail = std::function<void(report::Batch)>;
+
+  /// `io` is the worker's loop; it and `ids` outlive this.
+  Outbox(boost::asio::io_context& io, LiveIds& ids, Mail mail);
+
+  void send(report::Report report);
+  /// The request of this id has ended, which was sent before.
+  void release(std::string_view id);
+  /// Mails what is there without waiting for the end of the turn.
+  void post();
+
+ private:
+  void post_soon();
+
+  boost::asio::io_context& io_;
+  LiveIds& ids_;
+  Mail const mail_;
+  report::Batch batch_;
+  std::vector<std::string> released_;
+  bool is_due_ = false;
+};
+
+}  // namespace lastcall::ingress
