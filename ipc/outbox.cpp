@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "ipc/session.hpp"
+#include "ipc/session_output.hpp"
 
 namespace lastcall::ipc {
 
@@ -15,8 +15,8 @@ Outbox::Turn::~Turn() {
   }
 }
 
-void Outbox::add(std::shared_ptr<Session> session) {
-  due_.push_back(std::move(session));
+void Outbox::add(std::shared_ptr<SessionOutput> output) {
+  due_.push_back(std::move(output));
   if (turns_ == 0) {
     post();
   }
@@ -36,8 +36,8 @@ void Outbox::flush() {
     return;  // called from within a flush, which handles it
   }
   std::swap(flushing_, due_);
-  for (auto const& session : flushing_) {
-    session->flush_now();
+  for (auto const& output : flushing_) {
+    output->flush_now();
   }
   flushing_.clear();
   if (!due_.empty()) {

@@ -1,7 +1,7 @@
-// Collects the sessions that have something to write until the turn of the loop ends.
+// Collects the outputs of sessions that have something to write until the turn of the loop ends.
 //
 // Invariants:
-//  1. Lines that are queued within one turn are sent in one write per session; the sessions are in
+//  1. Lines that are queued within one turn are sent in one write per session; the outputs are in
 //     the order of their first lines.
 //  2. The end of a Turn writes. Without a Turn, a separate turn of the loop is posted that writes.
 //  3. Nothing is written inside the call that queues it.
@@ -18,7 +18,7 @@ class io_context;
 
 namespace lastcall::ipc {
 
-class Session;
+class SessionOutput;
 
 class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
@@ -36,19 +36,19 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
 
   explicit Outbox(boost::asio::io_context& io) : io_(io) {}
 
-  /// Called once per session until the session was flushed.
-  void add(std::shared_ptr<Session> session);
+  /// Called once per output until it was flushed.
+  void add(std::shared_ptr<SessionOutput> output);
   /// Writes all queued lines now, before the turn ends.
   void flush();
-  /// Releases the sessions: they refer to their outbox, so the cycle has to be broken at the end.
+  /// Releases the outputs: they refer to their outbox, so the cycle has to be broken at the end.
   void clear() { due_.clear(); }
 
  private:
   void post();
 
   boost::asio::io_context& io_;
-  std::vector<std::shared_ptr<Session>> due_;
-  std::vector<std::shared_ptr<Session>> flushing_;
+  std::vector<std::shared_ptr<SessionOutput>> due_;
+  std::vector<std::shared_ptr<SessionOutput>> flushing_;
   int turns_{};
   bool is_posted_{};
 };

@@ -109,8 +109,8 @@ void Server::Impl::ack(PeerId id, Seq seq, std::string_view result) {
     return;
   }
   if (encode(FromSupervisor(Ack{*seq, std::string(result)}), std::nullopt,
-             peer->session->waiting())) {
-    peer->session->queued();
+             peer->session->output().waiting())) {
+    peer->session->output().queued();
   } else {
     send_error(*peer, seq, ErrorCode::too_long, "the answer does not fit into a line");
   }
@@ -124,7 +124,7 @@ void Server::Impl::error(PeerId id, Seq seq, ErrorCode code, std::string_view me
 
 void Server::Impl::cancels_ready(PeerId id) {
   if (auto const peer = find_open(id)) {
-    peer->session->cancels_ready();
+    peer->session->output().cancels_ready();
   }
 }
 
@@ -153,7 +153,7 @@ void Server::Impl::abort_all() {
 
 bool Server::Impl::is_flushed() const {
   return std::none_of(peers_.begin(), peers_.end(),
-                      [](auto const& entry) { return entry.second->session->has_output(); });
+                      [](auto const& entry) { return entry.second->session->output().has_any(); });
 }
 
 void Server::Impl::forget(PeerId id) {
@@ -192,8 +192,8 @@ void Server::Impl::drop(Peer const& peer) {
 }
 
 void Server::Impl::send(Peer& peer, FromSupervisor const& message, Seq seq) {
-  if (encode(message, seq, peer.session->waiting())) {
-    peer.session->queued();
+  if (encode(message, seq, peer.session->output().waiting())) {
+    peer.session->output().queued();
     return;
   }
   std::string what = "cannot send '" + std::string(op_of(message)) + "' to " + peer.info.name +
@@ -207,8 +207,8 @@ void Server::Impl::send(Peer& peer, FromSupervisor const& message, Seq seq) {
 
 void Server::Impl::send_error(Peer& peer, Seq seq, ErrorCode code, std::string_view message) {
   observer_.error_sent(code);
-  peer.session->waiting() += error_line(seq, code, message);
-  peer.session->queued();
+  peer.session->output().waiting() += error_line(seq, code, message);
+  peer.session->output().queued();
 }
 
 void Server::Impl::refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message) {

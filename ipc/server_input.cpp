@@ -44,13 +44,13 @@ void Server::Impl::accepted(Descriptor fd, bool is_admin) {
   PeerProcess process = peer_process(fd.get());
   peer->info.watched = process.is_watched();
   peer->info.process = process.id;
-  peer->session = std::make_shared<Session>(
-      io_, peer->id, std::move(fd), std::move(process),
-      Session::Limits{options_.max_waiting, options_.stall_timeout, options_.hello_timeout},
-      weak_from_this(), outbox_);
+  peer->session =
+      std::make_shared<Session>(io_, peer->id, std::move(fd), std::move(process),
+                                SessionOutput::Limits{options_.max_waiting, options_.stall_timeout},
+                                weak_from_this(), outbox_);
   peers_.emplace(peer->id, peer);
   take_place(*peer);
-  peer->session->start();
+  peer->session->start(options_.hello_timeout);
   if (!is_allowed(*peer)) {
     std::string const who = "uid " + std::to_string(credentials->uid);
     refuse(*peer, std::nullopt, ErrorCode::not_allowed,
