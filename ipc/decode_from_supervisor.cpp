@@ -12,7 +12,7 @@ WelcomeBudgets read_budgets(Fields& welcome) {
   std::vector<json::Member> const members = welcome.object("budgets");
   WelcomeBudgets budgets;
   if (!welcome.has("budgets")) {
-    welcome.fail("budgets", "is missing, expected an object");
+    welcome.error().fail("budgets", "is missing, expected an object");
     return budgets;
   }
   Fields f(members, "budgets.");
@@ -20,7 +20,7 @@ WelcomeBudgets read_budgets(Fields& welcome) {
   budgets.late_accept = f.required_duration("late_accept_ms");
   budgets.cleanup_reserve = f.required_duration("cleanup_reserve_ms");
   budgets.cancel_settle = f.required_duration("cancel_settle_ms");
-  welcome.adopt_error(f);
+  welcome.error().adopt(f.error());
   return budgets;
 }
 

@@ -82,7 +82,7 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
   bool const is_answer = op == "ack" || op == "error";  // even one whose seq cannot be used
   Fields fields(members);
   auto seq = fields.number("seq", 0, ~std::uint64_t{0});
-  if (auto const& problem = fields.error() ? fields.error() : head.error()) {
+  if (auto const& problem = (fields.error().is_set() ? fields : head).error().text()) {
     return DecodeError{.code = ErrorCode::bad_field,
                        .message = *problem,
                        .close = false,
@@ -97,10 +97,10 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
       seq.reset();  // in an answer it is a field that names one of our lines
     }
     Incoming<Message> incoming{readers[i](fields), seq};
-    if (fields.error()) {
-      return DecodeError{.code = fields.code(),
-                         .message = op + ": " + *fields.error(),
-                         .close = fields.code() == ErrorCode::version,
+    if (FieldError const& error = fields.error(); error.is_set()) {
+      return DecodeError{.code = error.code(),
+                         .message = op + ": " + *error.text(),
+                         .close = error.code() == ErrorCode::version,
                          .seq = seq,
                          .of_answer = is_answer};
     }

@@ -35,21 +35,21 @@ EngineFacts read_engine_facts(Fields& hello) {
   engine.oom = f.boolean("oom", false);
   engine.ordered = f.boolean("ordered", false);
   engine.alive = f.number("alive", 0, kMaxCount);
-  hello.adopt_error(f);
+  hello.error().adopt(f.error());
   return engine;
 }
 
 void read(Fields& f, Hello& m) {
   m.version = f.required_number("version", 0, kMaxCount);
   if (m.version != kProtocolVersion) {
-    return f.refuse_version(m.version);
+    return f.error().refuse_version(m.version);
   }
   m.role = f.word<Role>("role");
   m.name = f.text("name", kMaxId);
   m.sdk = f.text("sdk", kMaxId);
   m.critical = f.boolean("critical", false);
   m.live = f.number("live", 0, kMaxCount).value_or(0);
-  if (m.role == Role::shim && !f.error()) {
+  if (m.role == Role::shim && !f.error().is_set()) {
     ShimFacts& shim = m.shim.emplace();
     shim.boot = f.id("boot");
     shim.run = f.boolean("run", false);
@@ -108,7 +108,7 @@ void read(Fields& f, RequestProgress& m) {
 
 void read(Fields& f, Cancel& m) {
   if (f.has("ids") == f.has("root")) {
-    return f.fail("ids", "expected either 'ids' or 'root'");
+    return f.error().fail("ids", "expected either 'ids' or 'root'");
   }
   if (f.has("ids")) {
     m.ids = f.ids("ids");

@@ -2,19 +2,10 @@
 
 #include <algorithm>
 
-#include "base/utf8.hpp"
-
 namespace lastcall::ipc {
 namespace {
 
 using json::Kind;
-
-/// A peer's value, shortened so that an error line does not send a long value back.
-std::string quoted(std::string_view given) {
-  constexpr std::size_t kMost = 40;
-  std::string_view const shown = utf8::prefix(given, kMost);
-  return "'" + std::string(shown) + (shown.size() < given.size() ? "...'" : "'");
-}
 
 std::string range(std::uint64_t min, std::uint64_t max) {
   return std::to_string(min) + " to " + std::to_string(max);
@@ -24,40 +15,9 @@ bool is_signal_letter(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-';
 }
 
-}  // namespace
-
-void Fields::fail(std::string_view key, std::string_view problem) {
-  if (!error_) {
-    error_ = "field '" + std::string(place_) + std::string(key) + "': " + std::string(problem);
-  }
-}
-
-void Fields::refuse_version(std::uint64_t given) {
-  if (!error_) {
-    error_ = "this side speaks version " + std::to_string(kProtocolVersion) + ", not " +
-             std::to_string(given);
-    code_ = ErrorCode::version;
-  }
-}
-
-void Fields::missing(std::string_view key, std::string_view expected) {
-  fail(key, "is missing, expected " + std::string(expected));
-}
-
-void Fields::refuse_word(std::string_view key, std::string_view given, std::string_view expected) {
-  fail(key, "expected " + std::string(expected) + ", got " + quoted(given));
-}
-
-std::string Fields::one_of(std::span<std::string_view const> words) {
-  std::string text = "one of ";
-  for (std::string_view const& word : words) {
-    text += (&word == words.data() ? "" : ", ") + std::string(word);
-  }
-  return text;
-}
-
-json::Value const* Fields::find_any(std::string_view key) const {
-  for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
+/// The last one counts; it may be null.
+json::Value const* find_any(std::vector<json::Member> const& members, std::string_view key) {
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
     bool const same = member->key_escaped
                           ? json::to_string({Kind::string, true, member->key}) == key
                           : member->key == key;
@@ -68,18 +28,19 @@ json::Value const* Fields::find_any(std::string_view key) const {
   return nullptr;
 }
 
+}  // namespace
+
 json::Value const* Fields::find(std::string_view key) const {
-  json::Value const* const value = find_any(key);
+  json::Value const* const value = find_any(members_, key);
   return value != nullptr && value->kind == Kind::null ? nullptr : value;
 }
 
 json::Value const* Fields::find_kind(std::string_view key, Kind kind, std::string_view expected) {
-  json::Value const* const value = error_ ? nullptr : find(key);
+  json::Value const* const value = error_.is_set() ? nullptr : find(key);
   if (value == nullptr || value->kind == kind) {
     return value;
   }
-  fail(key,
-       "expected " + std::string(expected) + ", got " + std::string(json::describe(value->kind)));
+  error_.unexpected(key, expected, json::describe(value->kind));
   return nullptr;
 }
 
@@ -87,8 +48,8 @@ std::string Fields::bounded(std::string_view key, json::Value const& value, std:
                             std::size_t max) {
   std::string text = json::to_string(value);
   if (text.size() < min || text.size() > max) {
-    fail(key,
-         "expected a string of " + range(min, max) + " bytes, got " + std::to_string(text.size()));
+    error_.unexpected(key, "a string of " + range(min, max) + " bytes",
+                      std::to_string(text.size()));
     return {};
   }
   return text;
@@ -96,8 +57,8 @@ std::string Fields::bounded(std::string_view key, json::Value const& value, std:
 
 std::string Fields::id(std::string_view key) {
   std::string text = optional_id(key);
-  if (text.empty() && !error_) {
-    missing(key, "a string of " + range(1, kMaxId) + " bytes");
+  if (text.empty() && !error_.is_set()) {
+    error_.missing(key, "a string of " + range(1, kMaxId) + " bytes");
   }
   return text;
 }
@@ -111,8 +72,8 @@ std::vector<std::string> Fields::ids(std::string_view key) {
   std::vector<std::string> found;
   json::Value const* const list = find_kind(key, Kind::array, "an array of strings");
   if (list == nullptr) {
-    if (!error_) {
-      missing(key, "an array of strings");
+    if (!error_.is_set()) {
+      error_.missing(key, "an array of strings");
     }
     return found;
   }
@@ -121,17 +82,17 @@ std::vector<std::string> Fields::ids(std::string_view key) {
   found.reserve(elements.size());
   for (json::Value const& element : elements) {
     if (element.kind != Kind::string) {
-      fail(key, "expected an array of strings, got " + std::string(json::describe(element.kind)) +
-                    " in it");
+      error_.unexpected(key, "an array of strings",
+                        std::string(json::describe(element.kind)) + " in it");
       return {};
     }
     found.push_back(bounded(key, element, 1, kMaxId));
-    if (error_) {
+    if (error_.is_set()) {
       return {};
     }
   }
   if (found.empty()) {
-    fail(key, "expected at least one id, got an empty array");
+    error_.unexpected(key, "at least one id", "an empty array");
   }
   return found;
 }
@@ -143,7 +104,7 @@ std::string Fields::text(std::string_view key, std::size_t max) {
 
 std::string Fields::required_text(std::string_view key, std::size_t max) {
   if (!has(key)) {
-    missing(key, "a string");
+    error_.missing(key, "a string");
   }
   return text(key, max);
 }
@@ -163,7 +124,7 @@ std::optional<std::uint64_t> Fields::number(std::string_view key, std::uint64_t 
   std::optional<std::uint64_t> const given =
       value == nullptr ? std::nullopt : json::to_unsigned(*value);
   if (value != nullptr && (!given || *given < min || *given > max)) {
-    fail(key, "expected a whole number of " + range(min, max) + ", got " + quoted(value->text));
+    error_.unexpected(key, "a whole number of " + range(min, max), quoted(value->text));
     return std::nullopt;
   }
   return given;
@@ -171,8 +132,8 @@ std::optional<std::uint64_t> Fields::number(std::string_view key, std::uint64_t 
 
 std::uint64_t Fields::required_number(std::string_view key, std::uint64_t min, std::uint64_t max) {
   std::optional<std::uint64_t> const value = number(key, min, max);
-  if (!value && !error_) {
-    missing(key, "a whole number of " + range(min, max));
+  if (!value && !error_.is_set()) {
+    error_.missing(key, "a whole number of " + range(min, max));
   }
   return value.value_or(min);
 }
@@ -196,7 +157,7 @@ Instant Fields::required_instant(std::string_view key) {
 }
 
 Change<std::uint64_t> Fields::change(std::string_view key, std::uint64_t min, std::uint64_t max) {
-  json::Value const* const value = find_any(key);
+  json::Value const* const value = find_any(members_, key);
   if (value != nullptr && value->kind == Kind::null) {
     return {Change<std::uint64_t>::Kind::clear, 0};
   }
@@ -206,7 +167,7 @@ Change<std::uint64_t> Fields::change(std::string_view key, std::uint64_t min, st
 }
 
 Change<double> Fields::share(std::string_view key) {
-  json::Value const* const any = find_any(key);
+  json::Value const* const any = find_any(members_, key);
   if (any != nullptr && any->kind == Kind::null) {
     return {Change<double>::Kind::clear, 0};
   }
@@ -216,7 +177,7 @@ Change<double> Fields::share(std::string_view key) {
   }
   std::optional<double> const given = json::to_double(*value);
   if (!given || *given < 0 || *given > 1) {
-    fail(key, "expected a number of 0 to 1, got " + quoted(value->text));
+    error_.unexpected(key, "a number of 0 to 1", quoted(value->text));
     return {};
   }
   return {Change<double>::Kind::set, *given};
@@ -227,14 +188,15 @@ std::string Fields::signal_name(std::string_view key) {
   if (given.starts_with("SIG")) {
     given.erase(0, 3);
   }
-  if (!error_ && (given.empty() || !std::all_of(given.begin(), given.end(), is_signal_letter))) {
-    fail(key, "expected a signal's name like TERM, got " + quoted(given));
+  if (!error_.is_set() &&
+      (given.empty() || !std::all_of(given.begin(), given.end(), is_signal_letter))) {
+    error_.unexpected(key, "a signal's name like TERM", quoted(given));
   }
   return given;
 }
 
 std::string Fields::raw(std::string_view key) {
-  json::Value const* const value = error_ ? nullptr : find(key);
+  json::Value const* const value = error_.is_set() ? nullptr : find(key);
   if (value == nullptr) {
     return {};
   }
@@ -245,7 +207,7 @@ std::string Fields::raw(std::string_view key) {
 std::string Fields::required_raw_object(std::string_view key) {
   json::Value const* const value = find_kind(key, Kind::object, "an object");
   if (value == nullptr) {
-    missing(key, "an object");
+    error_.missing(key, "an object");
     return {};
   }
   return std::string(value->text);

@@ -1,11 +1,9 @@
-// Looks up the fields of one decoded line by name, and remembers the first error.
+// Looks up the fields of one decoded line by name and type.
 //
 // Rules:
 //  1. After the first error every further lookup returns a default, so a decoder reads all of its
 //     fields and checks for an error once, at the end.
 //  2. `null` counts as absent, except in change().
-//  3. An error names the field (`engine.pid` in a nested object), what was expected and what was
-//     there.
 //
 // Pure, no thread rule. Source: docs/ipc.md, 'Fields'.
 #pragma once
@@ -13,12 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json_reader.hpp"
+#include "ipc/field_error.hpp"
 #include "ipc/to_supervisor.hpp"
 
 namespace lastcall::ipc {
@@ -30,7 +28,7 @@ class Fields {
  public:
   /// `members` must outlive this; `place` is prefixed to names in errors: "engine.".
   explicit Fields(std::vector<json::Member> const& members, std::string_view place = {})
-      : members_(members), place_(place) {}
+      : members_(members), error_(place) {}
 
   /// An id: 1 to kMaxId bytes.
   std::string id(std::string_view key);
@@ -63,8 +61,8 @@ class Fields {
   template <typename Enum>
   Enum word(std::string_view key) {
     auto const found = optional_word<Enum>(key);
-    if (!found && !error_) {
-      missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
+    if (!found && !error_.is_set()) {
+      error_.missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
     }
     return found.value_or(Enum{});
   }
@@ -74,8 +72,8 @@ class Fields {
   Enum growing_word(std::string_view key, Enum unknown) {
     json::Value const* const value = find_kind(key, json::Kind::string, "a string");
     if (value == nullptr) {
-      if (!error_) {
-        missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
+      if (!error_.is_set()) {
+        error_.missing(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
       }
       return unknown;
     }
@@ -90,36 +88,21 @@ class Fields {
     std::string const given = json::to_string(*value);
     auto const parsed = lifecycle::parse_word<Enum>(given);
     if (!parsed) {
-      refuse_word(key, given, one_of(lifecycle::vocabulary::kWordsOf<Enum>));
+      error_.unexpected(key, one_of(lifecycle::vocabulary::kWordsOf<Enum>), quoted(given));
     }
     return parsed;
   }
 
-  void fail(std::string_view key, std::string_view problem);
-  /// Records the only error that is not `bad_field`.
-  void refuse_version(std::uint64_t given);
-  ErrorCode code() const { return code_; }
-  std::optional<std::string> const& error() const { return error_; }
-  void adopt_error(Fields const& nested) {
-    if (!error_) {
-      error_ = nested.error_;
-    }
-  }
+  FieldError& error() { return error_; }
 
  private:
-  json::Value const* find_any(std::string_view key) const;
   json::Value const* find(std::string_view key) const;
   json::Value const* find_kind(std::string_view key, json::Kind kind, std::string_view expected);
   std::string bounded(std::string_view key, json::Value const& value, std::size_t min,
                       std::size_t max);
-  void missing(std::string_view key, std::string_view expected);
-  void refuse_word(std::string_view key, std::string_view given, std::string_view expected);
-  static std::string one_of(std::span<std::string_view const> words);
 
   std::vector<json::Member> const& members_;
-  std::string_view place_;
-  std::optional<std::string> error_;
-  ErrorCode code_{ErrorCode::bad_field};
+  FieldError error_;
 };
 
 }  // namespace lastcall::ipc
