@@ -50,11 +50,8 @@ bool is_shown_at_probes(lifecycle::Action const& action) {
 Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
                        ServeOptions const& options, Log& log)
     : io_(io),
-      config_(config),
-      reload_(options.load),
       log_(log),
       facts_{.config_path = options.config_path,
-             .warnings = options.warnings,
              .engine_socket = config.ipc.socket,
              .admin_socket = config.ipc.admin_socket,
              .private_directory = options.private_directory,
@@ -69,9 +66,18 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
       slow_steps_(log, [this](std::string_view event) { probes_.metrics().slow_step(event); }),
+      settings_(config, options.warnings, options.load, core_, loop_, log,
+                {.read_again =
+                     [this] {
+                       server_.follow_sockets();
+                       changed();
+                     },
+                 .changed = [this] { changed(); }}),
       probes_(io, config,
               {.thresholds =
-                   [this](probes::ThresholdCall const& call) { return thresholds_over_http(call); },
+                   [this](probes::ThresholdCall const& call) {
+                     return settings_.thresholds_over_http(call);
+                   },
                .orders =
                    [this](HttpOrder order, std::string const& caller) {
                      return order_over_http(order, caller, operators_, core_);
@@ -82,7 +88,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       shim_(server_, core_, loop_, log),
       shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),
-      ingress_(io, config_, core_, loop_, probes_.metrics(), log, ingress_listeners(),
+      ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log, ingress_listeners(),
                [this](std::size_t most, std::size_t ids) {
                  steps_.taken(lifecycle::kIngressPeer, most, ids);
                }),
@@ -168,7 +174,7 @@ std::string Supervisor::start() {
                                 {"probes", facts_.probes_address},
                                 {"hooks", facts_.hooks_address},
                                 {"ingress", facts_.ingress_address}});
-  for (std::string const& warning : facts_.warnings) {
+  for (std::string const& warning : settings_.warnings()) {
     log_.warning(warning);
   }
   loop_.feed(lifecycle::SupervisorStarted{});
@@ -357,7 +363,7 @@ void Supervisor::refresh() {
 }
 
 Readiness Supervisor::readiness() const {
-  return readiness_of(core_.snapshot(), config_.probes.readiness_on_stop,
+  return readiness_of(core_.snapshot(), settings_.config().probes.readiness_on_stop,
                       registries_.were_all_registered());
 }
 
@@ -370,6 +376,7 @@ StatusSources Supervisor::sources() const {
           .health = health_,
           .registries = registries_,
           .facts = facts_,
+          .warnings = settings_.warnings(),
           .readiness = [this] { return readiness(); }};
 }
 

@@ -29,6 +29,7 @@
 #include "supervisor/runtime/listener/hook_calls.hpp"
 #include "supervisor/runtime/listener/probe_publisher.hpp"
 #include "supervisor/runtime/listener/status.hpp"
+#include "supervisor/runtime/live_settings.hpp"
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/loop/slow_steps.hpp"
@@ -38,7 +39,6 @@
 #include "supervisor/runtime/record/stop_record.hpp"
 #include "supervisor/runtime/registries/event_publisher.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
-#include "supervisor/runtime/reload.hpp"
 #include "supervisor/runtime/serve.hpp"
 #include "supervisor/runtime/sessions/gone_peers.hpp"
 #include "supervisor/runtime/sessions/operator_sessions.hpp"
@@ -117,12 +117,6 @@ class Supervisor final : private ipc::Observer {
   Readiness readiness() const;
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
-  // Reload (supervisor_reload.cpp).
-  OperatorSessions::ReloadAnswer reload();
-  void apply_live_settings(config::Admission const& before);
-  std::string set_admission(ipc::AdmissionSet const& set);
-  std::string set_thresholds(ipc::ThresholdsSet const& set);
-  probes::Reply thresholds_over_http(probes::ThresholdCall const& call);
   void registry_changed(discovery::RegistryStatus const& status);
   void read_stop_record();
   void count_peers();
@@ -137,8 +131,6 @@ class Supervisor final : private ipc::Observer {
   void refresh();
 
   boost::asio::io_context& io_;
-  config::Config config_;  // reload() changes its live keys
-  config::LoadOptions const reload_;
   Log& log_;
   ServeFacts facts_;
   StopRecord stop_record_;
@@ -148,6 +140,7 @@ class Supervisor final : private ipc::Observer {
   EventPublisher events_;
   CoreLoop loop_;
   SlowSteps slow_steps_;
+  LiveSettings settings_;
   ProbePublisher probes_;
   ipc::Server server_;
   ShimSession shim_;

@@ -14,6 +14,18 @@ constexpr lifecycle::Duration kStillIsSeen{2'000};
 
 }  // namespace
 
+void Supervisor::own_signal(std::string const& name) {
+  if (name == "HUP") {
+    log_.info("reload requested", {{"by", "signal HUP"}});
+    settings_.reload();
+    return;
+  }
+  log_.info("stop signal", {{"signal", name}, {"from", "supervisor"}});
+  probes_.metrics().signal_received(name);
+  loop_.feed(lifecycle::OwnSignal{name});
+  changed();
+}
+
 std::vector<ipc::PeerId> Supervisor::ask_sdks(ipc::FromSupervisor const& question) {
   sdks_.broadcast(question);
   return sdks_.connected();
@@ -268,9 +280,11 @@ OperatorSessions::Answers Supervisor::operator_answers() {
                     },
                     std::move(report));
               },
-          .reload = [this] { return reload(); },
-          .set_admission = [this](ipc::AdmissionSet const& set) { return set_admission(set); },
-          .set_thresholds = [this](ipc::ThresholdsSet const& set) { return set_thresholds(set); },
+          .reload = [this] { return settings_.reload(); },
+          .set_admission =
+              [this](ipc::AdmissionSet const& set) { return settings_.set_admission(set); },
+          .set_thresholds =
+              [this](ipc::ThresholdsSet const& set) { return settings_.set_thresholds(set); },
           .noted = [this](std::string const& text) { registries_.note(text); }};
 }
 

@@ -208,7 +208,7 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
       return;  // the core does it itself by ordering signals
     case lifecycle::CleanupItem::paths: {
       auto const result = std::make_shared<ItemResult>();
-      worker_.run([result, patterns = config_.cleanup.paths, kept = own_files(),
+      worker_.run([result, patterns = settings_.config().cleanup.paths, kept = own_files(),
                    deadline = order.deadline] { *result = remove_paths(patterns, kept, deadline); },
                   [this, item, result] { settle(item, std::move(*result)); });
       return;
@@ -217,8 +217,7 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
 }
 
 std::vector<std::string> Supervisor::own_files() const {
-  return {config_.ipc.socket, config_.ipc.admin_socket, stop_record_.path(),
-          facts_.private_directory};
+  return {facts_.engine_socket, facts_.admin_socket, stop_record_.path(), facts_.private_directory};
 }
 
 void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {

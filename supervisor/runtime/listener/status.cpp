@@ -205,7 +205,7 @@ std::string status_json(StatusSources const& sources, Instant now) {
   json["registries"] = registries_of(sources);
   json["peers"] = peers_of(sources);
   json["signals_ignored"] = snapshot.ignored_signals;
-  json["warnings"] = sources.facts.warnings;
+  json["warnings"] = sources.warnings;
   if (sources.shim_watch.is_missing()) {
     json["warnings"].push_back(sources.shim_watch.warning());
   }

@@ -29,7 +29,6 @@ namespace lastcall::runtime {
 /// The facts that do not change while the process runs.
 struct ServeFacts {
   std::string config_path;  // empty: the defaults are used
-  std::vector<std::string> warnings;
   std::string engine_socket;
   std::string admin_socket;
   std::string private_directory;
@@ -48,6 +47,7 @@ struct StatusSources {
   HealthDriver const& health;
   Registries const& registries;
   ServeFacts const& facts;
+  std::vector<std::string> const& warnings;  // of the configuration
   std::function<Readiness()> readiness;
 };
 
