@@ -58,7 +58,6 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .probes_address = {},
              .hooks_address = {},
              .ingress_address = {}},
-      stop_record_(config.ipc.admin_socket, StopRecord::identity_of_this_life()),
       core_(settings_from(config, options.grace)),
       steps_(log),
       narrator_(core_, log),
@@ -86,6 +85,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
               log),
       server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),
+      memory_(config.ipc.admin_socket, core_, server_, shim_, log),
       shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),
       ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log, ingress_listeners(),
@@ -117,7 +117,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
     steps_.step_made();
-    provide_for_our_end(now, actions);
+    memory_.provide(now, actions);
     // The state is published before it is logged or answered, so that nobody who has read of a
     // phase finds the one before it.
     if (std::ranges::any_of(actions, is_shown_at_probes)) {
@@ -178,7 +178,9 @@ std::string Supervisor::start() {
     log_.warning(warning);
   }
   loop_.feed(lifecycle::SupervisorStarted{});
-  read_stop_record();
+  if (auto const blob = memory_.read()) {
+    loop_.feed(lifecycle::StopRecordRead{*blob});
+  }
   shim_watch_.start();
   probes_.metrics().set_phase(core_.snapshot().phase);
   lifecycle::Settings const& settings = core_.settings();
@@ -186,19 +188,6 @@ std::string Supervisor::start() {
       lifecycle::budgets_within(settings.shutdown, settings.pod_grace).total);
   refresh();
   return {};
-}
-
-void Supervisor::read_stop_record() {
-  std::string note;
-  auto const blob = stop_record_.read(monotonic_now(), note);
-  if (!note.empty()) {
-    log_.warning(note);
-  }
-  if (blob) {
-    log_.warning("continuing the stop that an earlier run began",
-                 {{"record", stop_record_.path()}});
-    loop_.feed(lifecycle::StopRecordRead{*blob});
-  }
 }
 
 // --- what is received ----------------------------------------------------------------------------

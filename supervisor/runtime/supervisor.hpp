@@ -4,9 +4,9 @@
 // Invariants:
 //  1. One thread decides. Everything here runs on it. The probe listener reads a published state;
 //     workers and the threads of the ingress pass their results to it.
-//  2. The order of the core's actions is the order of their effects. The data that the shim needs
-//     to finish this stop alone (memory, will, deadline) is sent before anything else in its step
-//     is done, logged or counted. An order to signal the engine is obeyed before it is counted.
+//  2. The order of the core's actions is the order of their effects. What must outlive this process
+//     is provided for first (StopMemory). An order to signal the engine is obeyed before it is
+//     counted.
 //  3. It ends once: sockets are flushed and closed within kFlushWait, and the probe listener closes
 //     last. If it reported 137, it first waits equally long for the shim to correct it.
 //
@@ -36,7 +36,6 @@
 #include "supervisor/runtime/record/final_report.hpp"
 #include "supervisor/runtime/record/narrator.hpp"
 #include "supervisor/runtime/record/step_log.hpp"
-#include "supervisor/runtime/record/stop_record.hpp"
 #include "supervisor/runtime/registries/event_publisher.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
 #include "supervisor/runtime/serve.hpp"
@@ -45,6 +44,7 @@
 #include "supervisor/runtime/sessions/sdk_sessions.hpp"
 #include "supervisor/runtime/sessions/shim_session.hpp"
 #include "supervisor/runtime/sessions/shim_watch.hpp"
+#include "supervisor/runtime/stop_memory.hpp"
 #include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
@@ -78,18 +78,13 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  /// Sends the shim what it needs to finish alone before anything else in this step is done or
-  /// reported, so that the shim has it even if the supervisor is frozen or killed right afterwards.
-  void provide_for_our_end(lifecycle::Instant now, std::span<lifecycle::Action const> actions);
   /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
   /// the event was such a cancel.
   bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
   void cancels_ready(lifecycle::PeerId peer);
-  void remember(lifecycle::Remember const& order);
   void signal_engine(lifecycle::SignalEngine const& order);
   void deletion_disproved();
   void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
-  void leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order);
   void announce(lifecycle::AnnouncePhase const& order);
   void start_cleanup(lifecycle::StartCleanup const& order);
   /// The paths that `cleanup.paths` never removes.
@@ -118,7 +113,6 @@ class Supervisor final : private ipc::Observer {
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
   void registry_changed(discovery::RegistryStatus const& status);
-  void read_stop_record();
   void count_peers();
   void count_restarts(ipc::ShimFacts const& shim);
   void sdk_gone(ipc::PeerId peer);
@@ -133,7 +127,6 @@ class Supervisor final : private ipc::Observer {
   boost::asio::io_context& io_;
   Log& log_;
   ServeFacts facts_;
-  StopRecord stop_record_;
   lifecycle::Lifecycle core_;
   StepLog steps_;
   Narrator narrator_;
@@ -144,6 +137,7 @@ class Supervisor final : private ipc::Observer {
   ProbePublisher probes_;
   ipc::Server server_;
   ShimSession shim_;
+  StopMemory memory_;
   ShimWatch shim_watch_;
   SdkSessions sdks_;
   IngressSession ingress_;

@@ -5,7 +5,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/clock.hpp"
 #include "base/overloaded.hpp"
 #include "supervisor/runtime/cleanup/cleanup_paths.hpp"
 #include "supervisor/runtime/listener/metrics_feed.hpp"
@@ -31,26 +30,6 @@ bool finds_it_in_reply(CoreLoop const& loop, auto const& decision) {
 }
 
 }  // namespace
-
-void Supervisor::provide_for_our_end(lifecycle::Instant now,
-                                     std::span<lifecycle::Action const> actions) {
-  bool has_word = false;
-  for (lifecycle::Action const& action : actions) {
-    if (auto const* const order = std::get_if<lifecycle::Remember>(&action)) {
-      remember(*order);
-    } else if (auto const* const will = std::get_if<lifecycle::LeaveWill>(&action)) {
-      leave_will(now, *will);
-    } else if (auto const* const news = std::get_if<lifecycle::AnnouncePhase>(&action)) {
-      shim_.send(ipc::PhaseChange{news->phase, news->deadline});
-    } else {
-      continue;
-    }
-    has_word = true;
-  }
-  if (has_word) {
-    server_.flush();
-  }
-}
 
 bool Supervisor::send_ahead(lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
@@ -95,8 +74,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
       Overloaded{
           // These were carried out before anything was reported.
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
-          [](act::SignalEngine const&) {},
-          [&](act::ForgetStopRecord const&) { stop_record_.remove(); },
+          [](act::SignalEngine const&) {}, [&](act::ForgetStopRecord const&) { memory_.forget(); },
           [&](act::StartEngine const&) { shim_.send(ipc::EngineStart{}); },
           [&](act::RunChecks const&) { health_.run_now(); },
           [&](act::ExitShim const& order) {
@@ -158,25 +136,6 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
       action);
 }
 
-void Supervisor::remember(lifecycle::Remember const& order) {
-  if (shim_.is_connected()) {
-    shim_.send(ipc::Remember{order.blob});
-    return;
-  }
-  if (std::string const problem = stop_record_.write(order.blob); !problem.empty()) {
-    log_.error("cannot record this stop: a restarted supervisor would not know of it",
-               {{"detail", problem}});
-  }
-}
-
-void Supervisor::leave_will(lifecycle::Instant now, lifecycle::LeaveWill const& order) {
-  shim_.send(
-      ipc::Will{.mode = order.mode,
-                .deadline_at = order.deadline,
-                .code = order.code,
-                .report = will_json(core_.report(now), order.phase, core_.snapshot().in_flight)});
-}
-
 /// The shim was notified earlier.
 void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
   sdks_.broadcast(ipc::PhaseChange{order.phase, order.deadline});
@@ -217,7 +176,7 @@ void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
 }
 
 std::vector<std::string> Supervisor::own_files() const {
-  return {facts_.engine_socket, facts_.admin_socket, stop_record_.path(), facts_.private_directory};
+  return {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory};
 }
 
 void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
