@@ -92,6 +92,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                [this](std::size_t most, std::size_t ids) {
                  steps_.taken(lifecycle::kIngressPeer, most, ids);
                }),
+      requests_(loop_, server_, sdks_, ingress_),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
       orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),
@@ -124,7 +125,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       probes_.publish(sources());
     }
     steps_.step(now, event, actions);
-    cancels_are_sent_ = send_ahead(event, actions);
+    requests_.send_ahead(event, actions);
     if (core_.is_restarting()) {
       changed();  // its stages change readiness without an order
     }

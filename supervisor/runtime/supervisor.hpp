@@ -38,6 +38,7 @@
 #include "supervisor/runtime/record/step_log.hpp"
 #include "supervisor/runtime/registries/event_publisher.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
+#include "supervisor/runtime/request_orders.hpp"
 #include "supervisor/runtime/serve.hpp"
 #include "supervisor/runtime/sessions/gone_peers.hpp"
 #include "supervisor/runtime/sessions/operator_sessions.hpp"
@@ -78,10 +79,6 @@ class Supervisor final : private ipc::Observer {
 
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  /// Sends an operator's cancel to the engines before it is counted and reported; returns true if
-  /// the event was such a cancel.
-  bool send_ahead(lifecycle::Event const& event, std::span<lifecycle::Action const> actions);
-  void cancels_ready(lifecycle::PeerId peer);
   void signal_engine(lifecycle::SignalEngine const& order);
   void deletion_disproved();
   void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
@@ -141,6 +138,7 @@ class Supervisor final : private ipc::Observer {
   ShimWatch shim_watch_;
   SdkSessions sdks_;
   IngressSession ingress_;
+  RequestOrders requests_;
   GonePeers gone_peers_;
   OrphanedEngine orphan_;
   OperatorSessions operators_;
@@ -155,8 +153,7 @@ class Supervisor final : private ipc::Observer {
 
   FinalReport report_;
   bool refresh_is_due_ = false;
-  bool cancels_are_sent_ = false;  // the cancels of the current step were sent already
-  bool engine_has_run_ = false;    // in this life or an earlier one
+  bool engine_has_run_ = false;  // in this life or an earlier one
   int exit_code_ = 0;
 };
 

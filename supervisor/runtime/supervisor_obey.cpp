@@ -19,36 +19,7 @@ constexpr lifecycle::Duration kBetweenLooks{100};  // for a reader of the log
 constexpr lifecycle::Duration kExitTakes{300};
 constexpr lifecycle::Duration kReaderIsAway{5'000};
 
-bool is_relayed(lifecycle::PeerId peer) {
-  return peer == lifecycle::kIngressPeer;
-}
-
-/// The ingress asks by a call, so it finds the decision in the reply; a peer is notified over its
-/// connection, in the order of its other messages.
-bool finds_it_in_reply(CoreLoop const& loop, auto const& decision) {
-  return is_relayed(decision.peer) && loop.is_in_reply(decision.peer, decision.id);
-}
-
 }  // namespace
-
-bool Supervisor::send_ahead(lifecycle::Event const& event,
-                            std::span<lifecycle::Action const> actions) {
-  auto const* const cancel = std::get_if<lifecycle::CancelRequested>(&event);
-  if (cancel == nullptr || cancel->by) {
-    return false;  // it is sent with the other output of this turn
-  }
-  for (lifecycle::Action const& action : actions) {
-    if (auto const* const ready = std::get_if<lifecycle::CancelsReady>(&action)) {
-      cancels_ready(ready->peer);
-    }
-  }
-  server_.flush();
-  return true;
-}
-
-void Supervisor::cancels_ready(lifecycle::PeerId peer) {
-  is_relayed(peer) ? ingress_.cancels_ready() : server_.cancels_ready(peer);
-}
 
 void Supervisor::signal_engine(lifecycle::SignalEngine const& order) {
   shim_.send(
@@ -82,21 +53,9 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             report_.shim_ordered(order.code, shim_.engine().state == ipc::EngineState::exited);
           },
           [&](act::AnnouncePhase const& order) { announce(order); },
-          [&](act::CancelsReady const& order) {
-            if (!cancels_are_sent_) {
-              cancels_ready(order.peer);
-            }
-          },
-          [&](act::Admit const& order) {
-            if (!finds_it_in_reply(loop_, order)) {
-              is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
-            }
-          },
-          [&](act::Reject const& order) {
-            if (!finds_it_in_reply(loop_, order)) {
-              is_relayed(order.peer) ? ingress_.reject(order) : sdks_.reject(order);
-            }
-          },
+          [&](act::CancelsReady const& order) { requests_.cancels_ready(order); },
+          [&](act::Admit const& order) { requests_.admit(order); },
+          [&](act::Reject const& order) { requests_.reject(order); },
           [&](act::ForgetPeer const& order) {
             registries_.peer_gone(order.peer);
             sdks_.forget(order.peer);
