@@ -103,9 +103,11 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
               .read_anew = [this] { gauges_.read_anew(); }}),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
                   registry_callbacks()),
-      hooks_(io.get_executor(), config.cleanup.hooks, log),
+      cleanup_(
+          io.get_executor(), config.cleanup,
+          {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory},
+          loop_, log, other_items()),
       hook_calls_(io.get_executor(), config, loop_, probes_.metrics(), log),
-      worker_(io.get_executor(), "cleanup"),
       signals_(io, [this](std::string const& name) { own_signal(name); }) {
   if (options.shows_status) {
     probes_.serve_status([this] { return sources(); });

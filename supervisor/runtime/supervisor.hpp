@@ -18,9 +18,8 @@
 #include <string>
 
 #include "core/lifecycle.hpp"
-#include "discovery/worker.hpp"
 #include "ipc/server.hpp"
-#include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
+#include "supervisor/runtime/cleanup/cleanup_items.hpp"
 #include "supervisor/runtime/engine/gauge_driver.hpp"
 #include "supervisor/runtime/engine/health_driver.hpp"
 #include "supervisor/runtime/engine/orphaned_engine.hpp"
@@ -83,10 +82,6 @@ class Supervisor final : private ipc::Observer {
   void deletion_disproved();
   void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
   void announce(lifecycle::AnnouncePhase const& order);
-  void start_cleanup(lifecycle::StartCleanup const& order);
-  /// The paths that `cleanup.paths` never removes.
-  std::vector<std::string> own_files() const;
-  void settle(lifecycle::CleanupItem item, ItemResult result);
   void publish_report(lifecycle::Instant now);
   void rearm();
 
@@ -96,6 +91,7 @@ class Supervisor final : private ipc::Observer {
 
   HealthDriver::Callbacks health_callbacks();
   Registries::Callbacks registry_callbacks();
+  CleanupItems::Others other_items();
   SdkSessions::Listeners sdk_listeners();
   void ask_if_leaving(ipc::PeerId peer);
   void drop_replaced_debts();
@@ -146,9 +142,8 @@ class Supervisor final : private ipc::Observer {
   GaugeDriver gauges_;
   TokenDriver token_;
   Registries registries_;
-  CleanupHooks hooks_;
+  CleanupItems cleanup_;
   HookCalls hook_calls_;
-  discovery::Worker worker_;
   OwnSignals signals_;
 
   FinalReport report_;

@@ -18,7 +18,7 @@ void Supervisor::end(int code) {
   health_.run(false);
   gauges_.need(GaugeDriver::Need::none);
   token_.withdraw();
-  hooks_.cancel();
+  cleanup_.cancel();
   orphan_.end_if_adopted();
   // This happens later, because a `hello` that ends the supervisor must still be answered with the
   // `welcome` and the `exit`.

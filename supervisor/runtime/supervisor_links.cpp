@@ -1,5 +1,6 @@
 // The reports of the supervisor's parts to each other.
 #include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "supervisor/runtime/listener/requests_page.hpp"
@@ -129,6 +130,20 @@ Registries::Callbacks Supervisor::registry_callbacks() {
                         [this](std::string const& reason) {
                           log_.warning("cannot write the pod's deletion cost", {{"error", reason}});
                         }}};
+}
+
+CleanupItems::Others Supervisor::other_items() {
+  return {.sdk = [this](lifecycle::Instant deadline) { sdks_.clean_up(deadline); },
+          .events =
+              [this](lifecycle::Instant deadline, CleanupHooks::Done done) {
+                ingress_.after_cuts([this, deadline, done = std::move(done)] {
+                  events_.disconnect(deadline, done);
+                });
+              },
+          .registries =
+              [this](lifecycle::Instant deadline, CleanupHooks::Done done) {
+                registries_.disconnect(deadline, std::move(done));
+              }};
 }
 
 void Supervisor::registry_changed(discovery::RegistryStatus const& status) {

@@ -6,7 +6,6 @@
 #include <boost/asio/post.hpp>
 
 #include "base/overloaded.hpp"
-#include "supervisor/runtime/cleanup/cleanup_paths.hpp"
 #include "supervisor/runtime/listener/metrics_feed.hpp"
 #include "supervisor/runtime/loop/poll_until.hpp"
 #include "supervisor/runtime/record/report.hpp"
@@ -79,7 +78,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::Deregister const& order) {
             registries_.deregister(order.deadline, order.returns);
           },
-          [&](act::StartCleanup const& order) { start_cleanup(order); },
+          [&](act::StartCleanup const& order) { cleanup_.start(order); },
           [&](act::PublishReport const&) { publish_report(now); },
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
           [&](act::ExitSupervisor const& order) { end(order.code); },
@@ -102,50 +101,6 @@ void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
   changed();
 }
 
-void Supervisor::start_cleanup(lifecycle::StartCleanup const& order) {
-  lifecycle::CleanupItem const item = order.item;
-  switch (item) {
-    case lifecycle::CleanupItem::sdk:
-      sdks_.clean_up(order.deadline);
-      return;
-    case lifecycle::CleanupItem::hooks:
-      hooks_.run(order.deadline,
-                 [this, item](ItemResult result) { settle(item, std::move(result)); });
-      return;
-    case lifecycle::CleanupItem::events:
-      ingress_.after_cuts([this, item, deadline = order.deadline] {
-        events_.disconnect(deadline,
-                           [this, item](ItemResult result) { settle(item, std::move(result)); });
-      });
-      return;
-    case lifecycle::CleanupItem::registries:
-      registries_.disconnect(order.deadline,
-                             [this, item](ItemResult result) { settle(item, std::move(result)); });
-      return;
-    case lifecycle::CleanupItem::engine:
-      return;  // the core does it itself by ordering signals
-    case lifecycle::CleanupItem::paths: {
-      auto const result = std::make_shared<ItemResult>();
-      worker_.run([result, patterns = settings_.config().cleanup.paths, kept = own_files(),
-                   deadline = order.deadline] { *result = remove_paths(patterns, kept, deadline); },
-                  [this, item, result] { settle(item, std::move(*result)); });
-      return;
-    }
-  }
-}
-
-std::vector<std::string> Supervisor::own_files() const {
-  return {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory};
-}
-
-void Supervisor::settle(lifecycle::CleanupItem item, ItemResult result) {
-  bool const is_good = result.outcome == lifecycle::ItemOutcome::completed ||
-                       result.outcome == lifecycle::ItemOutcome::skipped;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning, "cleanup",
-             {{"item", name(item)}, {"outcome", name(result.outcome)}, {"detail", result.detail}});
-  loop_.feed(lifecycle::CleanupSettled{item, result.outcome, std::move(result.detail)});
-}
-
 void Supervisor::publish_report(lifecycle::Instant now) {
   lifecycle::Report const report = core_.report(now);
   // According to the last report the engine was running, so its shim is lost and it is unknown how
@@ -166,7 +121,7 @@ void Supervisor::publish_report(lifecycle::Instant now) {
 }
 
 void Supervisor::rearm() {
-  hooks_.cancel();
+  cleanup_.cancel();
   report_.forget();
   sdks_.rearm();
   registries_.begin_life();

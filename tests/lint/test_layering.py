@@ -41,7 +41,7 @@ RUNTIME = {
     "loop": ((), ()),
     "record": ((), ("discovery", "ipc")),
     "host": ((), ("ipc",)),
-    "cleanup": (("loop", "host"), ()),
+    "cleanup": (("loop", "host"), ("discovery",)),
     "sessions": (("loop", "host"), ("ipc",)),
     "engine": (("loop", "host"), ("ipc", "probes/checks")),
     "registries": (("loop", "cleanup"), ("discovery", "ingress", "ipc")),
