@@ -7,12 +7,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/clock.hpp"
 #include "base/descriptor_limit.hpp"
 #include "ingress/request_id.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
-#include "supervisor/runtime/record/report.hpp"
 #include "supervisor/runtime/settings.hpp"
 
 namespace lastcall::runtime {
@@ -86,6 +84,10 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),
       memory_(config.ipc.admin_socket, core_, server_, shim_, log),
+      report_(io, core_, shim_, narrator_, log,
+              [this](std::string const& report, lifecycle::Instant now) {
+                probes_.reported(report, now);
+              }),
       shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
       sdks_(server_, core_, loop_, log),
       ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log, ingress_listeners(),
@@ -229,11 +231,7 @@ void Supervisor::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq
         probes_.metrics().signal_received(signal->name);
       } else if (auto const* exited = std::get_if<ipc::EngineExited>(&message)) {
         probes_.metrics().oom_kills(exited->oom ? 1 : 0);
-        if (auto const right = report_.engine_exited(*exited)) {
-          narrator_.report_corrected(right->code);
-          probes_.reported(right->report, monotonic_now());
-          write_termination_log(termination_log_path(), right->report);
-        }
+        report_.engine_exited(*exited);
       } else if (std::holds_alternative<ipc::EngineStarted>(message) &&
                  std::exchange(engine_has_run_, true)) {
         probes_.metrics().restarted(probes::Restarted::engine);

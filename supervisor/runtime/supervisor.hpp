@@ -32,11 +32,11 @@
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/loop/slow_steps.hpp"
-#include "supervisor/runtime/record/final_report.hpp"
 #include "supervisor/runtime/record/narrator.hpp"
 #include "supervisor/runtime/record/step_log.hpp"
 #include "supervisor/runtime/registries/event_publisher.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
+#include "supervisor/runtime/report_publisher.hpp"
 #include "supervisor/runtime/request_orders.hpp"
 #include "supervisor/runtime/serve.hpp"
 #include "supervisor/runtime/sessions/gone_peers.hpp"
@@ -82,7 +82,6 @@ class Supervisor final : private ipc::Observer {
   void deletion_disproved();
   void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
   void announce(lifecycle::AnnouncePhase const& order);
-  void publish_report(lifecycle::Instant now);
   void rearm();
 
   // The end.
@@ -131,6 +130,7 @@ class Supervisor final : private ipc::Observer {
   ipc::Server server_;
   ShimSession shim_;
   StopMemory memory_;
+  ReportPublisher report_;
   ShimWatch shim_watch_;
   SdkSessions sdks_;
   IngressSession ingress_;
@@ -146,7 +146,6 @@ class Supervisor final : private ipc::Observer {
   HookCalls hook_calls_;
   OwnSignals signals_;
 
-  FinalReport report_;
   bool refresh_is_due_ = false;
   bool engine_has_run_ = false;  // in this life or an earlier one
   int exit_code_ = 0;

@@ -25,8 +25,7 @@ void Supervisor::end(int code) {
   boost::asio::post(io_, [this] {
     operators_.end();
     poll_until(
-        io_, monotonic_now() + kFlushWait, kSoon,
-        [this] { return !report_.is_open() || !shim_.is_connected(); },
+        io_, monotonic_now() + kFlushWait, kSoon, [this] { return !report_.is_open(); },
         [this] {
           server_.close_all();
           ingress_.end();
