@@ -57,12 +57,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .hooks_address = {},
              .ingress_address = {}},
       core_(settings_from(config, options.grace)),
-      steps_(log),
-      narrator_(core_, log),
-      events_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_, log),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
-      slow_steps_(log, [this](std::string_view event) { probes_.metrics().slow_step(event); }),
       settings_(config, options.warnings, options.load, core_, loop_, log,
                 {.read_again =
                      [this] {
@@ -81,10 +77,12 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                    },
                .beat = [this] { server_.follow_sockets(); }},
               log),
+      records_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_,
+               probes_.metrics(), log),
       server_(io, server_options(config), *this),
       shim_(server_, core_, loop_, log),
       memory_(config.ipc.admin_socket, core_, server_, shim_, log),
-      report_(io, core_, shim_, narrator_, log,
+      report_(io, core_, shim_, records_.narrator(), log,
               [this](std::string const& report, lifecycle::Instant now) {
                 probes_.reported(report, now);
               }),
@@ -92,7 +90,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       sdks_(server_, core_, loop_, log),
       ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log, ingress_listeners(),
                [this](std::size_t most, std::size_t ids) {
-                 steps_.taken(lifecycle::kIngressPeer, most, ids);
+                 records_.cancels_taken(lifecycle::kIngressPeer, most, ids);
                }),
       requests_(loop_, server_, sdks_, ingress_),
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
@@ -115,20 +113,20 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
     probes_.serve_status([this] { return sources(); });
   }
   sdks_.listen(sdk_listeners());
-  steps_.starts(core_.settings());
+  records_.starts(core_.settings());
   loop_.set_watch([this](lifecycle::Event const& event, auto began, auto ended) {
-    slow_steps_.took(event_log::name(event), began, ended);
+    records_.took(event_log::name(event), began, ended);
   });
   loop_.set_observer([this](lifecycle::Instant now, lifecycle::Event const& event,
                             std::span<lifecycle::Action const> actions) {
-    steps_.step_made();
+    records_.step_made();
     memory_.provide(now, actions);
     // The state is published before it is logged or answered, so that nobody who has read of a
     // phase finds the one before it.
     if (std::ranges::any_of(actions, is_shown_at_probes)) {
       probes_.publish(sources());
     }
-    steps_.step(now, event, actions);
+    records_.step(now, event, actions);
     requests_.send_ahead(event, actions);
     if (core_.is_restarting()) {
       changed();  // its stages change readiness without an order
@@ -322,7 +320,7 @@ void Supervisor::sdk_gone(ipc::PeerId peer) {
 
 std::size_t Supervisor::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) {
   std::size_t const count = sdks_.next_cancels(peer, batch);
-  steps_.taken(peer, ipc::kMaxBatch, count);
+  records_.cancels_taken(peer, ipc::kMaxBatch, count);
   return count;
 }
 

@@ -31,10 +31,6 @@
 #include "supervisor/runtime/live_settings.hpp"
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
-#include "supervisor/runtime/loop/slow_steps.hpp"
-#include "supervisor/runtime/record/narrator.hpp"
-#include "supervisor/runtime/record/step_log.hpp"
-#include "supervisor/runtime/registries/event_publisher.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
 #include "supervisor/runtime/report_publisher.hpp"
 #include "supervisor/runtime/request_orders.hpp"
@@ -44,6 +40,7 @@
 #include "supervisor/runtime/sessions/sdk_sessions.hpp"
 #include "supervisor/runtime/sessions/shim_session.hpp"
 #include "supervisor/runtime/sessions/shim_watch.hpp"
+#include "supervisor/runtime/step_records.hpp"
 #include "supervisor/runtime/stop_memory.hpp"
 #include "telemetry/log.hpp"
 
@@ -120,13 +117,10 @@ class Supervisor final : private ipc::Observer {
   Log& log_;
   ServeFacts facts_;
   lifecycle::Lifecycle core_;
-  StepLog steps_;
-  Narrator narrator_;
-  EventPublisher events_;
   CoreLoop loop_;
-  SlowSteps slow_steps_;
   LiveSettings settings_;
   ProbePublisher probes_;
+  StepRecords records_;
   ipc::Server server_;
   ShimSession shim_;
   StopMemory memory_;

@@ -137,7 +137,7 @@ CleanupItems::Others Supervisor::other_items() {
           .events =
               [this](lifecycle::Instant deadline, CleanupHooks::Done done) {
                 ingress_.after_cuts([this, deadline, done = std::move(done)] {
-                  events_.disconnect(deadline, done);
+                  records_.events().disconnect(deadline, done);
                 });
               },
           .registries =
@@ -263,11 +263,12 @@ IngressReports::Listeners Supervisor::ingress_listeners() {
           .engine_may_be_dying = [this] { return engine_may_be_dying(); },
           .error_held = [this] { health_.doubt(); },
           .request_began = [this] { operators_.changed(); },
-          .handed_off = [this](ingress::HandedOff const& handed) { events_.migrated(handed); },
+          .handed_off =
+              [this](ingress::HandedOff const& handed) { records_.events().migrated(handed); },
           .slow_turn =
               [this](std::string_view kind, SlowSteps::Clock::duration took) {
                 SlowSteps::Clock::time_point const now = SlowSteps::Clock::now();
-                slow_steps_.took(kind, now - took, now);
+                records_.took(kind, now - took, now);
               }};
 }
 

@@ -1,6 +1,5 @@
 // Carries out the orders of the core.
 #include "base/overloaded.hpp"
-#include "supervisor/runtime/listener/metrics_feed.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
@@ -22,9 +21,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   if (auto const* const order = std::get_if<act::SignalEngine>(&action)) {
     signal_engine(*order);
   }
-  count(probes_.metrics(), action);
-  narrator_.narrate(now, action);
-  events_.report(now, action);
+  records_.action(now, action);
   std::visit(
       Overloaded{
           // These were carried out before anything was reported.
