@@ -96,11 +96,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       gone_peers_(io, [this](ipc::PeerId peer) { sdk_gone(peer); }),
       orphan_(io, log),
       operators_(io, server_, loop_, log, operator_answers()),
-      health_(io.get_executor(), config, loop_, log, health_callbacks()),
-      gauges_(io.get_executor(), config, loop_, log, [this] { changed(); }),
-      token_(io.get_executor(), config, loop_, log, ingress::RequestIds().make(),
-             {.ranks = [this] { return gauges_.ranks(); },
-              .read_anew = [this] { gauges_.read_anew(); }}),
+      engine_(io.get_executor(), config, core_, loop_, log, ingress::RequestIds().make(),
+              engine_callbacks()),
       registries_(io.get_executor(), config, advertise_of(config), loop_, log,
                   registry_callbacks()),
       cleanup_(
@@ -139,13 +136,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
 Supervisor::~Supervisor() = default;
 
 std::string Supervisor::problem() const {
-  for (std::string const& problem :
-       {health_.problem(), gauges_.problem(), token_.problem(), registries_.problem()}) {
-    if (!problem.empty()) {
-      return problem;
-    }
-  }
-  return {};
+  std::string const problem = engine_.problem();
+  return problem.empty() ? registries_.problem() : problem;
 }
 
 std::string Supervisor::start() {
@@ -340,12 +332,9 @@ void Supervisor::refresh() {
   refresh_is_due_ = false;
   lifecycle::Snapshot const snapshot = core_.snapshot();
   shim_watch_.update(snapshot);
-  bool const may_live = !snapshot.shim_known || snapshot.engine == lifecycle::EngineState::running;
-  health_.run(!health_.rows().empty() && may_live &&
-              snapshot.phase < lifecycle::Phase::cleaning_up);
-  gauges_.need(may_live ? gauges_needed(snapshot) : GaugeDriver::Need::none);
+  engine_.update(snapshot);
   ingress_.refresh();
-  probes_.beat_by_itself(!health_.is_running());
+  probes_.beat_by_itself(!engine_.health().is_running());
   probes_.publish(sources());
   operators_.changed();
 }
@@ -355,13 +344,13 @@ Readiness Supervisor::readiness() const {
                       registries_.were_all_registered());
 }
 
-StatusSources Supervisor::sources() const {
+StatusSources Supervisor::sources() {
   return {.core = core_,
           .server = server_,
           .shim = shim_,
           .shim_watch = shim_watch_,
           .sdks = sdks_,
-          .health = health_,
+          .health = engine_.health(),
           .registries = registries_,
           .facts = facts_,
           .warnings = settings_.warnings(),

@@ -20,10 +20,8 @@
 #include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
 #include "supervisor/runtime/cleanup/cleanup_items.hpp"
-#include "supervisor/runtime/engine/gauge_driver.hpp"
-#include "supervisor/runtime/engine/health_driver.hpp"
+#include "supervisor/runtime/engine/engine_watch.hpp"
 #include "supervisor/runtime/engine/orphaned_engine.hpp"
-#include "supervisor/runtime/engine/token_driver.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 #include "supervisor/runtime/listener/hook_calls.hpp"
 #include "supervisor/runtime/listener/probe_publisher.hpp"
@@ -85,19 +83,16 @@ class Supervisor final : private ipc::Observer {
   void end(int code);
   void wait_for_flush(lifecycle::Instant limit);
 
-  HealthDriver::Callbacks health_callbacks();
+  EngineWatch::Callbacks engine_callbacks();
   Registries::Callbacks registry_callbacks();
   CleanupItems::Others other_items();
   SdkSessions::Listeners sdk_listeners();
   void ask_if_leaving(ipc::PeerId peer);
   void drop_replaced_debts();
   IngressReports::Listeners ingress_listeners();
-  bool engine_may_be_dying() const;
-  lifecycle::Duration server_outlives_engine() const;
   OperatorSessions::Answers operator_answers();
   ShimWatch::Callbacks shim_watch_callbacks();
-  StatusSources sources() const;
-  GaugeDriver::Need gauges_needed(lifecycle::Snapshot const& snapshot) const;
+  StatusSources sources();
   Readiness readiness() const;
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
@@ -132,9 +127,7 @@ class Supervisor final : private ipc::Observer {
   GonePeers gone_peers_;
   OrphanedEngine orphan_;
   OperatorSessions operators_;
-  HealthDriver health_;
-  GaugeDriver gauges_;
-  TokenDriver token_;
+  EngineWatch engine_;
   Registries registries_;
   CleanupItems cleanup_;
   HookCalls hook_calls_;

@@ -15,9 +15,7 @@ constexpr lifecycle::Duration kSoon{1};
 void Supervisor::end(int code) {
   exit_code_ = code;
   loop_.halt();
-  health_.run(false);
-  gauges_.need(GaugeDriver::Need::none);
-  token_.withdraw();
+  engine_.end();
   cleanup_.cancel();
   orphan_.end_if_adopted();
   // This happens later, because a `hello` that ends the supervisor must still be answered with the

@@ -8,12 +8,6 @@
 #include "supervisor/runtime/supervisor.hpp"
 
 namespace lastcall::runtime {
-namespace {
-
-/// If no work makes progress for this long, the engine's own counters are read.
-constexpr lifecycle::Duration kStillIsSeen{2'000};
-
-}  // namespace
 
 void Supervisor::own_signal(std::string const& name) {
   if (name == "HUP") {
@@ -48,40 +42,14 @@ void Supervisor::watch_engine(ipc::PeerId shim) {
   }
 }
 
-GaugeDriver::Need Supervisor::gauges_needed(lifecycle::Snapshot const& snapshot) const {
-  using Need = GaugeDriver::Need;
-  // A request that arrives after `drained` delays a stop that joins, so it has to be detected.
-  bool const drains =
-      snapshot.phase == lifecycle::Phase::draining || snapshot.phase == lifecycle::Phase::drained;
-  bool const is_counted = snapshot.source == lifecycle::InFlightSource::sdk ||
-                          snapshot.source == lifecycle::InFlightSource::ingress;
-  if (drains && !is_counted) {
-    return Need::drain;
-  }
-  bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
-  // Before tokens that stand still can prove anything, the counter must be read again.
-  lifecycle::EngineHealth const& health = core_.health();
-  bool const stands_still = health.settings().tokens_show_stalls &&
-                            health.progress.still_for(monotonic_now()) >= kStillIsSeen;
-  bool const has_limit =
-      health.settings().stalled_after.value_or(lifecycle::Duration{0}) > lifecycle::Duration{0};
-  bool const may_stall = has_limit || health_.is_slow() || stands_still;
-  if (is_judged && may_stall) {
-    return Need::progress;
-  }
-  return snapshot.admission.thresholds.decode_ppm && !snapshot.stop ? Need::load : Need::none;
-}
-
-HealthDriver::Callbacks Supervisor::health_callbacks() {
+EngineWatch::Callbacks Supervisor::engine_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::HealthCheck{}); },
-          .describe_progress = [this] { return core_.health().progress.text(monotonic_now()); },
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
                 probes_.metrics().check_ended(check, outcome);
                 changed();
               },
           .on_round = [this] { probes_.beat(); },
-          .server_outlives_engine = [this] { return server_outlives_engine(); },
           .on_all_passed =
               [this](lifecycle::Instant since) {
                 ingress_.checks_passed(since);
@@ -91,7 +59,7 @@ HealthDriver::Callbacks Supervisor::health_callbacks() {
                   }
                 }
               },
-          .is_starting = [this] { return !core_.health().started(); }};
+          .on_reading = [this] { changed(); }};
 }
 
 Registries::Callbacks Supervisor::registry_callbacks() {
@@ -196,11 +164,11 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 drop_replaced_debts();
               },
           .health = [this](ipc::PeerId peer,
-                           ipc::Health const& health) { health_.health(peer, health); },
+                           ipc::Health const& health) { engine_.health().health(peer, health); },
           .doubt =
               [this](ipc::PeerId peer) {
-                if (engine_may_be_dying()) {
-                  health_.doubt();
+                if (engine_.may_be_dying()) {
+                  engine_.health().doubt();
                 } else {
                   server_.send(peer, ipc::HealthCleared{monotonic_now()});
                 }
@@ -215,7 +183,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
           .deregistered = [this](ipc::PeerId peer) { registries_.peer_done(peer); },
           .left =
               [this](ipc::PeerId peer) {
-                health_.peer_left(peer);
+                engine_.health().peer_left(peer);
                 drop_replaced_debts();
               },
           .request_began =
@@ -223,34 +191,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 probes_.metrics().request_began(endpoint);
                 operators_.changed();
               },
-          .own_mark = [this] { return token_.mark(); }};
-}
-
-/// The server of an engine with several processes answers its checks for up to 2 s after its core
-/// has died. The shim sees each process, and its report may come a moment after a check's.
-lifecycle::Duration Supervisor::server_outlives_engine() const {
-  constexpr lifecycle::Duration kWithoutShim{2'000};
-  constexpr lifecycle::Duration kWithShim{300};
-  if (core_.settings().essential_processes.empty()) {
-    return lifecycle::Duration{0};
-  }
-  return core_.snapshot().shim_connected ? kWithShim : kWithoutShim;
-}
-
-/// An error of the engine may mean its death if something would confirm that: the shim, or a check
-/// that fails outside of a stop. If the death is known, the engine's requests are cut in the next
-/// turn.
-bool Supervisor::engine_may_be_dying() const {
-  lifecycle::Snapshot const now = core_.snapshot();
-  if (now.stop && now.stop->mode == lifecycle::StopMode::fatal) {
-    return true;
-  }
-  bool const serves =
-      now.phase > lifecycle::Phase::starting && now.phase < lifecycle::Phase::cleaning_up;
-  bool const runs = now.engine == lifecycle::EngineState::running;
-  bool const shim_reports = now.shim_connected && runs;
-  bool const checks_report = !now.stop && health_.is_running() && (runs || !now.shim_known);
-  return serves && (shim_reports || checks_report);
+          .own_mark = [this] { return engine_.token().mark(); }};
 }
 
 IngressReports::Listeners Supervisor::ingress_listeners() {
@@ -260,8 +201,8 @@ IngressReports::Listeners Supervisor::ingress_listeners() {
                 // and the core does not know that until it gives the shim up.
                 return core_.snapshot().engine == lifecycle::EngineState::running;
               },
-          .engine_may_be_dying = [this] { return engine_may_be_dying(); },
-          .error_held = [this] { health_.doubt(); },
+          .engine_may_be_dying = [this] { return engine_.may_be_dying(); },
+          .error_held = [this] { engine_.health().doubt(); },
           .request_began = [this] { operators_.changed(); },
           .handed_off =
               [this](ingress::HandedOff const& handed) { records_.events().migrated(handed); },

@@ -28,7 +28,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
           [](act::SignalEngine const&) {}, [&](act::ForgetStopRecord const&) { memory_.forget(); },
           [&](act::StartEngine const&) { shim_.send(ipc::EngineStart{}); },
-          [&](act::RunChecks const&) { health_.run_now(); },
+          [&](act::RunChecks const&) { engine_.health().run_now(); },
           [&](act::ExitShim const& order) { report_.end_shim(order.code); },
           [&](act::AnnouncePhase const& order) { announce(order); },
           [&](act::CancelsReady const& order) { requests_.cancels_ready(order); },
@@ -51,8 +51,8 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             changed();
           },
           [&](act::DeletionDisproved const&) { deletion_disproved(); },
-          [&](act::AskToken const& order) { token_.ask(order); },
-          [&](act::WithdrawToken const&) { token_.withdraw(); },
+          [&](act::AskToken const& order) { engine_.token().ask(order); },
+          [&](act::WithdrawToken const&) { engine_.token().withdraw(); },
           [&](act::Register const&) { registries_.register_all(); },
           [&](act::Deregister const& order) {
             registries_.deregister(order.deadline, order.returns);
