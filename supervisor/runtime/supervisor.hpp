@@ -21,7 +21,6 @@
 #include "ipc/server.hpp"
 #include "supervisor/runtime/cleanup/cleanup_items.hpp"
 #include "supervisor/runtime/engine/engine_watch.hpp"
-#include "supervisor/runtime/engine/orphaned_engine.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 #include "supervisor/runtime/listener/hook_calls.hpp"
 #include "supervisor/runtime/listener/probe_publisher.hpp"
@@ -29,11 +28,11 @@
 #include "supervisor/runtime/live_settings.hpp"
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
+#include "supervisor/runtime/peer_sessions.hpp"
 #include "supervisor/runtime/registries/registries.hpp"
 #include "supervisor/runtime/report_publisher.hpp"
 #include "supervisor/runtime/request_orders.hpp"
 #include "supervisor/runtime/serve.hpp"
-#include "supervisor/runtime/sessions/gone_peers.hpp"
 #include "supervisor/runtime/sessions/operator_sessions.hpp"
 #include "supervisor/runtime/sessions/sdk_sessions.hpp"
 #include "supervisor/runtime/sessions/shim_session.hpp"
@@ -46,11 +45,10 @@ namespace lastcall::runtime {
 
 inline constexpr lifecycle::Duration kFlushWait{200};
 
-class Supervisor final : private ipc::Observer {
+class Supervisor {
  public:
   Supervisor(boost::asio::io_context& io, config::Config const& config, ServeOptions const& options,
              Log& log);
-  ~Supervisor() override;
 
   /// Returns the reason why it cannot run with this configuration; empty if it can.
   std::string problem() const;
@@ -61,21 +59,10 @@ class Supervisor final : private ipc::Observer {
   int exit_code() const { return exit_code_; }
 
  private:
-  // ipc::Observer
-  void hello(ipc::PeerId peer, ipc::Hello&& hello) override;
-  void message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) override;
-  void disconnected(ipc::PeerId peer, std::string_view why) override;
-  void process_gone(ipc::PeerId peer) override;
-  std::size_t next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch) override;
-  void trouble(std::string_view what) override;
-  void error_sent(ipc::ErrorCode code) override;
-  void peer_dropped(ipc::Drop why) override;
-
   // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
   void signal_engine(lifecycle::SignalEngine const& order);
   void deletion_disproved();
-  void prestop(ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
   void announce(lifecycle::AnnouncePhase const& order);
   void rearm();
 
@@ -97,13 +84,6 @@ class Supervisor final : private ipc::Observer {
   std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
   void registry_changed(discovery::RegistryStatus const& status);
-  void count_peers();
-  void count_restarts(ipc::ShimFacts const& shim);
-  void sdk_gone(ipc::PeerId peer);
-  /// Handles what the shim has reported about its engine. If the engine has ended, peers that
-  /// waited for that are released; in run mode a running engine is watched, so that it can be ended
-  /// without its shim.
-  void watch_engine(ipc::PeerId shim);
   /// Called when the published state has changed; it is published once, at the end of this turn.
   void changed();
   void refresh();
@@ -116,17 +96,12 @@ class Supervisor final : private ipc::Observer {
   LiveSettings settings_;
   ProbePublisher probes_;
   StepRecords records_;
-  ipc::Server server_;
-  ShimSession shim_;
+  PeerSessions peers_;
   StopMemory memory_;
   ReportPublisher report_;
   ShimWatch shim_watch_;
-  SdkSessions sdks_;
   IngressSession ingress_;
   RequestOrders requests_;
-  GonePeers gone_peers_;
-  OrphanedEngine orphan_;
-  OperatorSessions operators_;
   EngineWatch engine_;
   Registries registries_;
   CleanupItems cleanup_;
@@ -134,7 +109,6 @@ class Supervisor final : private ipc::Observer {
   OwnSignals signals_;
 
   bool refresh_is_due_ = false;
-  bool engine_has_run_ = false;  // in this life or an earlier one
   int exit_code_ = 0;
 };
 

@@ -17,15 +17,15 @@ void Supervisor::end(int code) {
   loop_.halt();
   engine_.end();
   cleanup_.cancel();
-  orphan_.end_if_adopted();
+  peers_.orphan().end_if_adopted();
   // This happens later, because a `hello` that ends the supervisor must still be answered with the
   // `welcome` and the `exit`.
   boost::asio::post(io_, [this] {
-    operators_.end();
+    peers_.operators().end();
     poll_until(
         io_, monotonic_now() + kFlushWait, kSoon, [this] { return !report_.is_open(); },
         [this] {
-          server_.close_all();
+          peers_.server().close_all();
           ingress_.end();
           wait_for_flush(monotonic_now() + kFlushWait);
         });
@@ -38,8 +38,8 @@ void Supervisor::wait_for_flush(lifecycle::Instant limit) {
   poll_until(
       io_, lifecycle::Instant::max(), kSoon,
       [this, limit] {
-        bool const is_flushed = server_.is_flushed() && ingress_.is_flushed();
-        return orphan_.is_settled() && (is_flushed || monotonic_now() >= limit);
+        bool const is_flushed = peers_.server().is_flushed() && ingress_.is_flushed();
+        return peers_.orphan().is_settled() && (is_flushed || monotonic_now() >= limit);
       },
       [this] {
         hook_calls_.stop();

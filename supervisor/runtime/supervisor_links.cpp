@@ -22,24 +22,8 @@ void Supervisor::own_signal(std::string const& name) {
 }
 
 std::vector<ipc::PeerId> Supervisor::ask_sdks(ipc::FromSupervisor const& question) {
-  sdks_.broadcast(question);
-  return sdks_.connected();
-}
-
-void Supervisor::watch_engine(ipc::PeerId shim) {
-  if (core_.snapshot().engine != lifecycle::EngineState::running) {
-    gone_peers_.release();
-  }
-  ipc::PeerInfo const* const info = server_.info(shim);
-  if (!shim_.is_run_mode() || !shim_.is(shim) || info == nullptr) {
-    return;
-  }
-  ipc::EngineFacts const& engine = shim_.engine();
-  if (engine.state == ipc::EngineState::running) {
-    orphan_.watch(info->pid, static_cast<pid_t>(engine.pid));
-  } else {
-    orphan_.forget();
-  }
+  peers_.sdks().broadcast(question);
+  return peers_.sdks().connected();
 }
 
 EngineWatch::Callbacks Supervisor::engine_callbacks() {
@@ -53,9 +37,9 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
           .on_all_passed =
               [this](lifecycle::Instant since) {
                 ingress_.checks_passed(since);
-                for (SdkSessions::Row const& row : sdks_.rows()) {
+                for (SdkSessions::Row const& row : peers_.sdks().rows()) {
                   if (row.has_doubted) {
-                    server_.send(row.peer, ipc::HealthCleared{since});
+                    peers_.server().send(row.peer, ipc::HealthCleared{since});
                   }
                 }
               },
@@ -66,9 +50,9 @@ Registries::Callbacks Supervisor::registry_callbacks() {
   return {.ask_peers = [this] { return ask_sdks(ipc::Deregister{}); },
           .ask_self_registering =
               [this] {
-                std::vector<ipc::PeerId> const peers = sdks_.self_registering();
+                std::vector<ipc::PeerId> const peers = peers_.sdks().self_registering();
                 for (ipc::PeerId const peer : peers) {
-                  server_.send(peer, ipc::Deregister{});
+                  peers_.server().send(peer, ipc::Deregister{});
                 }
                 return peers;
               },
@@ -101,7 +85,7 @@ Registries::Callbacks Supervisor::registry_callbacks() {
 }
 
 CleanupItems::Others Supervisor::other_items() {
-  return {.sdk = [this](lifecycle::Instant deadline) { sdks_.clean_up(deadline); },
+  return {.sdk = [this](lifecycle::Instant deadline) { peers_.sdks().clean_up(deadline); },
           .events =
               [this](lifecycle::Instant deadline, CleanupHooks::Done done) {
                 ingress_.after_cuts([this, deadline, done = std::move(done)] {
@@ -142,14 +126,14 @@ void Supervisor::ask_if_leaving(ipc::PeerId peer) {
   bool const is_leaving =
       phase >= lifecycle::Phase::deregistering && phase <= lifecycle::Phase::cleaning_up;
   if (is_leaving || registries_.is_asking_sdks()) {
-    server_.send(peer, ipc::Deregister{});
+    peers_.server().send(peer, ipc::Deregister{});
     registries_.peer_joined(peer);
   }
 }
 
 void Supervisor::drop_replaced_debts() {
   if (registries_.is_asking_sdks()) {
-    for (ipc::PeerId const peer : sdks_.replaced()) {
+    for (ipc::PeerId const peer : peers_.sdks().replaced()) {
       registries_.peer_replaced(peer);
     }
   }
@@ -170,7 +154,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 if (engine_.may_be_dying()) {
                   engine_.health().doubt();
                 } else {
-                  server_.send(peer, ipc::HealthCleared{monotonic_now()});
+                  peers_.server().send(peer, ipc::HealthCleared{monotonic_now()});
                 }
               },
           .registered =
@@ -189,7 +173,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
           .request_began =
               [this](std::string_view endpoint) {
                 probes_.metrics().request_began(endpoint);
-                operators_.changed();
+                peers_.operators().changed();
               },
           .own_mark = [this] { return engine_.token().mark(); }};
 }
@@ -203,7 +187,7 @@ IngressReports::Listeners Supervisor::ingress_listeners() {
               },
           .engine_may_be_dying = [this] { return engine_.may_be_dying(); },
           .error_held = [this] { engine_.health().doubt(); },
-          .request_began = [this] { operators_.changed(); },
+          .request_began = [this] { peers_.operators().changed(); },
           .handed_off =
               [this](ingress::HandedOff const& handed) { records_.events().migrated(handed); },
           .slow_turn =
@@ -214,7 +198,7 @@ IngressReports::Listeners Supervisor::ingress_listeners() {
 }
 
 ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
-  return {.follow_socket = [this] { server_.follow_sockets(); },
+  return {.follow_socket = [this] { peers_.server().follow_sockets(); },
           .changed =
               [this](bool is_missing) {
                 probes_.metrics().set_shim_missing(is_missing);

@@ -5,9 +5,9 @@
 namespace lastcall::runtime {
 
 void Supervisor::signal_engine(lifecycle::SignalEngine const& order) {
-  shim_.send(
+  peers_.shim().send(
       ipc::EngineSignal{order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
-  server_.flush();
+  peers_.server().flush();
 }
 
 void Supervisor::deletion_disproved() {
@@ -27,7 +27,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           // These were carried out before anything was reported.
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
           [](act::SignalEngine const&) {}, [&](act::ForgetStopRecord const&) { memory_.forget(); },
-          [&](act::StartEngine const&) { shim_.send(ipc::EngineStart{}); },
+          [&](act::StartEngine const&) { peers_.shim().send(ipc::EngineStart{}); },
           [&](act::RunChecks const&) { engine_.health().run_now(); },
           [&](act::ExitShim const& order) { report_.end_shim(order.code); },
           [&](act::AnnouncePhase const& order) { announce(order); },
@@ -36,7 +36,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::Reject const& order) { requests_.reject(order); },
           [&](act::ForgetPeer const& order) {
             registries_.peer_gone(order.peer);
-            sdks_.forget(order.peer);
+            peers_.sdks().forget(order.peer);
           },
           [&](act::ReleaseHook const& order) {
             hook_calls_.release(order);
@@ -67,7 +67,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { changed(); },
           [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { changed(); },
           [](act::LastEndpointCompleted const&) {}, [&](act::VerdictChanged const&) { changed(); },
-          [&](act::RequestSettled const&) { operators_.changed(); },
+          [&](act::RequestSettled const&) { peers_.operators().changed(); },
           [&](act::BusyChanged const&) { changed(); }, [](act::CancelCounted const&) {},
           [](act::CancelSettled const&) {}},
       action);
@@ -75,7 +75,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
 
 /// The shim was notified earlier.
 void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
-  sdks_.broadcast(ipc::PhaseChange{order.phase, order.deadline});
+  peers_.sdks().broadcast(ipc::PhaseChange{order.phase, order.deadline});
   ingress_.phase(order.phase);
   changed();
 }
@@ -83,7 +83,7 @@ void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
 void Supervisor::rearm() {
   cleanup_.cancel();
   report_.forget();
-  sdks_.rearm();
+  peers_.sdks().rearm();
   registries_.begin_life();
 }
 

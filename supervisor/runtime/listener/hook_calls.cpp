@@ -130,6 +130,24 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, Return answ
   }
 }
 
+void HookCalls::called(ipc::Server& server, ipc::PeerId peer, ipc::Prestop const& call,
+                       ipc::Seq seq) {
+  if (!seq) {
+    return server.error(peer, seq, ipc::ErrorCode::bad_field,
+                        "seq: expected, because the call returns with the answer");
+  }
+  if (!takes_calls_) {
+    return server.error(peer, seq, ipc::ErrorCode::not_allowed,
+                        "lifecycle.enabled is false: no preStop call is accepted");
+  }
+  auto const hook =
+      call.container == ipc::Container::engine ? probes::Hook::engine : probes::Hook::supervisor;
+  called(hook, "uid " + std::to_string(server.info(peer)->uid),
+         [&server, peer, seq](std::string_view why, lifecycle::Duration held) {
+           server.ack(peer, seq, probes::hook_result(why, held));
+         });
+}
+
 void HookCalls::release(lifecycle::ReleaseHook const& order) {
   metrics_.hook_released(order.held);
   for (Return const& answer : std::exchange(waiting_, {})) {

@@ -22,6 +22,7 @@
 
 #include "config/schema.hpp"
 #include "core/action.hpp"
+#include "ipc/server.hpp"
 #include "probes/checks/replacement_watch.hpp"
 #include "probes/listener/hook_routes.hpp"
 #include "probes/listener/listener.hpp"
@@ -50,6 +51,8 @@ class HookCalls {
   bool takes_calls() const { return takes_calls_; }
   /// `caller` is for the log.
   void called(probes::Hook hook, std::string const& caller, Return answer);
+  /// Handles a call of a hook of kind exec, which arrives on the socket.
+  void called(ipc::Server& server, ipc::PeerId peer, ipc::Prestop const& call, ipc::Seq seq);
   void release(lifecycle::ReleaseHook const& order);
   void await(lifecycle::AwaitReplacement const& order);
   void replacement_ended();
