@@ -91,7 +91,8 @@ void PeerSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::S
       return;
     case ipc::Role::engine:
       sdks_.message(peer, std::move(message), seq);
-      parts_.registries.peers_may_be_back();  // this may be the last thing that they announce
+      parts_.registration.registries()
+          .peers_may_be_back();  // this may be the last thing that they announce
       return;
     case ipc::Role::operator_:
       operators_.message(peer, std::move(message), seq);
@@ -132,7 +133,7 @@ void PeerSessions::process_gone(ipc::PeerId peer) {
     shim_.process_gone(peer);
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
-    parts_.registries.peer_gone(peer);
+    parts_.registration.registries().peer_gone(peer);
     bool const engine_may_be_gone = core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;
     if (engine_may_be_gone) {

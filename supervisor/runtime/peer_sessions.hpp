@@ -21,7 +21,7 @@
 #include "supervisor/runtime/listener/hook_calls.hpp"
 #include "supervisor/runtime/listener/peer_metrics.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
-#include "supervisor/runtime/registries/registries.hpp"
+#include "supervisor/runtime/registration.hpp"
 #include "supervisor/runtime/sessions/gone_peers.hpp"
 #include "supervisor/runtime/sessions/operator_sessions.hpp"
 #include "supervisor/runtime/sessions/sdk_sessions.hpp"
@@ -40,7 +40,7 @@ class PeerSessions final : private ipc::Observer {
   /// The parts that peers concern beside the core; they may be constructed later.
   struct Parts {
     StepRecords& records;
-    Registries& registries;
+    Registration& registration;
     HookCalls& hook_calls;
   };
   struct Callbacks {

@@ -60,7 +60,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       records_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_,
                probes_.metrics(), log),
       peers_(io, config, core_, loop_,
-             {.records = records_, .registries = registries_, .hook_calls = hook_calls_},
+             {.records = records_, .registration = registration_, .hook_calls = hook_calls_},
              probes_.metrics(), log, operator_answers(),
              {.engine_exited =
                   [this](ipc::EngineExited const& exited) { report_.engine_exited(exited); },
@@ -78,8 +78,8 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       requests_(loop_, peers_.server(), peers_.sdks(), ingress_),
       engine_(io.get_executor(), config, core_, loop_, log, ingress::RequestIds().make(),
               engine_callbacks()),
-      registries_(io.get_executor(), config, advertise_of(config), loop_, log,
-                  registry_callbacks()),
+      registration_(io.get_executor(), config, advertise_of(config), core_, loop_, peers_.server(),
+                    peers_.sdks(), probes_.metrics(), log, [this] { changed(); }),
       cleanup_(
           io.get_executor(), config.cleanup,
           {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory},
@@ -115,7 +115,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
 
 std::string Supervisor::problem() const {
   std::string const problem = engine_.problem();
-  return problem.empty() ? registries_.problem() : problem;
+  return problem.empty() ? registration_.problem() : problem;
 }
 
 std::string Supervisor::start() {
@@ -182,11 +182,6 @@ void Supervisor::refresh() {
   peers_.operators().changed();
 }
 
-Readiness Supervisor::readiness() const {
-  return readiness_of(core_.snapshot(), settings_.config().probes.readiness_on_stop,
-                      registries_.were_all_registered());
-}
-
 StatusSources Supervisor::sources() {
   return {.core = core_,
           .server = peers_.server(),
@@ -194,10 +189,13 @@ StatusSources Supervisor::sources() {
           .shim_watch = shim_watch_,
           .sdks = peers_.sdks(),
           .health = engine_.health(),
-          .registries = registries_,
+          .registries = registration_.registries(),
           .facts = facts_,
           .warnings = settings_.warnings(),
-          .readiness = [this] { return readiness(); }};
+          .readiness = [this] {
+            return readiness_of(core_.snapshot(), settings_.config().probes.readiness_on_stop,
+                                registration_.registries().were_all_registered());
+          }};
 }
 
 }  // namespace lastcall::runtime

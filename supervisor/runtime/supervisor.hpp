@@ -29,7 +29,7 @@
 #include "supervisor/runtime/loop/core_loop.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/peer_sessions.hpp"
-#include "supervisor/runtime/registries/registries.hpp"
+#include "supervisor/runtime/registration.hpp"
 #include "supervisor/runtime/report_publisher.hpp"
 #include "supervisor/runtime/request_orders.hpp"
 #include "supervisor/runtime/serve.hpp"
@@ -71,19 +71,13 @@ class Supervisor {
   void wait_for_flush(lifecycle::Instant limit);
 
   EngineWatch::Callbacks engine_callbacks();
-  Registries::Callbacks registry_callbacks();
   CleanupItems::Others other_items();
   SdkSessions::Listeners sdk_listeners();
-  void ask_if_leaving(ipc::PeerId peer);
-  void drop_replaced_debts();
   IngressReports::Listeners ingress_listeners();
   OperatorSessions::Answers operator_answers();
   ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources();
-  Readiness readiness() const;
-  std::vector<ipc::PeerId> ask_sdks(ipc::FromSupervisor const& question);
   void own_signal(std::string const& name);
-  void registry_changed(discovery::RegistryStatus const& status);
   /// Called when the published state has changed; it is published once, at the end of this turn.
   void changed();
   void refresh();
@@ -103,7 +97,7 @@ class Supervisor {
   IngressSession ingress_;
   RequestOrders requests_;
   EngineWatch engine_;
-  Registries registries_;
+  Registration registration_;
   CleanupItems cleanup_;
   HookCalls hook_calls_;
   OwnSignals signals_;

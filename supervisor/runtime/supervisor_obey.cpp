@@ -35,7 +35,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::Admit const& order) { requests_.admit(order); },
           [&](act::Reject const& order) { requests_.reject(order); },
           [&](act::ForgetPeer const& order) {
-            registries_.peer_gone(order.peer);
+            registration_.registries().peer_gone(order.peer);
             peers_.sdks().forget(order.peer);
           },
           [&](act::ReleaseHook const& order) {
@@ -53,12 +53,14 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::DeletionDisproved const&) { deletion_disproved(); },
           [&](act::AskToken const& order) { engine_.token().ask(order); },
           [&](act::WithdrawToken const&) { engine_.token().withdraw(); },
-          [&](act::Register const&) { registries_.register_all(); },
+          [&](act::Register const&) { registration_.registries().register_all(); },
           [&](act::Deregister const& order) {
-            registries_.deregister(order.deadline, order.returns);
+            registration_.registries().deregister(order.deadline, order.returns);
           },
           [&](act::StartCleanup const& order) { cleanup_.start(order); },
-          [&](act::PublishReport const&) { report_.publish(now, registries_.names()); },
+          [&](act::PublishReport const&) {
+            report_.publish(now, registration_.registries().names());
+          },
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
           [&](act::ExitSupervisor const& order) { end(order.code); },
           // The loop handles answers; notes have been counted and reported above.
@@ -84,7 +86,7 @@ void Supervisor::rearm() {
   cleanup_.cancel();
   report_.forget();
   peers_.sdks().rearm();
-  registries_.begin_life();
+  registration_.registries().begin_life();
 }
 
 }  // namespace lastcall::runtime

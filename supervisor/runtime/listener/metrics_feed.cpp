@@ -59,4 +59,24 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
              action);
 }
 
+void count(probes::Metrics& metrics, discovery::RegistryStatus const& status) {
+  using discovery::RegistryState;
+  using probes::RegistryOperation;
+  bool const has_entered = status.state == RegistryState::registered;
+  bool const has_left = status.state == RegistryState::deregistered;
+  if (has_entered || has_left || status.state == RegistryState::failed) {
+    metrics.registry_ended(
+        status.name, has_entered ? RegistryOperation::register_ : RegistryOperation::deregister,
+        has_entered || has_left, status.latency);
+    if (has_entered || has_left) {  // after a failure it may still be registered
+      metrics.set_registered(status.name, has_entered);
+    }
+  } else if (status.state == RegistryState::registering) {
+    metrics.registry_retried(status.name, RegistryOperation::register_);
+    metrics.set_registered(status.name, false);
+  } else if (status.state == RegistryState::deregistering) {
+    metrics.registry_retried(status.name, RegistryOperation::deregister);
+  }
+}
+
 }  // namespace lastcall::runtime
