@@ -1,4 +1,5 @@
-// Construction, routing of what is received, and the end; the orders are in supervisor_obey.cpp.
+// Construction, the orders of the core, and the end; what the parts report to each other is in
+// supervisor_links.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
 #include <algorithm>
@@ -7,7 +8,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/clock.hpp"
+#include "base/overloaded.hpp"
 #include "ingress/request_id.hpp"
+#include "supervisor/runtime/loop/poll_until.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/settings.hpp"
 
@@ -23,6 +27,8 @@ bool is_shown_at_probes(lifecycle::Action const& action) {
          std::holds_alternative<lifecycle::VerdictChanged>(action);
 }
 
+constexpr lifecycle::Duration kSoon{1};
+
 }  // namespace
 
 Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
@@ -36,6 +42,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              .probes_address = {},
              .hooks_address = {},
              .ingress_address = {}},
+      refresh_(io, [this] { refresh(); }),
       core_(settings_from(config, options.grace)),
       loop_(io, core_,
             [this](lifecycle::Instant now, lifecycle::Action const& action) { obey(now, action); }),
@@ -43,9 +50,9 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                 {.read_again =
                      [this] {
                        peers_.server().follow_sockets();
-                       changed();
+                       refresh_.request();
                      },
-                 .changed = [this] { changed(); }}),
+                 .changed = [this] { refresh_.request(); }}),
       probes_(io, config,
               {.thresholds =
                    [this](probes::ThresholdCall const& call) {
@@ -64,7 +71,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
              probes_.metrics(), log, operator_answers(),
              {.engine_exited =
                   [this](ipc::EngineExited const& exited) { report_.engine_exited(exited); },
-              .changed = [this] { changed(); }}),
+              .changed = [this] { refresh_.request(); }}),
       memory_(config.ipc.admin_socket, core_, peers_.server(), peers_.shim(), log),
       report_(io, core_, peers_.shim(), records_.narrator(), log,
               [this](std::string const& report, lifecycle::Instant now) {
@@ -79,7 +86,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
       engine_(io.get_executor(), config, core_, loop_, log, ingress::RequestIds().make(),
               engine_callbacks()),
       registration_(io.get_executor(), config, advertise_of(config), core_, loop_, peers_.server(),
-                    peers_.sdks(), probes_.metrics(), log, [this] { changed(); }),
+                    peers_.sdks(), probes_.metrics(), log, [this] { refresh_.request(); }),
       cleanup_(
           io.get_executor(), config.cleanup,
           {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory},
@@ -106,7 +113,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
     records_.step(now, event, actions);
     requests_.send_ahead(event, actions);
     if (core_.is_restarting()) {
-      changed();  // its stages change readiness without an order
+      refresh_.request();  // its stages change readiness without an order
     }
     probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
     probes_.metrics().set_cancels_unconfirmed(core_.requests().unconfirmed());
@@ -159,20 +166,133 @@ std::string Supervisor::start() {
   lifecycle::Settings const& settings = core_.settings();
   probes_.metrics().set_grace(
       lifecycle::budgets_within(settings.shutdown, settings.pod_grace).total);
-  refresh();
+  refresh_.run_now();
   return {};
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
+  namespace act = lifecycle;
+  if (auto const* const order = std::get_if<act::SignalEngine>(&action)) {
+    peers_.shim().signal_engine(*order);
+  }
+  records_.action(now, action);
+  std::visit(
+      Overloaded{
+          // These were carried out before anything was reported.
+          [](act::Remember const&) {}, [](act::LeaveWill const&) {},
+          [](act::SignalEngine const&) {}, [&](act::ForgetStopRecord const&) { memory_.forget(); },
+          [&](act::StartEngine const&) { peers_.shim().send(ipc::EngineStart{}); },
+          [&](act::RunChecks const&) { engine_.health().run_now(); },
+          [&](act::ExitShim const& order) { report_.end_shim(order.code); },
+          [&](act::AnnouncePhase const& order) { announce(order); },
+          [&](act::CancelsReady const& order) { requests_.cancels_ready(order); },
+          [&](act::Admit const& order) { requests_.admit(order); },
+          [&](act::Reject const& order) { requests_.reject(order); },
+          [&](act::ForgetPeer const& order) {
+            registration_.registries().peer_gone(order.peer);
+            peers_.sdks().forget(order.peer);
+          },
+          [&](act::ReleaseHook const& order) {
+            hook_calls_.release(order);
+            refresh_.request();
+          },
+          [&](act::AwaitReplacement const& order) {
+            hook_calls_.await(order);
+            refresh_.request();
+          },
+          [&](act::ReplacementEnded const&) {
+            hook_calls_.replacement_ended();
+            refresh_.request();
+          },
+          [&](act::DeletionDisproved const&) { deletion_disproved(); },
+          [&](act::AskToken const& order) { engine_.token().ask(order); },
+          [&](act::WithdrawToken const&) { engine_.token().withdraw(); },
+          [&](act::Register const&) { registration_.registries().register_all(); },
+          [&](act::Deregister const& order) {
+            registration_.registries().deregister(order.deadline, order.returns);
+          },
+          [&](act::StartCleanup const& order) { cleanup_.start(order); },
+          [&](act::PublishReport const&) {
+            report_.publish(now, registration_.registries().names());
+          },
+          [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
+          [&](act::ExitSupervisor const& order) { end(order.code); },
+          // The loop handles answers; notes have been counted and reported above.
+          [](act::Refuse const&) {}, [](act::Answer const&) {},
+          [&](act::StopBegun const&) { refresh_.request(); }, [](act::SignalIgnored const&) {},
+          [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { refresh_.request(); },
+          [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { refresh_.request(); },
+          [](act::LastEndpointCompleted const&) {},
+          [&](act::VerdictChanged const&) { refresh_.request(); },
+          [&](act::RequestSettled const&) { peers_.operators().changed(); },
+          [&](act::BusyChanged const&) { refresh_.request(); }, [](act::CancelCounted const&) {},
+          [](act::CancelSettled const&) {}},
+      action);
+}
+
+void Supervisor::deletion_disproved() {
+  hook_calls_.disproved();
+  ingress_.phase(core_.snapshot().phase);  // it may listen again
+  refresh_.request();
+}
+
+/// The shim was notified earlier.
+void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
+  peers_.sdks().broadcast(ipc::PhaseChange{order.phase, order.deadline});
+  ingress_.phase(order.phase);
+  refresh_.request();
+}
+
+void Supervisor::rearm() {
+  cleanup_.cancel();
+  report_.forget();
+  peers_.sdks().rearm();
+  registration_.registries().begin_life();
+}
+
+// --- the end: pending output is written, and the probe listener closes last ----------------------
+
+void Supervisor::end(int code) {
+  exit_code_ = code;
+  loop_.halt();
+  engine_.end();
+  cleanup_.cancel();
+  peers_.orphan().end_if_adopted();
+  // This happens later, because a `hello` that ends the supervisor must still be answered with the
+  // `welcome` and the `exit`.
+  boost::asio::post(io_, [this] {
+    peers_.operators().end();
+    poll_until(
+        io_, monotonic_now() + kFlushWait, kSoon, [this] { return !report_.is_open(); },
+        [this] {
+          peers_.server().close_all();
+          ingress_.end();
+          wait_for_flush(monotonic_now() + kFlushWait);
+        });
+  });
+}
+
+void Supervisor::wait_for_flush(lifecycle::Instant limit) {
+  // An adopted engine gets all the time that it needs; `limit` is for output that is still to be
+  // sent.
+  poll_until(
+      io_, lifecycle::Instant::max(), kSoon,
+      [this, limit] {
+        bool const is_flushed = peers_.server().is_flushed() && ingress_.is_flushed();
+        return peers_.orphan().is_settled() && (is_flushed || monotonic_now() >= limit);
+      },
+      [this] {
+        hook_calls_.stop();
+        probes_.stop();
+        io_.stop();
+      });
 }
 
 // --- what is shown -------------------------------------------------------------------------------
 
-void Supervisor::changed() {
-  if (!std::exchange(refresh_is_due_, true)) {
-    boost::asio::post(io_, [this] { refresh(); });
-  }
-}
-
 void Supervisor::refresh() {
-  refresh_is_due_ = false;
   lifecycle::Snapshot const snapshot = core_.snapshot();
   shim_watch_.update(snapshot);
   engine_.update(snapshot);

@@ -27,6 +27,7 @@
 #include "supervisor/runtime/listener/status.hpp"
 #include "supervisor/runtime/live_settings.hpp"
 #include "supervisor/runtime/loop/core_loop.hpp"
+#include "supervisor/runtime/loop/once_per_turn.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/peer_sessions.hpp"
 #include "supervisor/runtime/registration.hpp"
@@ -59,17 +60,15 @@ class Supervisor {
   int exit_code() const { return exit_code_; }
 
  private:
-  // Orders (supervisor_obey.cpp).
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  void signal_engine(lifecycle::SignalEngine const& order);
   void deletion_disproved();
   void announce(lifecycle::AnnouncePhase const& order);
   void rearm();
 
-  // The end.
   void end(int code);
   void wait_for_flush(lifecycle::Instant limit);
 
+  // What the parts report to each other (supervisor_links.cpp).
   EngineWatch::Callbacks engine_callbacks();
   CleanupItems::Others other_items();
   SdkSessions::Listeners sdk_listeners();
@@ -78,13 +77,12 @@ class Supervisor {
   ShimWatch::Callbacks shim_watch_callbacks();
   StatusSources sources();
   void own_signal(std::string const& name);
-  /// Called when the published state has changed; it is published once, at the end of this turn.
-  void changed();
   void refresh();
 
   boost::asio::io_context& io_;
   Log& log_;
   ServeFacts facts_;
+  OncePerTurn refresh_;  // requested when the published state has changed
   lifecycle::Lifecycle core_;
   CoreLoop loop_;
   LiveSettings settings_;
@@ -101,8 +99,6 @@ class Supervisor {
   CleanupItems cleanup_;
   HookCalls hook_calls_;
   OwnSignals signals_;
-
-  bool refresh_is_due_ = false;
   int exit_code_ = 0;
 };
 

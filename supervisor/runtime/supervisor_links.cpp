@@ -17,7 +17,7 @@ void Supervisor::own_signal(std::string const& name) {
   log_.info("stop signal", {{"signal", name}, {"from", "supervisor"}});
   probes_.metrics().signal_received(name);
   loop_.feed(lifecycle::OwnSignal{name});
-  changed();
+  refresh_.request();
 }
 
 EngineWatch::Callbacks Supervisor::engine_callbacks() {
@@ -29,7 +29,7 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
                 probes_.metrics().check_ended(check, outcome);
-                changed();
+                refresh_.request();
               },
           .on_round = [this] { probes_.beat(); },
           .on_all_passed =
@@ -41,7 +41,7 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
                   }
                 }
               },
-          .on_reading = [this] { changed(); }};
+          .on_reading = [this] { refresh_.request(); }};
 }
 
 CleanupItems::Others Supervisor::other_items() {
@@ -112,7 +112,7 @@ ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
                 if (is_missing) {
                   registration_.registries().warn("ShimMissing", shim_watch_.warning());
                 }
-                changed();
+                refresh_.request();
               }};
 }
 

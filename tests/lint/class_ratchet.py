@@ -18,5 +18,5 @@ RATCHET = {
     ("supervisor/runtime/engine/health_driver.hpp", "HealthDriver"): (33, 1, 0),
     ("supervisor/runtime/registries/registries.hpp", "Registries"): (39, 1, 0),
     ("supervisor/runtime/sessions/sdk_sessions.hpp", "SdkSessions"): (31, 1, 0),
-    ("supervisor/runtime/supervisor.hpp", "Supervisor"): (42, 4, 0),
+    ("supervisor/runtime/supervisor.hpp", "Supervisor"): (40, 2, 0),
 }

@@ -21,7 +21,6 @@ _LONG = {
         "config/keys_serving.cpp",
         "config/presets.cpp",
         "supervisor/runtime/supervisor.cpp",
-        "supervisor/runtime/supervisor_obey.cpp",
         "tests/simulation/closed_world_choices.cpp",
         "tests/simulation/invariants.cpp",
         "tests/simulation/invariants_hooks.cpp",

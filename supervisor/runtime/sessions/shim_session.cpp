@@ -104,6 +104,11 @@ void ShimSession::send(ipc::FromSupervisor const& message) {
   server_.send(peer_, message);
 }
 
+void ShimSession::signal_engine(lifecycle::SignalEngine const& order) {
+  send(ipc::EngineSignal{order.name, order.all ? ipc::SignalScope::all : ipc::SignalScope::main});
+  server_.flush();
+}
+
 void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Seq seq) {
   if (peer != peer_) {
     return;

@@ -43,6 +43,8 @@ class ShimSession {
   bool is(ipc::PeerId peer) const { return peer_ != 0 && peer_ == peer; }
   /// Does nothing while no shim is connected.
   void send(ipc::FromSupervisor const& message);
+  /// Is sent now, not at the end of this turn.
+  void signal_engine(lifecycle::SignalEngine const& order);
 
   /// The last report about its engine, for display.
   ipc::EngineFacts const& engine() const { return engine_; }
