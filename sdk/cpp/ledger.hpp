@@ -30,6 +30,7 @@
 #include "ipc/message.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/later.hpp"
 
 namespace lastcall::sdk {
 
@@ -37,7 +38,6 @@ inline constexpr std::chrono::seconds kUnadmittedAfter{1};
 inline constexpr std::chrono::milliseconds kProgressEvery{500};
 inline constexpr std::size_t kMaxUnconfirmed = 1024;
 
-using Later = std::vector<std::function<void()>>;
 using Decided = std::function<void(RequestContext const&, Admission const&)>;
 
 struct Entry {

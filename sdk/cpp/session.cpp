@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <stdexcept>
 #include <utility>
 
 #include <errno.h>
 
-#include "base/utf8.hpp"
-#include "ipc/codec.hpp"
+#include "sdk/cpp/clipped.hpp"
 #include "sdk/cpp/fork_watch.hpp"
 #include "sdk/cpp/uncaught.hpp"
 
@@ -22,28 +20,6 @@ std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
   return path.empty() ? nullptr : std::make_unique<Connection>(std::move(path));
 }
 
-/// A name is for people and labels; if it is too long (a model's path), its start is cut off. It
-/// may come from the body of a request: a byte that is not UTF-8 becomes one of ASCII, because the
-/// longer replacement of the encoder would exceed what the supervisor takes.
-std::string clipped(std::string name) {
-  if (name.size() > ipc::kMaxId) {
-    std::size_t start = name.size() - ipc::kMaxId;
-    while (start < name.size() && (utf8::byte_of(name[start]) & 0xC0U) == 0x80U) {
-      ++start;
-    }
-    name.erase(0, start);
-  }
-  for (std::size_t at = 0; at < name.size();) {
-    std::string_view const rest = std::string_view(name).substr(at);
-    std::size_t const length = utf8::byte_of(rest[0]) < 0x80 ? 1 : utf8::sequence_length(rest);
-    if (length == 0) {
-      name[at] = '?';
-    }
-    at += std::max<std::size_t>(length, 1);
-  }
-  return name;
-}
-
 std::uint8_t checked_priority(std::uint8_t priority) {
   if (priority >= lifecycle::kPriorities) {
     throw std::invalid_argument("cannot use the priority " + std::to_string(priority) +
@@ -52,24 +28,10 @@ std::uint8_t checked_priority(std::uint8_t priority) {
   return priority;
 }
 
-/// Cuts off the start of the detail until the line fits, because the end of a traceback is its
-/// important part.
-template <typename Message>
-Message clipped_to_line(Message message) {
-  std::string const whole = std::move(message.detail);
-  message.detail = whole;
-  std::string scratch;
-  for (std::size_t keep = ipc::kMaxLine / 2; !ipc::encode(message, 0, scratch); keep /= 2) {
-    message.detail = "[...] " + whole.substr(whole.size() - std::min(whole.size(), keep));
-  }
-  return message;
-}
-
 }  // namespace
 
 Session::Session(ClientOptions options)
-    : generation_(fork_generation()),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       hello_{.role = ipc::Role::engine,
              .name = clipped(options_.name.empty() ? program_invocation_short_name : options_.name),
              .sdk = "cpp/" LASTCALL_VERSION,
@@ -87,10 +49,6 @@ Session::~Session() {
   }
 }
 
-bool Session::is_detached() const {
-  return generation_ != fork_generation();
-}
-
 void Session::abandon_in_child() {
   if (connection_) {
     connection_->abandon();
@@ -99,19 +57,19 @@ void Session::abandon_in_child() {
 
 bool Session::is_connected() {
   bool is_welcomed = false;
-  locked([&](Later&) { is_welcomed = is_welcomed_; });
+  lock_.locked([&](Later&) { is_welcomed = is_welcomed_; });
   return is_welcomed;
 }
 
 std::optional<Phase> Session::phase() {
   std::optional<Phase> phase;
-  locked([&](Later&) { phase = phase_; });
+  lock_.locked([&](Later&) { phase = phase_; });
   return phase;
 }
 
 std::optional<std::chrono::milliseconds> Session::time_left() {
   std::optional<Clock::time_point> deadline;
-  locked([&](Later&) { deadline = deadline_; });
+  lock_.locked([&](Later&) { deadline = deadline_; });
   if (!deadline) {
     return std::nullopt;
   }
@@ -122,7 +80,7 @@ std::optional<std::chrono::milliseconds> Session::time_left() {
 void Session::set_endpoint(ipc::EndpointRegister endpoint) {
   endpoint.endpoint = checked_id(std::move(endpoint.endpoint), "endpoint");
   endpoint.model = clipped(std::move(endpoint.model));
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     auto& known = endpoints_[endpoint.endpoint];
     if (!(known == endpoint)) {
       known = endpoint;
@@ -132,7 +90,7 @@ void Session::set_endpoint(ipc::EndpointRegister endpoint) {
 }
 
 void Session::drop_endpoint(std::string const& name) {
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     if (endpoints_.erase(name) > 0) {
       ledger_.send(ipc::EndpointUnregister{name});
     }
@@ -164,7 +122,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
   if (is_detached() && decided) {
     decided(Handles::of(context), {.may_run = true});
   }
-  locked([&](Later& later) { ledger_.begin(std::move(entry), std::move(decided), later); });
+  lock_.locked([&](Later& later) { ledger_.begin(std::move(entry), std::move(decided), later); });
   if (options.parent) {  // a parent that was cancelled cancels the wait, too
     options.parent->link_child(Handles::of(context));
   }
@@ -173,7 +131,7 @@ RequestContext Session::begin(RequestOptions options, Decided decided) {
 
 std::optional<RequestContext> Session::find(std::string_view id) {
   std::optional<RequestContext> found;
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
       found = Handles::of(entry->context);
     }
@@ -183,7 +141,7 @@ std::optional<RequestContext> Session::find(std::string_view id) {
 
 std::vector<RequestContext> Session::live() {
   std::vector<ContextPtr> states;
-  locked([&](Later&) { states = ledger_.live(); });
+  lock_.locked([&](Later&) { states = ledger_.live(); });
   std::vector<RequestContext> all;
   all.reserve(states.size());
   for (ContextPtr& state : states) {
@@ -194,12 +152,12 @@ std::vector<RequestContext> Session::live() {
 
 std::size_t Session::in_flight() {
   std::size_t size = 0;
-  locked([&](Later&) { size = ledger_.size(); });
+  lock_.locked([&](Later&) { size = ledger_.size(); });
   return size;
 }
 
 void Session::send(ipc::ToSupervisor const& message) {
-  locked([&](Later&) { ledger_.send(message); });
+  lock_.locked([&](Later&) { ledger_.send(message); });
 }
 
 void Session::report_health(Health status, std::string detail) {
@@ -208,7 +166,7 @@ void Session::report_health(Health status, std::string detail) {
 
 std::shared_future<bool> Session::report_fatal(std::string reason, std::string detail) {
   std::shared_future<bool> future;
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     if (!fatal_) {
       fatal_.emplace().message =
           clipped_to_line(ipc::Fatal{clipped(std::move(reason)), std::move(detail)});
@@ -236,35 +194,27 @@ void Session::send_fatal() {
 }
 
 void Session::set(std::function<void(Callbacks&)> const& change) {
-  locked([&](Later&) { change(callbacks_); });
-}
-
-void Session::log(std::string const& text) const {
-  if (options_.log) {
-    options_.log(text);
-  } else {
-    std::cerr << "lastcall: " + text + "\n";
-  }
+  lock_.locked([&](Later&) { change(callbacks_); });
 }
 
 // --- Owner
 
 void Session::raised(std::span<ContextPtr const> contexts, Notified const& notified) {
-  locked([&](Later& later) { ledger_.raised(contexts, notified, later); });
+  lock_.locked([&](Later& later) { ledger_.raised(contexts, notified, later); });
 }
 
 void Session::ended(ContextPtr const& context, Outcome outcome) {
-  locked([&](Later& later) { ledger_.ended(*context, outcome, later); });
+  lock_.locked([&](Later& later) { ledger_.ended(*context, outcome, later); });
 }
 
 void Session::confirmed(ContextPtr const& context) {
-  locked([&](Later&) { ledger_.confirmed(*context); });
+  lock_.locked([&](Later&) { ledger_.confirmed(*context); });
 }
 
 void Session::progress(ContextState& context) {
   // In the common case, a second token within the interval, no lock is taken.
   if (!context.moved.load(std::memory_order_relaxed)) {
-    locked([&](Later&) { ledger_.progress(context); });
+    lock_.locked([&](Later&) { ledger_.progress(context); });
   }
 }
 

@@ -5,9 +5,7 @@
 //  1. The connection may end at any moment; the greeting of the next one contains everything that
 //     the supervisor must know.
 //  2. Every line with a `seq` is answered by `ack` or `error`, and these two are not answered.
-//  3. No callback runs, and no context is raised, while the mutex is held.
-//  4. In a forked child, every call detects that it is in a child before it takes the mutex, which
-//     may be held by a thread that does not exist there.
+//  3. What the parts hold is guarded by one mutex, session_lock.hpp.
 //
 // Thread rule: all methods from any thread, process() from one thread at a time, which close() may
 // replace. Source: docs/ipc.md.
@@ -35,6 +33,8 @@
 #include "sdk/cpp/child_watch.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/ledger.hpp"
+#include "sdk/cpp/problem_log.hpp"
+#include "sdk/cpp/session_lock.hpp"
 
 namespace lastcall::sdk {
 
@@ -100,37 +100,17 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void progress(ContextState& context) override;
 
   // After a fork: whether this process is a child of the process that made the session.
-  bool is_detached() const;
+  bool is_detached() const { return lock_.is_detached(); }
   void abandon_in_child();
 
  private:
-  /// Calls `act` under the mutex, and afterwards makes the calls that it has left to be made. It
-  /// does nothing in a forked child.
-  template <typename Act>
-  void locked(Act act) {
-    if (is_detached()) {
-      return;
-    }
-    Later later;
-    {
-      std::lock_guard const lock(mutex_);
-      act(later);
-    }
-    for (auto const& each : later) {
-      each();
-    }
-    if (busy_since_.load(std::memory_order_relaxed) != 0) {
-      report_stall();
-    }
-  }
-
   // The loop.
   bool is_on_own_thread() const;
   static void* run(void* session);
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
-  /// Returns the line to log about the attempt; empty if there is none.
+  /// Returns the problem to log about the attempt; empty if there is none.
   std::string connect(Clock::time_point now);
   void disconnect(Later& later);
   void finish_round(Later& later);
@@ -150,17 +130,13 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on(ipc::Ack const& message);
   void on(ipc::Error const& message);
   void on_answer(std::uint64_t seq, bool is_error);
-  bool is_reported_already(std::string const& refusal);
   void enter(Phase phase, Later& later);
   void send_fatal();
   void failed(std::string reason, std::string detail);
-  /// Reports once that a callback does not return. Other threads notice that when they have
-  /// something to send.
-  void report_stall();
-  void log(std::string const& text) const;
 
-  std::uint64_t const generation_;
   ClientOptions const options_;
+  ProblemLog log_{options_.log};
+  SessionLock lock_{log_};
   ipc::Hello const hello_;
   std::unique_ptr<Connection> const connection_;
   bool has_thread_{};
@@ -172,7 +148,6 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   /// callback may call close().
   std::recursive_mutex turn_;
 
-  std::mutex mutex_;
   Ledger ledger_;
   Callbacks callbacks_;
   std::map<std::string, ipc::EndpointRegister> endpoints_;
@@ -184,15 +159,12 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
-  std::atomic<Clock::rep> busy_since_{};  // 0: the processing thread waits, or was reported
-  std::atomic<pthread_t> busy_{};
 
   // The rest belongs to the thread that processes.
   ipc::LineBuffer input_;
   Clock::time_point absent_since_{Clock::now()};
   Clock::time_point retry_at_{};
   Clock::time_point connected_at_{};
-  std::string refusal_;  // of the last connection without a welcome, as it was logged
 };
 
 }  // namespace lastcall::sdk

@@ -20,7 +20,7 @@ void Session::watch_child(int pid, std::string name, bool any_end) {
     name = "child process";
   }
   std::shared_ptr<ChildWatch> children;
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     if (!children_ && !has_stopped_reporting_) {
       children_ = std::make_shared<ChildWatch>([this](std::string reason, std::string detail) {
         failed(std::move(reason), std::move(detail));
@@ -35,7 +35,7 @@ void Session::watch_child(int pid, std::string name, bool any_end) {
 
 bool Session::forget_child(int pid) {
   std::shared_ptr<ChildWatch> children;
-  locked([&](Later&) { children = children_; });
+  lock_.locked([&](Later&) { children = children_; });
   return children && children->forget(pid);
 }
 
@@ -56,7 +56,7 @@ void Session::failed_with_exception(std::string const& name) {
 void Session::stop_reporting() {
   forget_uncaught(this);
   std::shared_ptr<ChildWatch> children;  // its thread may be about to take the mutex
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     has_stopped_reporting_ = true;
     children = std::exchange(children_, nullptr);
   });

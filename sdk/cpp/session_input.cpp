@@ -40,11 +40,11 @@ bool Session::receive(std::string_view line) {
 }
 
 void Session::refuse(ipc::DecodeError const& problem) {
-  log("the supervisor sent a line that cannot be used: " + problem.message);
+  log_("the supervisor sent a line that cannot be used: " + problem.message);
   if (problem.of_answer) {
     return;
   }
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     ledger_.send(ipc::Error{problem.seq, problem.code, problem.message});
     connection_->flush();
   });
@@ -67,9 +67,9 @@ bool Session::handle(ipc::FromSupervisor& message) {
 }
 
 void Session::on(ipc::Welcome const& message) {
-  locked([&](Later& later) {
+  lock_.locked([&](Later& later) {
     is_welcomed_ = true;
-    refusal_.clear();
+    log_.end_row();
     ledger_.welcomed();
     // A welcome in the middle of a stop does not repeat the deadline.
     if (message.phase == ipc::Phase::starting || message.phase == ipc::Phase::serving) {
@@ -80,7 +80,7 @@ void Session::on(ipc::Welcome const& message) {
 }
 
 void Session::on(ipc::PhaseChange const& message) {
-  locked([&](Later& later) {
+  lock_.locked([&](Later& later) {
     deadline_ =
         message.deadline_at ? std::optional(instant_of(*message.deadline_at)) : std::nullopt;
     enter(static_cast<Phase>(message.phase), later);
@@ -97,16 +97,16 @@ void Session::enter(Phase phase, Later& later) {
 }
 
 void Session::on(ipc::Admitted const& message) {
-  locked([&](Later& later) { ledger_.admitted(message.id, later); });
+  lock_.locked([&](Later& later) { ledger_.admitted(message.id, later); });
 }
 
 void Session::on(ipc::Rejected const& message) {
-  locked([&](Later& later) { ledger_.rejected(message, later); });
+  lock_.locked([&](Later& later) { ledger_.rejected(message, later); });
 }
 
 void Session::on(ipc::CancelBatch const& message) {
   std::vector<ContextPtr> contexts;
-  locked([&](Later&) {
+  lock_.locked([&](Later&) {
     for (std::string const& id : message.ids) {
       if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
         contexts.push_back(entry->context);  // otherwise it has ended meanwhile
@@ -122,7 +122,7 @@ void Session::on(ipc::CancelBatch const& message) {
 
 void Session::on(ipc::HealthCheck const&) {
   std::function<HealthAnswer()> ask;
-  locked([&](Later&) { ask = callbacks_.health; });
+  lock_.locked([&](Later&) { ask = callbacks_.health; });
   HealthAnswer answer{Health::healthy, "no health callback; the process answers"};
   if (ask) {
     answer = ask();
@@ -132,7 +132,7 @@ void Session::on(ipc::HealthCheck const&) {
 
 void Session::on(ipc::Deregister const&) {
   std::function<void(Client::Done)> call;
-  locked([&](Later&) { call = callbacks_.deregister; });
+  lock_.locked([&](Later&) { call = callbacks_.deregister; });
   Client::Done const done = [self = weak_from_this()] {
     if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
       session->send(ipc::Deregistered{});
@@ -143,7 +143,7 @@ void Session::on(ipc::Deregister const&) {
 
 void Session::on(ipc::Cleanup const& message) {
   std::function<void(std::chrono::milliseconds, Client::Done)> call;
-  locked([&](Later&) { call = callbacks_.cleanup; });
+  lock_.locked([&](Later&) { call = callbacks_.cleanup; });
   Client::Done const done = [self = weak_from_this()] {
     if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
       session->send(ipc::CleanupDone{});
@@ -161,21 +161,18 @@ void Session::on(ipc::Ack const& message) {
 void Session::on(ipc::Error const& message) {
   std::string text =
       "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
-  if (!is_reported_already(text)) {
-    log(text);
+  if (is_connected()) {
+    log_(text);
+  } else {
+    log_.in_a_row(std::move(text));
   }
   if (message.seq) {
     on_answer(*message.seq, true);
   }
 }
 
-/// A supervisor that refuses this client does so at each attempt.
-bool Session::is_reported_already(std::string const& refusal) {
-  return !is_connected() && std::exchange(refusal_, refusal) == refusal;
-}
-
 void Session::on_answer(std::uint64_t seq, bool is_error) {
-  locked([&](Later& later) {
+  lock_.locked([&](Later& later) {
     if (fatal_ && fatal_->seq == seq) {
       fatal_->answer(!is_error);
     }

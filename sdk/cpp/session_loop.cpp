@@ -17,7 +17,6 @@ constexpr std::chrono::milliseconds kFastRetry{50};
 constexpr std::chrono::milliseconds kSlowRetry{500};
 constexpr std::chrono::seconds kFastFor{1};
 constexpr int kReadsAtOnce = 16;  // afterwards others get their turn
-constexpr std::chrono::seconds kPatience{1};
 constexpr std::chrono::seconds kComplainAfter{5};
 
 }  // namespace
@@ -30,7 +29,7 @@ void Session::start() {
     report_uncaught(this, connection_->path(), hello_);
   }
   {
-    std::lock_guard const lock(mutex_);
+    auto const lock = lock_.hold();
     connection_->wake();
     if (!options_.own_thread) {
       return;
@@ -80,11 +79,11 @@ bool Session::can_wait() const {
 
 void Session::close(std::chrono::milliseconds at_most) {
   if (!is_enabled()) {
-    locked([this](Later& later) { ledger_.clear(later); });
+    lock_.locked([this](Later& later) { ledger_.clear(later); });
     return;
   }
   {
-    std::lock_guard const lock(mutex_);
+    auto const lock = lock_.hold();
     close_by_ = Clock::now() + at_most;
     connection_->wake();
   }
@@ -110,36 +109,23 @@ void Session::run_once(int at_most_ms) {
     return;
   }
   auto const now = Clock::now();
-  busy_ = ::pthread_self();
-  busy_since_ = now.time_since_epoch().count();
+  lock_.stall().begin_round(now);
   std::string trouble;
   {
-    std::lock_guard const lock(mutex_);
+    auto const lock = lock_.hold();
     connection_->woke(now);
     if (!connection_->is_open() && now >= retry_at_ && !close_by_) {
       trouble = connect(now);
     }
   }
   if (!trouble.empty()) {
-    log(trouble);
+    log_.in_a_row(std::move(trouble));
   }
   if (ready == Connection::Ready::input && !take_input()) {
-    locked([this](Later& later) { disconnect(later); });
+    lock_.locked([this](Later& later) { disconnect(later); });
   }
-  locked([this](Later& later) { finish_round(later); });
-  busy_since_ = 0;
-}
-
-void Session::report_stall() {
-  auto since = busy_since_.load();
-  Clock::duration const lasts = Clock::now().time_since_epoch() - Clock::duration(since);
-  if (since == 0 || lasts < kPatience || ::pthread_equal(busy_, ::pthread_self()) != 0 ||
-      !busy_since_.compare_exchange_strong(since, 0)) {
-    return;
-  }
-  log("a callback has held up the connection for " +
-      std::to_string(std::chrono::floor<std::chrono::milliseconds>(lasts).count()) +
-      " ms; nothing reaches the supervisor until it returns");
+  lock_.locked([this](Later& later) { finish_round(later); });
+  lock_.stall().end_round();
 }
 
 std::string Session::connect(Clock::time_point now) {
@@ -148,9 +134,8 @@ std::string Session::connect(Clock::time_point now) {
     if (now - absent_since_ < kComplainAfter) {
       return {};  // it may start later, or be restarting
     }
-    std::string text = "cannot connect to the supervisor at " + connection_->path() + ": " +
-                       error_text(problem) + "; trying again";
-    return std::exchange(refusal_, text) == text ? std::string() : text;
+    return "cannot connect to the supervisor at " + connection_->path() + ": " +
+           error_text(problem) + "; trying again";
   }
   connected_at_ = now;
   input_ = ipc::LineBuffer();
@@ -189,7 +174,7 @@ void Session::finish_round(Later& later) {
   auto due = ledger_.tick(Clock::now(), later);
   if (connection_->is_open()) {
     if (connection_->is_overflowing()) {
-      log("over 1 MiB waits for the supervisor, which does not read; reconnecting");
+      log_("over 1 MiB waits for the supervisor, which does not read; reconnecting");
       disconnect(later);
     } else if (!connection_->flush()) {
       disconnect(later);
