@@ -15,7 +15,7 @@ void Ledger::begin(Entry entry, Decided decided, Later& later) {
   }
   Entry& made = place->second = std::move(entry);
   auto const unadmitted = unadmitted_at();
-  bool const starts_now = !decided || connection_ == nullptr || is_closed_ ||
+  bool const starts_now = !decided || !outbox_.has_socket() || is_closed_ ||
                           (unadmitted && *unadmitted <= Clock::now());
   if (!starts_now) {
     made.waiting = std::move(decided);
@@ -23,9 +23,9 @@ void Ledger::begin(Entry entry, Decided decided, Later& later) {
     ask(made);
     return;
   }
-  if (is_open()) {
+  if (outbox_.is_open()) {
     made.was_announced = true;
-    send(begin_line(made, decided != nullptr));  // it counts, whatever the limits
+    outbox_.send(begin_line(made, decided != nullptr));  // it counts, whatever the limits
   }
   if (decided) {
     later.push_back([decided = std::move(decided), context = made.context] {
@@ -86,14 +86,15 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
     return;
   }
   if (context.level() > Level::live && !context.is_confirmed()) {
-    send(ipc::CancelDone{context.id()});
+    outbox_.send(ipc::CancelDone{context.id()});
   }
-  bool const is_sent = send(ipc::RequestEnd{context.id(), static_cast<ipc::Outcome>(outcome)});
+  bool const is_sent =
+      outbox_.send(ipc::RequestEnd{context.id(), static_cast<ipc::Outcome>(outcome)});
   if (was_waiting) {
     return;  // a request that was never admitted ends with its connection and need not be reported
   }
   forget_written();
-  unconfirmed_.push_back({is_sent ? connection_->queued() : 0, begin_line(over, true), outcome});
+  unconfirmed_.push_back({is_sent ? outbox_.queued() : 0, begin_line(over, true), outcome});
   if (unconfirmed_.size() > kMaxUnconfirmed && unconfirmed_.front().until == 0) {
     unconfirmed_.pop_front();
   }
@@ -101,18 +102,18 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
 
 void Ledger::confirmed(ContextState const& context) {
   if (find(context) != nullptr) {
-    send(ipc::CancelDone{context.id()});
+    outbox_.send(ipc::CancelDone{context.id()});
   }
 }
 
 void Ledger::progress(ContextState& context) {
   Entry const* const entry = find(context);
-  if (entry == nullptr || !is_open() || context.moved.exchange(true)) {
+  if (entry == nullptr || !outbox_.is_open() || context.moved.exchange(true)) {
     return;
   }
   moved_.push_back(entry->context);
   if (moved_.size() == 1) {
-    connection_->wake();
+    outbox_.wake();
   }
 }
 
@@ -151,7 +152,7 @@ void Ledger::rejected(ipc::Rejected const& message, Later& later) {
     return;
   }
   if (!entry->waiting) {  // it started while the answer was on its way: it must count
-    send(begin_line(*entry, true));
+    outbox_.send(begin_line(*entry, true));
     return;
   }
   --waiting_;
@@ -186,7 +187,7 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
     }
     waiting_ = 0;
   }
-  if (moved_.empty() || !is_open()) {
+  if (moved_.empty() || !outbox_.is_open()) {
     return due;
   }
   if (now < moved_at_ + kProgressEvery) {

@@ -28,9 +28,9 @@
 #include <lastcall/client.hpp>
 
 #include "ipc/message.hpp"
-#include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/context_state.hpp"
 #include "sdk/cpp/later.hpp"
+#include "sdk/cpp/outbox.hpp"
 
 namespace lastcall::sdk {
 
@@ -55,7 +55,7 @@ struct Entry {
 
 class Ledger {
  public:
-  explicit Ledger(Connection* connection) : connection_(connection) {}
+  explicit Ledger(Outbox& outbox) : outbox_(outbox) {}
 
   /// Throws std::invalid_argument if the id is live already. With `decided`, the supervisor is
   /// asked for admission.
@@ -87,10 +87,6 @@ class Ledger {
   /// run.
   void clear(Later& later);
 
-  std::uint64_t next_seq() { return ++last_seq_; }
-  /// Appends a line if there is a connection; returns whether it did.
-  bool send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq = std::nullopt);
-
  private:
   struct Ended {
     std::uint64_t until{};  // position of the end of its line; 0: not queued
@@ -98,7 +94,6 @@ class Ledger {
     Outcome outcome{};
   };
 
-  bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
   std::optional<Clock::time_point> unadmitted_at() const;
   /// `resumed` means that the request began before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
@@ -111,7 +106,7 @@ class Ledger {
   void send_cancels(Groups&& groups);
   void forget_written();
 
-  Connection* const connection_;                         // null if there is no socket
+  Outbox& outbox_;
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
   std::unordered_map<std::uint64_t, std::string> questions_;
   std::size_t waiting_{};
@@ -121,7 +116,6 @@ class Ledger {
   Clock::time_point lost_at_{Clock::now()};
   bool is_welcomed_{};
   bool is_closed_{};
-  std::uint64_t last_seq_{};
 };
 
 }  // namespace lastcall::sdk

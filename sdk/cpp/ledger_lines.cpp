@@ -13,9 +13,9 @@ std::size_t Ledger::announced_size() const {
 void Ledger::announce() {
   for (Ended& each : unconfirmed_) {
     bool const is_sent =
-        send(each.begin) &&
-        send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
-    each.until = is_sent ? connection_->queued() : 0;
+        outbox_.send(each.begin) &&
+        outbox_.send(ipc::RequestEnd{each.begin.id, static_cast<ipc::Outcome>(each.outcome)});
+    each.until = is_sent ? outbox_.queued() : 0;
   }
   Groups groups;
   std::vector<std::string> confirmed;
@@ -24,7 +24,7 @@ void Ledger::announce() {
       continue;
     }
     entry.was_announced = true;
-    send(begin_line(entry, true));
+    outbox_.send(begin_line(entry, true));
     add_cancel(groups, *entry.context);
     if (entry.context->is_confirmed()) {
       confirmed.emplace_back(id);
@@ -32,7 +32,7 @@ void Ledger::announce() {
   }
   send_cancels(std::move(groups));
   for (std::string& id : confirmed) {
-    send(ipc::CancelDone{std::move(id)});
+    outbox_.send(ipc::CancelDone{std::move(id)});
   }
   for (auto& [id, entry] : entries_) {
     if (entry.waiting) {
@@ -65,15 +65,15 @@ ipc::RequestBegin Ledger::begin_line(Entry const& entry, bool resumed) const {
 }
 
 void Ledger::ask(Entry& entry) {
-  if (!is_open()) {
-    connection_->wake();  // its timer does not cover this request yet
+  if (!outbox_.is_open()) {
+    outbox_.wake();  // its timer does not cover this request yet
     return;
   }
   entry.was_announced = true;
   ipc::RequestBegin line = begin_line(entry);
   line.admit = true;
-  std::uint64_t const seq = next_seq();
-  if (send(line, seq)) {
+  std::uint64_t const seq = outbox_.next_seq();
+  if (outbox_.send(line, seq)) {
     questions_.emplace(seq, entry.context->id());
   }  // otherwise the next connection is asked, soon
 }
@@ -86,15 +86,6 @@ void Ledger::settle(Entry& entry, Admission const& admission, Later& later) {
   }
 }
 
-bool Ledger::send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq) {
-  if (!is_open() || connection_->is_overflowing() ||
-      !ipc::encode(message, seq, connection_->out())) {
-    return false;
-  }
-  connection_->wake();
-  return true;
-}
-
 /// Sends as many lines as the ids need.
 void Ledger::send_ids(std::vector<std::string> ids,
                       std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make) {
@@ -105,14 +96,14 @@ void Ledger::send_ids(std::vector<std::string> ids,
   for (std::string& id : ids) {
     std::size_t const needs = kLongestEscape * id.size() + 3;
     if (size + needs > kRoom) {
-      send(make(std::exchange(batch, {})));
+      outbox_.send(make(std::exchange(batch, {})));
       size = 0;
     }
     size += needs;
     batch.push_back(std::move(id));
   }
   if (!batch.empty()) {
-    send(make(std::move(batch)));
+    outbox_.send(make(std::move(batch)));
   }
 }
 
@@ -136,8 +127,8 @@ void Ledger::send_cancels(Groups&& groups) {
 
 /// The supervisor is responsible for ends that were written completely.
 void Ledger::forget_written() {
-  while (!unconfirmed_.empty() && unconfirmed_.front().until != 0 && is_open() &&
-         unconfirmed_.front().until <= connection_->flushed()) {
+  while (!unconfirmed_.empty() && unconfirmed_.front().until != 0 &&
+         outbox_.is_written(unconfirmed_.front().until)) {
     unconfirmed_.pop_front();
   }
 }

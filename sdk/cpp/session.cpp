@@ -37,7 +37,7 @@ Session::Session(ClientOptions options)
              .sdk = "cpp/" LASTCALL_VERSION,
              .critical = options_.critical},
       connection_(connection_for(options_)),
-      ledger_(connection_.get()) {
+      outbox_(connection_.get()) {
   watch_forks(*this);
 }
 
@@ -84,7 +84,7 @@ void Session::set_endpoint(ipc::EndpointRegister endpoint) {
     auto& known = endpoints_[endpoint.endpoint];
     if (!(known == endpoint)) {
       known = endpoint;
-      ledger_.send(endpoint);
+      outbox_.send(endpoint);
     }
   });
 }
@@ -92,7 +92,7 @@ void Session::set_endpoint(ipc::EndpointRegister endpoint) {
 void Session::drop_endpoint(std::string const& name) {
   lock_.locked([&](Later&) {
     if (endpoints_.erase(name) > 0) {
-      ledger_.send(ipc::EndpointUnregister{name});
+      outbox_.send(ipc::EndpointUnregister{name});
     }
   });
 }
@@ -157,7 +157,7 @@ std::size_t Session::in_flight() {
 }
 
 void Session::send(ipc::ToSupervisor const& message) {
-  lock_.locked([&](Later&) { ledger_.send(message); });
+  lock_.locked([&](Later&) { outbox_.send(message); });
 }
 
 void Session::report_health(Health status, std::string detail) {
@@ -188,8 +188,8 @@ std::shared_future<bool> Session::report_fatal(std::string reason, std::string d
 
 void Session::send_fatal() {
   if (connection_->is_open()) {
-    fatal_->seq = ledger_.next_seq();
-    ledger_.send(fatal_->message, fatal_->seq);
+    fatal_->seq = outbox_.next_seq();
+    outbox_.send(fatal_->message, fatal_->seq);
   }
 }
 

@@ -33,6 +33,7 @@
 #include "sdk/cpp/child_watch.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/ledger.hpp"
+#include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
@@ -148,7 +149,8 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   /// callback may call close().
   std::recursive_mutex turn_;
 
-  Ledger ledger_;
+  Outbox outbox_;
+  Ledger ledger_{outbox_};
   Callbacks callbacks_;
   std::map<std::string, ipc::EndpointRegister> endpoints_;
   std::optional<FatalReport> fatal_;

@@ -45,7 +45,7 @@ void Session::refuse(ipc::DecodeError const& problem) {
     return;
   }
   lock_.locked([&](Later&) {
-    ledger_.send(ipc::Error{problem.seq, problem.code, problem.message});
+    outbox_.send(ipc::Error{problem.seq, problem.code, problem.message});
     connection_->flush();
   });
 }

@@ -141,15 +141,15 @@ std::string Session::connect(Clock::time_point now) {
   input_ = ipc::LineBuffer();
   ipc::Hello hello = hello_;
   hello.live = ledger_.announced_size();
-  ledger_.send(hello);
+  outbox_.send(hello);
   if (callbacks_.deregister) {
-    ledger_.send(ipc::Registered{});  // must precede the line that ends the wait for this process
+    outbox_.send(ipc::Registered{});  // must precede the line that ends the wait for this process
   }
   if (fatal_ && !fatal_->is_answered) {
     send_fatal();
   }
   for (auto const& [name, endpoint] : endpoints_) {
-    ledger_.send(endpoint);
+    outbox_.send(endpoint);
   }
   ledger_.announce();
   connection_->end_greeting();
