@@ -32,19 +32,19 @@ bool Client::is_enabled() const {
 }
 
 bool Client::is_connected() const {
-  return session_->is_connected();
+  return session_->phase().is_connected();
 }
 
 std::optional<Phase> Client::phase() const {
-  return session_->phase();
+  return session_->phase().phase();
 }
 
 bool Client::is_draining() const {
-  return session_->phase().value_or(Phase::starting) >= Phase::draining;
+  return session_->phase().phase().value_or(Phase::starting) >= Phase::draining;
 }
 
 std::optional<std::chrono::milliseconds> Client::time_left() const {
-  return session_->time_left();
+  return session_->phase().time_left();
 }
 
 void Client::close(std::chrono::milliseconds at_most) {
@@ -53,11 +53,11 @@ void Client::close(std::chrono::milliseconds at_most) {
 }
 
 void Client::register_endpoint(std::string name, bool graceful_shutdown, std::string model) {
-  session_->set_endpoint({std::move(name), graceful_shutdown, std::move(model)});
+  session_->endpoints().set({std::move(name), graceful_shutdown, std::move(model)});
 }
 
 void Client::unregister_endpoint(std::string const& name) {
-  session_->drop_endpoint(name);
+  session_->endpoints().drop(name);
 }
 
 RequestContext Client::begin(RequestOptions options) {
@@ -121,11 +121,11 @@ void Client::report_load(Load const& load) {
 }
 
 void Client::report_health(Health status, std::string detail) {
-  session_->report_health(status, std::move(detail));
+  session_->callbacks().report_health(status, std::move(detail));
 }
 
 std::shared_future<bool> Client::report_fatal(std::string reason, std::string detail) {
-  return session_->report_fatal(std::move(reason), std::move(detail));
+  return session_->fatal().report(std::move(reason), std::move(detail));
 }
 
 void Client::watch_child(int pid, std::string name, bool any_end) {
@@ -141,23 +141,24 @@ void Client::failed_with_exception(std::string const& name) {
 }
 
 void Client::on_health(std::function<HealthAnswer()> callback) {
-  session_->set([&](sdk::Callbacks& all) { all.health = std::move(callback); });
+  session_->callbacks().set([&](sdk::Callbacks::Set& all) { all.health = std::move(callback); });
 }
 
 void Client::on_cleanup(std::function<void(std::chrono::milliseconds, Done)> callback) {
-  session_->set([&](sdk::Callbacks& all) { all.cleanup = std::move(callback); });
+  session_->callbacks().set([&](sdk::Callbacks::Set& all) { all.cleanup = std::move(callback); });
 }
 
 void Client::on_deregister(std::function<void(Done)> callback) {
   bool const joined_any = callback != nullptr;
-  session_->set([&](sdk::Callbacks& all) { all.deregister = std::move(callback); });
+  session_->callbacks().set(
+      [&](sdk::Callbacks::Set& all) { all.deregister = std::move(callback); });
   if (joined_any) {
     session_->send(ipc::Registered{});  // if this is lost, the next greeting contains it
   }
 }
 
 void Client::on_phase(std::function<void(Phase)> callback) {
-  session_->set([&](sdk::Callbacks& all) { all.phase = std::move(callback); });
+  session_->phase().on_change(std::move(callback));
 }
 
 int Client::native_handle() const {

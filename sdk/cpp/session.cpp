@@ -55,48 +55,6 @@ void Session::abandon_in_child() {
   }
 }
 
-bool Session::is_connected() {
-  bool is_welcomed = false;
-  lock_.locked([&](Later&) { is_welcomed = is_welcomed_; });
-  return is_welcomed;
-}
-
-std::optional<Phase> Session::phase() {
-  std::optional<Phase> phase;
-  lock_.locked([&](Later&) { phase = phase_; });
-  return phase;
-}
-
-std::optional<std::chrono::milliseconds> Session::time_left() {
-  std::optional<Clock::time_point> deadline;
-  lock_.locked([&](Later&) { deadline = deadline_; });
-  if (!deadline) {
-    return std::nullopt;
-  }
-  auto const left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
-  return std::max(left, std::chrono::milliseconds(0));
-}
-
-void Session::set_endpoint(ipc::EndpointRegister endpoint) {
-  endpoint.endpoint = checked_id(std::move(endpoint.endpoint), "endpoint");
-  endpoint.model = clipped(std::move(endpoint.model));
-  lock_.locked([&](Later&) {
-    auto& known = endpoints_[endpoint.endpoint];
-    if (!(known == endpoint)) {
-      known = endpoint;
-      outbox_.send(endpoint);
-    }
-  });
-}
-
-void Session::drop_endpoint(std::string const& name) {
-  lock_.locked([&](Later&) {
-    if (endpoints_.erase(name) > 0) {
-      outbox_.send(ipc::EndpointUnregister{name});
-    }
-  });
-}
-
 RequestContext Session::begin(RequestOptions options, Decided decided) {
   std::string id = options.id.empty() ? random_id() : checked_id(std::move(options.id));
   std::string parent = std::move(options.parent_id);
@@ -158,43 +116,6 @@ std::size_t Session::in_flight() {
 
 void Session::send(ipc::ToSupervisor const& message) {
   lock_.locked([&](Later&) { outbox_.send(message); });
-}
-
-void Session::report_health(Health status, std::string detail) {
-  send(clipped_to_line(ipc::Health{static_cast<ipc::HealthStatus>(status), std::move(detail)}));
-}
-
-std::shared_future<bool> Session::report_fatal(std::string reason, std::string detail) {
-  std::shared_future<bool> future;
-  lock_.locked([&](Later&) {
-    if (!fatal_) {
-      fatal_.emplace().message =
-          clipped_to_line(ipc::Fatal{clipped(std::move(reason)), std::move(detail)});
-      if (connection_ == nullptr || is_closed_) {
-        fatal_->answer(false);
-      } else {
-        send_fatal();
-      }
-    }
-    future = fatal_->future;
-  });
-  if (!future.valid()) {
-    std::promise<bool> nobody;
-    nobody.set_value(false);
-    future = nobody.get_future().share();
-  }
-  return future;
-}
-
-void Session::send_fatal() {
-  if (connection_->is_open()) {
-    fatal_->seq = outbox_.next_seq();
-    outbox_.send(fatal_->message, fatal_->seq);
-  }
-}
-
-void Session::set(std::function<void(Callbacks&)> const& change) {
-  lock_.locked([&](Later&) { change(callbacks_); });
 }
 
 // --- Owner

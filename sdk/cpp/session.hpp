@@ -30,36 +30,18 @@
 #include "ipc/codec.hpp"
 #include "ipc/line_buffer.hpp"
 #include "ipc/message.hpp"
+#include "sdk/cpp/callbacks.hpp"
 #include "sdk/cpp/child_watch.hpp"
 #include "sdk/cpp/connection.hpp"
+#include "sdk/cpp/endpoints.hpp"
+#include "sdk/cpp/fatal_report.hpp"
+#include "sdk/cpp/instance_phase.hpp"
 #include "sdk/cpp/ledger.hpp"
 #include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
 namespace lastcall::sdk {
-
-struct Callbacks {
-  std::function<HealthAnswer()> health;
-  std::function<void(std::chrono::milliseconds, Client::Done)> cleanup;
-  std::function<void(Client::Done)> deregister;
-  std::function<void(Phase)> phase;
-};
-
-/// The first report of a fatal error, kept until it was received.
-struct FatalReport {
-  ipc::Fatal message;
-  std::promise<bool> promise;
-  std::shared_future<bool> future{promise.get_future().share()};
-  std::optional<std::uint64_t> seq;
-  bool is_answered{};
-
-  void answer(bool is_received) {
-    if (!std::exchange(is_answered, true)) {
-      promise.set_value(is_received);
-    }
-  }
-};
 
 class Session final : public Owner, public std::enable_shared_from_this<Session> {
  public:
@@ -69,12 +51,11 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
 
   // For the client.
   bool is_enabled() const { return connection_ != nullptr && !is_detached(); }
-  bool is_connected();
-  std::optional<Phase> phase();
-  std::optional<std::chrono::milliseconds> time_left();
   void close(std::chrono::milliseconds at_most);
-  void set_endpoint(ipc::EndpointRegister endpoint);
-  void drop_endpoint(std::string const& name);
+  InstancePhase& phase() { return phase_; }
+  Endpoints& endpoints() { return endpoints_; }
+  Callbacks& callbacks() { return callbacks_; }
+  FatalReport& fatal() { return fatal_; }
   RequestContext begin(RequestOptions options, Decided decided);
   /// Whether the caller may wait for an answer: another thread would receive it, or there is no
   /// socket and nothing to wait for.
@@ -83,14 +64,11 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::vector<RequestContext> live();
   std::size_t in_flight();
   void send(ipc::ToSupervisor const& message);
-  void report_health(Health status, std::string detail);
-  std::shared_future<bool> report_fatal(std::string reason, std::string detail);
   void watch_child(int pid, std::string name, bool any_end);
   bool forget_child(int pid);
   void failed_with_exception(std::string const& name);
   /// From now on, the end of a child or of the process counts as the end of a program that is done.
   void stop_reporting();
-  void set(std::function<void(Callbacks&)> const& change);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process();
 
@@ -131,8 +109,6 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on(ipc::Ack const& message);
   void on(ipc::Error const& message);
   void on_answer(std::uint64_t seq, bool is_error);
-  void enter(Phase phase, Later& later);
-  void send_fatal();
   void failed(std::string reason, std::string detail);
 
   ClientOptions const options_;
@@ -151,14 +127,12 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
 
   Outbox outbox_;
   Ledger ledger_{outbox_};
-  Callbacks callbacks_;
-  std::map<std::string, ipc::EndpointRegister> endpoints_;
-  std::optional<FatalReport> fatal_;
+  Callbacks callbacks_{lock_, outbox_};
+  FatalReport fatal_{lock_, outbox_};
+  Endpoints endpoints_{lock_, outbox_};
+  InstancePhase phase_{lock_};
   std::shared_ptr<ChildWatch> children_;
   bool has_stopped_reporting_{};
-  std::optional<Phase> phase_;
-  std::optional<Clock::time_point> deadline_;
-  bool is_welcomed_{};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
 

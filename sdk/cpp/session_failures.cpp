@@ -41,8 +41,8 @@ bool Session::forget_child(int pid) {
 
 /// Once the supervisor cleans up, ends are intended.
 void Session::failed(std::string reason, std::string detail) {
-  if (phase().value_or(Phase::starting) < Phase::cleaning_up) {
-    report_fatal(std::move(reason), std::move(detail));
+  if (phase_.phase().value_or(Phase::starting) < Phase::cleaning_up) {
+    fatal_.report(std::move(reason), std::move(detail));
   }
 }
 

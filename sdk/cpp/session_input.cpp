@@ -8,14 +8,6 @@
 #include "sdk/cpp/session.hpp"
 
 namespace lastcall::sdk {
-namespace {
-
-Clock::time_point instant_of(ipc::Instant at) {
-  return Clock::time_point(at.time_since_epoch());
-}
-
-}  // namespace
-
 /// Returns false if the connection must be closed.
 bool Session::receive(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
@@ -68,32 +60,14 @@ bool Session::handle(ipc::FromSupervisor& message) {
 
 void Session::on(ipc::Welcome const& message) {
   lock_.locked([&](Later& later) {
-    is_welcomed_ = true;
     log_.end_row();
     ledger_.welcomed();
-    // A welcome in the middle of a stop does not repeat the deadline.
-    if (message.phase == ipc::Phase::starting || message.phase == ipc::Phase::serving) {
-      deadline_.reset();
-    }
-    enter(static_cast<Phase>(message.phase), later);
+    phase_.welcomed(message, later);
   });
 }
 
 void Session::on(ipc::PhaseChange const& message) {
-  lock_.locked([&](Later& later) {
-    deadline_ =
-        message.deadline_at ? std::optional(instant_of(*message.deadline_at)) : std::nullopt;
-    enter(static_cast<Phase>(message.phase), later);
-  });
-}
-
-void Session::enter(Phase phase, Later& later) {
-  if (phase != phase_) {
-    phase_ = phase;
-    if (callbacks_.phase) {
-      later.push_back([call = callbacks_.phase, phase] { call(phase); });
-    }
-  }
+  lock_.locked([&](Later& later) { phase_.changed(message, later); });
 }
 
 void Session::on(ipc::Admitted const& message) {
@@ -121,37 +95,15 @@ void Session::on(ipc::CancelBatch const& message) {
 }
 
 void Session::on(ipc::HealthCheck const&) {
-  std::function<HealthAnswer()> ask;
-  lock_.locked([&](Later&) { ask = callbacks_.health; });
-  HealthAnswer answer{Health::healthy, "no health callback; the process answers"};
-  if (ask) {
-    answer = ask();
-  }
-  report_health(answer.status, std::move(answer.detail));
+  callbacks_.check_health();
 }
 
 void Session::on(ipc::Deregister const&) {
-  std::function<void(Client::Done)> call;
-  lock_.locked([&](Later&) { call = callbacks_.deregister; });
-  Client::Done const done = [self = weak_from_this()] {
-    if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
-      session->send(ipc::Deregistered{});
-    }
-  };
-  call ? call(done) : done();
+  callbacks_.deregister();
 }
 
 void Session::on(ipc::Cleanup const& message) {
-  std::function<void(std::chrono::milliseconds, Client::Done)> call;
-  lock_.locked([&](Later&) { call = callbacks_.cleanup; });
-  Client::Done const done = [self = weak_from_this()] {
-    if (auto const session = std::static_pointer_cast<Session>(self.lock())) {
-      session->send(ipc::CleanupDone{});
-    }
-  };
-  auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      instant_of(message.deadline_at) - Clock::now());
-  call ? call(std::max(left, std::chrono::milliseconds(0)), done) : done();
+  callbacks_.cleanup(message);
 }
 
 void Session::on(ipc::Ack const& message) {
@@ -161,7 +113,7 @@ void Session::on(ipc::Ack const& message) {
 void Session::on(ipc::Error const& message) {
   std::string text =
       "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
-  if (is_connected()) {
+  if (phase_.is_connected()) {
     log_(text);
   } else {
     log_.in_a_row(std::move(text));
@@ -173,9 +125,7 @@ void Session::on(ipc::Error const& message) {
 
 void Session::on_answer(std::uint64_t seq, bool is_error) {
   lock_.locked([&](Later& later) {
-    if (fatal_ && fatal_->seq == seq) {
-      fatal_->answer(!is_error);
-    }
+    fatal_.answered(seq, is_error);
     ledger_.answered(seq, is_error, later);
   });
 }

@@ -28,6 +28,7 @@ void Session::start() {
   if (options_.report_uncaught) {
     report_uncaught(this, connection_->path(), hello_);
   }
+  callbacks_.belong_to(weak_from_this());
   {
     auto const lock = lock_.hold();
     connection_->wake();
@@ -142,15 +143,9 @@ std::string Session::connect(Clock::time_point now) {
   ipc::Hello hello = hello_;
   hello.live = ledger_.announced_size();
   outbox_.send(hello);
-  if (callbacks_.deregister) {
-    outbox_.send(ipc::Registered{});  // must precede the line that ends the wait for this process
-  }
-  if (fatal_ && !fatal_->is_answered) {
-    send_fatal();
-  }
-  for (auto const& [name, endpoint] : endpoints_) {
-    outbox_.send(endpoint);
-  }
+  callbacks_.announce();
+  fatal_.announce();
+  endpoints_.announce();
   ledger_.announce();
   connection_->end_greeting();
   return {};
@@ -162,8 +157,7 @@ void Session::disconnect(Later& later) {
   }
   auto const now = Clock::now();
   // A supervisor that never sent a welcome does not count as present, so slow retries continue.
-  absent_since_ = is_welcomed_ ? now : std::min(absent_since_, connected_at_);
-  is_welcomed_ = false;
+  absent_since_ = phase_.lost() ? now : std::min(absent_since_, connected_at_);
   ledger_.lost(now, later);
   connection_->close();
   retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
@@ -185,9 +179,7 @@ void Session::finish_round(Later& later) {
     if (!connection_->is_open() || !connection_->has_output() || Clock::now() >= *close_by_) {
       disconnect(later);
       ledger_.clear(later);
-      if (fatal_) {
-        fatal_->answer(false);
-      }
+      fatal_.give_up();
       is_closed_ = true;
     }
     if (is_closed_) {
