@@ -48,7 +48,7 @@ std::optional<std::chrono::milliseconds> Client::time_left() const {
 }
 
 void Client::close(std::chrono::milliseconds at_most) {
-  session_->stop_reporting();
+  session_->failures().stop();
   session_->close(at_most);
 }
 
@@ -129,15 +129,15 @@ std::shared_future<bool> Client::report_fatal(std::string reason, std::string de
 }
 
 void Client::watch_child(int pid, std::string name, bool any_end) {
-  session_->watch_child(pid, std::move(name), any_end);
+  session_->failures().watch_child(pid, std::move(name), any_end);
 }
 
 bool Client::forget_child(int pid) {
-  return session_->forget_child(pid);
+  return session_->failures().forget_child(pid);
 }
 
 void Client::failed_with_exception(std::string const& name) {
-  session_->failed_with_exception(name);
+  session_->failures().exception_left(name);
 }
 
 void Client::on_health(std::function<HealthAnswer()> callback) {

@@ -26,6 +26,7 @@ class FatalReport {
   FatalReport(SessionLock& lock, Outbox& outbox)
       : lock_(lock), outbox_(outbox), nobody_listens_(!outbox.has_socket()) {}
 
+  bool has_socket() const { return outbox_.has_socket(); }
   std::shared_future<bool> report(std::string reason, std::string detail);
   /// A report without an answer is part of the greeting.
   void announce();

@@ -9,7 +9,6 @@
 
 #include "sdk/cpp/clipped.hpp"
 #include "sdk/cpp/fork_watch.hpp"
-#include "sdk/cpp/uncaught.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -42,7 +41,6 @@ Session::Session(ClientOptions options)
 }
 
 Session::~Session() {
-  forget_uncaught(this);
   unwatch_forks(*this);
   if (has_thread_ && !is_joined_ && !is_detached()) {
     ::pthread_detach(thread_);  // a callback has closed and destroyed the client

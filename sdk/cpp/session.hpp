@@ -31,9 +31,9 @@
 #include "ipc/line_buffer.hpp"
 #include "ipc/message.hpp"
 #include "sdk/cpp/callbacks.hpp"
-#include "sdk/cpp/child_watch.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/endpoints.hpp"
+#include "sdk/cpp/failures.hpp"
 #include "sdk/cpp/fatal_report.hpp"
 #include "sdk/cpp/instance_phase.hpp"
 #include "sdk/cpp/ledger.hpp"
@@ -56,6 +56,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   Endpoints& endpoints() { return endpoints_; }
   Callbacks& callbacks() { return callbacks_; }
   FatalReport& fatal() { return fatal_; }
+  Failures& failures() { return failures_; }
   RequestContext begin(RequestOptions options, Decided decided);
   /// Whether the caller may wait for an answer: another thread would receive it, or there is no
   /// socket and nothing to wait for.
@@ -64,11 +65,6 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   std::vector<RequestContext> live();
   std::size_t in_flight();
   void send(ipc::ToSupervisor const& message);
-  void watch_child(int pid, std::string name, bool any_end);
-  bool forget_child(int pid);
-  void failed_with_exception(std::string const& name);
-  /// From now on, the end of a child or of the process counts as the end of a program that is done.
-  void stop_reporting();
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process();
 
@@ -109,7 +105,6 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   void on(ipc::Ack const& message);
   void on(ipc::Error const& message);
   void on_answer(std::uint64_t seq, bool is_error);
-  void failed(std::string reason, std::string detail);
 
   ClientOptions const options_;
   ProblemLog log_{options_.log};
@@ -131,8 +126,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   FatalReport fatal_{lock_, outbox_};
   Endpoints endpoints_{lock_, outbox_};
   InstancePhase phase_{lock_};
-  std::shared_ptr<ChildWatch> children_;
-  bool has_stopped_reporting_{};
+  Failures failures_{lock_, phase_, fatal_};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
 

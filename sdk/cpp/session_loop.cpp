@@ -8,7 +8,6 @@
 #include "base/error_text.hpp"
 #include "base/signals_blocked.hpp"
 #include "sdk/cpp/session.hpp"
-#include "sdk/cpp/uncaught.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -26,7 +25,7 @@ void Session::start() {
     return;
   }
   if (options_.report_uncaught) {
-    report_uncaught(this, connection_->path(), hello_);
+    failures_.watch_uncaught(connection_->path(), hello_);
   }
   callbacks_.belong_to(weak_from_this());
   {
