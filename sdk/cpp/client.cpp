@@ -88,15 +88,15 @@ RequestContext Client::begin_admitted(RequestOptions options) {
 }
 
 std::optional<RequestContext> Client::find(std::string_view id) const {
-  return session_->find(id);
+  return session_->requests().find(id);
 }
 
 std::vector<RequestContext> Client::live() const {
-  return session_->live();
+  return session_->requests().live();
 }
 
 std::size_t Client::in_flight() const {
-  return session_->in_flight();
+  return session_->requests().in_flight();
 }
 
 std::size_t Client::stop_root(std::string_view root, Reason reason) {

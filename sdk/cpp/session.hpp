@@ -39,19 +39,23 @@
 #include "sdk/cpp/ledger.hpp"
 #include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
+#include "sdk/cpp/requests.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
 namespace lastcall::sdk {
 
-class Session final : public Owner, public std::enable_shared_from_this<Session> {
+class Session final : public std::enable_shared_from_this<Session> {
  public:
   explicit Session(ClientOptions options);
-  ~Session() override;
+  ~Session();
+  Session(Session const&) = delete;
+  Session& operator=(Session const&) = delete;
   void start();
 
   // For the client.
   bool is_enabled() const { return connection_ != nullptr && !is_detached(); }
   void close(std::chrono::milliseconds at_most);
+  Requests& requests() { return requests_; }
   InstancePhase& phase() { return phase_; }
   Endpoints& endpoints() { return endpoints_; }
   Callbacks& callbacks() { return callbacks_; }
@@ -61,18 +65,9 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
   /// Whether the caller may wait for an answer: another thread would receive it, or there is no
   /// socket and nothing to wait for.
   bool can_wait() const;
-  std::optional<RequestContext> find(std::string_view id);
-  std::vector<RequestContext> live();
-  std::size_t in_flight();
   void send(ipc::ToSupervisor const& message);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process();
-
-  // Owner
-  void raised(std::span<ContextPtr const> contexts, Notified const& notified) override;
-  void ended(ContextPtr const& context, Outcome outcome) override;
-  void confirmed(ContextPtr const& context) override;
-  void progress(ContextState& context) override;
 
   // After a fork: whether this process is a child of the process that made the session.
   bool is_detached() const { return lock_.is_detached(); }
@@ -122,6 +117,7 @@ class Session final : public Owner, public std::enable_shared_from_this<Session>
 
   Outbox outbox_;
   Ledger ledger_{outbox_};
+  Requests requests_{lock_, ledger_};
   Callbacks callbacks_{lock_, outbox_};
   FatalReport fatal_{lock_, outbox_};
   Endpoints endpoints_{lock_, outbox_};

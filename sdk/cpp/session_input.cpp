@@ -71,27 +71,15 @@ void Session::on(ipc::PhaseChange const& message) {
 }
 
 void Session::on(ipc::Admitted const& message) {
-  lock_.locked([&](Later& later) { ledger_.admitted(message.id, later); });
+  requests_.admitted(message);
 }
 
 void Session::on(ipc::Rejected const& message) {
-  lock_.locked([&](Later& later) { ledger_.rejected(message, later); });
+  requests_.rejected(message);
 }
 
 void Session::on(ipc::CancelBatch const& message) {
-  std::vector<ContextPtr> contexts;
-  lock_.locked([&](Later&) {
-    for (std::string const& id : message.ids) {
-      if (Entry const* const entry = ledger_.find(id); entry != nullptr) {
-        contexts.push_back(entry->context);  // otherwise it has ended meanwhile
-      }
-    }
-  });
-  Notified const notified(message.ids.begin(), message.ids.end());
-  Level const level = message.mode == ipc::CancelMode::kill ? Level::killed : Level::stopped;
-  for (ContextPtr const& context : contexts) {
-    context->raise(level, static_cast<Reason>(message.reason), std::nullopt, notified);
-  }
+  requests_.cancel(message);
 }
 
 void Session::on(ipc::HealthCheck const&) {
