@@ -32,9 +32,6 @@ Session::Session(ClientOptions options)
 
 Session::~Session() {
   unwatch_forks(*this);
-  if (has_thread_ && !is_joined_ && !is_detached()) {
-    ::pthread_detach(thread_);  // a callback has closed and destroyed the client
-  }
 }
 
 void Session::abandon_in_child() {

@@ -25,12 +25,12 @@
 #include <vector>
 
 #include <lastcall/client.hpp>
-#include <pthread.h>
 
 #include "ipc/codec.hpp"
 #include "ipc/line_buffer.hpp"
 #include "ipc/message.hpp"
 #include "sdk/cpp/callbacks.hpp"
+#include "sdk/cpp/connect_attempts.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/endpoints.hpp"
 #include "sdk/cpp/failures.hpp"
@@ -39,6 +39,7 @@
 #include "sdk/cpp/ledger.hpp"
 #include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
+#include "sdk/cpp/processing_thread.hpp"
 #include "sdk/cpp/requests.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
@@ -75,8 +76,6 @@ class Session final : public std::enable_shared_from_this<Session> {
 
  private:
   // The loop.
-  bool is_on_own_thread() const;
-  static void* run(void* session);
   void run_once(int at_most_ms);
   void run_until_closed();
   bool take_input();
@@ -106,11 +105,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   SessionLock lock_{log_};
   ipc::Hello const hello_;
   std::unique_ptr<Connection> const connection_;
-  bool has_thread_{};
-  pthread_t thread_{};
-  std::shared_ptr<Session> running_;  // taken over by the thread when it starts
-  std::mutex joining_;                // guards is_joined_
-  bool is_joined_{};
+  ProcessingThread thread_;
   /// Without a thread of its own, the caller of process() holds it; it is recursive because a
   /// callback may call close().
   std::recursive_mutex turn_;
@@ -128,9 +123,7 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   // The rest belongs to the thread that processes.
   ipc::LineBuffer input_;
-  Clock::time_point absent_since_{Clock::now()};
-  Clock::time_point retry_at_{};
-  Clock::time_point connected_at_{};
+  ConnectAttempts attempts_;
 };
 
 }  // namespace lastcall::sdk

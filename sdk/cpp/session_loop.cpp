@@ -1,22 +1,14 @@
 // The life of the connection: it is made, greeted, lost, made again, and closed.
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
-#include <poll.h>
-
 #include "base/error_text.hpp"
-#include "base/signals_blocked.hpp"
 #include "sdk/cpp/session.hpp"
 
 namespace lastcall::sdk {
 namespace {
 
-constexpr std::chrono::milliseconds kFastRetry{50};
-constexpr std::chrono::milliseconds kSlowRetry{500};
-constexpr std::chrono::seconds kFastFor{1};
 constexpr int kReadsAtOnce = 16;  // afterwards others get their turn
-constexpr std::chrono::seconds kComplainAfter{5};
 
 }  // namespace
 
@@ -31,25 +23,10 @@ void Session::start() {
   {
     auto const lock = lock_.hold();
     connection_->wake();
-    if (!options_.own_thread) {
-      return;
-    }
-    has_thread_ = true;
-    running_ = shared_from_this();
   }
-  SignalsBlocked const inherited;
-  if (int const problem = ::pthread_create(&thread_, nullptr, run, this); problem != 0) {
-    has_thread_ = false;
-    running_.reset();
-    throw std::system_error(problem, std::generic_category(), "cannot start the client's thread");
+  if (options_.own_thread) {
+    thread_.start([self = shared_from_this()] { self->run_until_closed(); });
   }
-}
-
-void* Session::run(void* session) {
-  auto& raw = *static_cast<Session*>(session);
-  auto const self = std::move(raw.running_);
-  self->run_until_closed();
-  return nullptr;
 }
 
 void Session::run_until_closed() {
@@ -69,12 +46,8 @@ void Session::process() {
   }
 }
 
-bool Session::is_on_own_thread() const {
-  return has_thread_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
-}
-
 bool Session::can_wait() const {
-  return !is_enabled() || (has_thread_ && !is_on_own_thread());
+  return !is_enabled() || (thread_.exists() && !thread_.is_current());
 }
 
 void Session::close(std::chrono::milliseconds at_most) {
@@ -87,16 +60,13 @@ void Session::close(std::chrono::milliseconds at_most) {
     close_by_ = Clock::now() + at_most;
     connection_->wake();
   }
-  if (!has_thread_) {
+  if (!thread_.exists()) {
     std::lock_guard const turn(turn_);
     if (!is_closed_.load()) {
       run_until_closed();
     }
-  } else if (!is_on_own_thread()) {  // on it a callback closes, and the thread ends after it
-    std::lock_guard const lock(joining_);
-    if (!std::exchange(is_joined_, true)) {
-      ::pthread_join(thread_, nullptr);
-    }
+  } else if (!thread_.is_current()) {  // on it a callback closes, and the thread ends after it
+    thread_.join();
   }
 }
 
@@ -114,7 +84,7 @@ void Session::run_once(int at_most_ms) {
   {
     auto const lock = lock_.hold();
     connection_->woke(now);
-    if (!connection_->is_open() && now >= retry_at_ && !close_by_) {
+    if (!connection_->is_open() && now >= attempts_.next() && !close_by_) {
       trouble = connect(now);
     }
   }
@@ -130,14 +100,14 @@ void Session::run_once(int at_most_ms) {
 
 std::string Session::connect(Clock::time_point now) {
   if (int const problem = connection_->open(); problem != 0) {
-    retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
-    if (now - absent_since_ < kComplainAfter) {
-      return {};  // it may start later, or be restarting
+    attempts_.failed(now);
+    if (!attempts_.is_problem(now)) {
+      return {};
     }
     return "cannot connect to the supervisor at " + connection_->path() + ": " +
            error_text(problem) + "; trying again";
   }
-  connected_at_ = now;
+  attempts_.succeeded(now);
   input_ = ipc::LineBuffer();
   ipc::Hello hello = hello_;
   hello.live = ledger_.announced_size();
@@ -155,11 +125,9 @@ void Session::disconnect(Later& later) {
     return;
   }
   auto const now = Clock::now();
-  // A supervisor that never sent a welcome does not count as present, so slow retries continue.
-  absent_since_ = phase_.lost() ? now : std::min(absent_since_, connected_at_);
+  attempts_.lost(now, phase_.lost());
   ledger_.lost(now, later);
   connection_->close();
-  retry_at_ = now + (now - absent_since_ < kFastFor ? kFastRetry : kSlowRetry);
 }
 
 /// Writes the queued output and sets the timer, or ends.
@@ -187,7 +155,7 @@ void Session::finish_round(Later& later) {
       sooner(*close_by_);
     }
   } else if (!connection_->is_open()) {
-    sooner(retry_at_);
+    sooner(attempts_.next());
   }
   connection_->wake_at(due);
   connection_->sleeps();
