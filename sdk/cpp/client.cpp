@@ -32,19 +32,19 @@ bool Client::is_enabled() const {
 }
 
 bool Client::is_connected() const {
-  return session_->phase().is_connected();
+  return session_->protocol().phase().is_connected();
 }
 
 std::optional<Phase> Client::phase() const {
-  return session_->phase().phase();
+  return session_->protocol().phase().phase();
 }
 
 bool Client::is_draining() const {
-  return session_->phase().phase().value_or(Phase::starting) >= Phase::draining;
+  return session_->protocol().phase().phase().value_or(Phase::starting) >= Phase::draining;
 }
 
 std::optional<std::chrono::milliseconds> Client::time_left() const {
-  return session_->phase().time_left();
+  return session_->protocol().phase().time_left();
 }
 
 void Client::close(std::chrono::milliseconds at_most) {
@@ -53,11 +53,11 @@ void Client::close(std::chrono::milliseconds at_most) {
 }
 
 void Client::register_endpoint(std::string name, bool graceful_shutdown, std::string model) {
-  session_->endpoints().set({std::move(name), graceful_shutdown, std::move(model)});
+  session_->protocol().endpoints().set({std::move(name), graceful_shutdown, std::move(model)});
 }
 
 void Client::unregister_endpoint(std::string const& name) {
-  session_->endpoints().drop(name);
+  session_->protocol().endpoints().drop(name);
 }
 
 RequestContext Client::begin(RequestOptions options) {
@@ -88,15 +88,15 @@ RequestContext Client::begin_admitted(RequestOptions options) {
 }
 
 std::optional<RequestContext> Client::find(std::string_view id) const {
-  return session_->requests().find(id);
+  return session_->protocol().requests().find(id);
 }
 
 std::vector<RequestContext> Client::live() const {
-  return session_->requests().live();
+  return session_->protocol().requests().live();
 }
 
 std::size_t Client::in_flight() const {
-  return session_->requests().in_flight();
+  return session_->protocol().requests().in_flight();
 }
 
 std::size_t Client::stop_root(std::string_view root, Reason reason) {
@@ -116,16 +116,16 @@ std::size_t Client::kill_root(std::string_view root, Reason reason) {
 }
 
 void Client::report_load(Load const& load) {
-  session_->send(ipc::Load{load.dp_rank, load.active_decode_blocks, load.kv_total_blocks,
-                           load.active_prefill_tokens});
+  session_->protocol().send(ipc::Load{load.dp_rank, load.active_decode_blocks, load.kv_total_blocks,
+                                      load.active_prefill_tokens});
 }
 
 void Client::report_health(Health status, std::string detail) {
-  session_->callbacks().report_health(status, std::move(detail));
+  session_->protocol().callbacks().report_health(status, std::move(detail));
 }
 
 std::shared_future<bool> Client::report_fatal(std::string reason, std::string detail) {
-  return session_->fatal().report(std::move(reason), std::move(detail));
+  return session_->protocol().fatal().report(std::move(reason), std::move(detail));
 }
 
 void Client::watch_child(int pid, std::string name, bool any_end) {
@@ -141,24 +141,26 @@ void Client::failed_with_exception(std::string const& name) {
 }
 
 void Client::on_health(std::function<HealthAnswer()> callback) {
-  session_->callbacks().set([&](sdk::Callbacks::Set& all) { all.health = std::move(callback); });
+  session_->protocol().callbacks().set(
+      [&](sdk::Callbacks::Set& all) { all.health = std::move(callback); });
 }
 
 void Client::on_cleanup(std::function<void(std::chrono::milliseconds, Done)> callback) {
-  session_->callbacks().set([&](sdk::Callbacks::Set& all) { all.cleanup = std::move(callback); });
+  session_->protocol().callbacks().set(
+      [&](sdk::Callbacks::Set& all) { all.cleanup = std::move(callback); });
 }
 
 void Client::on_deregister(std::function<void(Done)> callback) {
   bool const joined_any = callback != nullptr;
-  session_->callbacks().set(
+  session_->protocol().callbacks().set(
       [&](sdk::Callbacks::Set& all) { all.deregister = std::move(callback); });
   if (joined_any) {
-    session_->send(ipc::Registered{});  // if this is lost, the next greeting contains it
+    session_->protocol().send(ipc::Registered{});  // if this is lost, the next greeting contains it
   }
 }
 
 void Client::on_phase(std::function<void(Phase)> callback) {
-  session_->phase().on_change(std::move(callback));
+  session_->protocol().phase().on_change(std::move(callback));
 }
 
 int Client::native_handle() const {

@@ -33,6 +33,9 @@ class Outbox {
   bool is_written(std::uint64_t position) const {
     return is_open() && position <= connection_->flushed();
   }
+  /// Writes now what the connection accepts, instead of at the end of the round. There must be a
+  /// socket.
+  void flush() { connection_->flush(); }
   /// Something is due, so the processing thread must make a round. There must be a socket.
   void wake() { connection_->wake(); }
 

@@ -17,16 +17,19 @@ std::unique_ptr<Connection> connection_for(ClientOptions const& options) {
   return path.empty() ? nullptr : std::make_unique<Connection>(std::move(path));
 }
 
+ipc::Hello hello_of(ClientOptions const& options) {
+  return {.role = ipc::Role::engine,
+          .name = clipped(options.name.empty() ? program_invocation_short_name : options.name),
+          .sdk = "cpp/" LASTCALL_VERSION,
+          .critical = options.critical};
+}
+
 }  // namespace
 
 Session::Session(ClientOptions options)
     : options_(std::move(options)),
-      hello_{.role = ipc::Role::engine,
-             .name = clipped(options_.name.empty() ? program_invocation_short_name : options_.name),
-             .sdk = "cpp/" LASTCALL_VERSION,
-             .critical = options_.critical},
       connection_(connection_for(options_)),
-      outbox_(connection_.get()) {
+      protocol_(lock_, log_, hello_of(options_), connection_.get()) {
   watch_forks(*this);
 }
 
@@ -41,12 +44,9 @@ void Session::abandon_in_child() {
 }
 
 RequestContext Session::begin(RequestOptions options, Decided decided) {
-  return requests_.begin(std::move(options), std::move(decided),
-                         std::shared_ptr<Owner>(shared_from_this(), &requests_));
-}
-
-void Session::send(ipc::ToSupervisor const& message) {
-  lock_.locked([&](Later&) { outbox_.send(message); });
+  return protocol_.requests().begin(
+      std::move(options), std::move(decided),
+      std::shared_ptr<Owner>(shared_from_this(), &protocol_.requests()));
 }
 
 }  // namespace lastcall::sdk

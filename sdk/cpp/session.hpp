@@ -1,11 +1,10 @@
-// The protocol with the supervisor, from hello to the last answer, and the implementation of a
-// Client.
+// The implementation of a Client: the protocol with the supervisor, the connection that carries it,
+// and the thread that processes both.
 //
 // Rules:
-//  1. The connection may end at any moment; the greeting of the next one contains everything that
-//     the supervisor must know.
-//  2. Every line with a `seq` is answered by `ack` or `error`, and these two are not answered.
-//  3. What the parts hold is guarded by one mutex, session_lock.hpp.
+//  1. Without a socket there is no connection, and every call does nothing.
+//  2. One mutex guards what the parts hold (session_lock.hpp).
+//  3. Contexts and the thread keep the session alive; close() releases them.
 //
 // Thread rule: all methods from any thread, process() from one thread at a time, which close() may
 // replace. Source: docs/ipc.md.
@@ -13,34 +12,20 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <functional>
-#include <future>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <lastcall/client.hpp>
 
-#include "ipc/codec.hpp"
 #include "ipc/line_buffer.hpp"
-#include "ipc/message.hpp"
-#include "sdk/cpp/callbacks.hpp"
 #include "sdk/cpp/connect_attempts.hpp"
 #include "sdk/cpp/connection.hpp"
-#include "sdk/cpp/endpoints.hpp"
 #include "sdk/cpp/failures.hpp"
-#include "sdk/cpp/fatal_report.hpp"
-#include "sdk/cpp/instance_phase.hpp"
-#include "sdk/cpp/ledger.hpp"
-#include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
 #include "sdk/cpp/processing_thread.hpp"
-#include "sdk/cpp/requests.hpp"
+#include "sdk/cpp/protocol.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
 namespace lastcall::sdk {
@@ -56,17 +41,12 @@ class Session final : public std::enable_shared_from_this<Session> {
   // For the client.
   bool is_enabled() const { return connection_ != nullptr && !is_detached(); }
   void close(std::chrono::milliseconds at_most);
-  Requests& requests() { return requests_; }
-  InstancePhase& phase() { return phase_; }
-  Endpoints& endpoints() { return endpoints_; }
-  Callbacks& callbacks() { return callbacks_; }
-  FatalReport& fatal() { return fatal_; }
+  Protocol& protocol() { return protocol_; }
   Failures& failures() { return failures_; }
   RequestContext begin(RequestOptions options, Decided decided);
   /// Whether the caller may wait for an answer: another thread would receive it, or there is no
   /// socket and nothing to wait for.
   bool can_wait() const;
-  void send(ipc::ToSupervisor const& message);
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process();
 
@@ -84,40 +64,17 @@ class Session final : public std::enable_shared_from_this<Session> {
   void disconnect(Later& later);
   void finish_round(Later& later);
 
-  // The messages of the supervisor.
-  bool receive(std::string_view line);
-  void refuse(ipc::DecodeError const& problem);
-  bool handle(ipc::FromSupervisor& message);
-  void on(ipc::Welcome const& message);
-  void on(ipc::PhaseChange const& message);
-  void on(ipc::Admitted const& message);
-  void on(ipc::Rejected const& message);
-  void on(ipc::CancelBatch const& message);
-  void on(ipc::HealthCheck const& message);
-  void on(ipc::Deregister const& message);
-  void on(ipc::Cleanup const& message);
-  void on(ipc::Ack const& message);
-  void on(ipc::Error const& message);
-  void on_answer(std::uint64_t seq, bool is_error);
-
   ClientOptions const options_;
   ProblemLog log_{options_.log};
   SessionLock lock_{log_};
-  ipc::Hello const hello_;
   std::unique_ptr<Connection> const connection_;
   ProcessingThread thread_;
   /// Without a thread of its own, the caller of process() holds it; it is recursive because a
   /// callback may call close().
   std::recursive_mutex turn_;
 
-  Outbox outbox_;
-  Ledger ledger_{outbox_};
-  Requests requests_{lock_, ledger_};
-  Callbacks callbacks_{lock_, outbox_};
-  FatalReport fatal_{lock_, outbox_};
-  Endpoints endpoints_{lock_, outbox_};
-  InstancePhase phase_{lock_};
-  Failures failures_{lock_, phase_, fatal_};
+  Protocol protocol_;
+  Failures failures_{lock_, protocol_.phase(), protocol_.fatal()};
   std::optional<Clock::time_point> close_by_;
   std::atomic<bool> is_closed_{};
 

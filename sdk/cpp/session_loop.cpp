@@ -17,9 +17,9 @@ void Session::start() {
     return;
   }
   if (options_.report_uncaught) {
-    failures_.watch_uncaught(connection_->path(), hello_);
+    failures_.watch_uncaught(connection_->path(), protocol_.hello());
   }
-  callbacks_.belong_to(weak_from_this());
+  protocol_.callbacks().belong_to(weak_from_this());
   {
     auto const lock = lock_.hold();
     connection_->wake();
@@ -52,7 +52,7 @@ bool Session::can_wait() const {
 
 void Session::close(std::chrono::milliseconds at_most) {
   if (!is_enabled()) {
-    lock_.locked([this](Later& later) { ledger_.clear(later); });
+    lock_.locked([this](Later& later) { protocol_.end(later); });
     return;
   }
   {
@@ -109,13 +109,7 @@ std::string Session::connect(Clock::time_point now) {
   }
   attempts_.succeeded(now);
   input_ = ipc::LineBuffer();
-  ipc::Hello hello = hello_;
-  hello.live = ledger_.announced_size();
-  outbox_.send(hello);
-  callbacks_.announce();
-  fatal_.announce();
-  endpoints_.announce();
-  ledger_.announce();
+  protocol_.greet();
   connection_->end_greeting();
   return {};
 }
@@ -125,14 +119,13 @@ void Session::disconnect(Later& later) {
     return;
   }
   auto const now = Clock::now();
-  attempts_.lost(now, phase_.lost());
-  ledger_.lost(now, later);
+  attempts_.lost(now, protocol_.lost(now, later));
   connection_->close();
 }
 
 /// Writes the queued output and sets the timer, or ends.
 void Session::finish_round(Later& later) {
-  auto due = ledger_.tick(Clock::now(), later);
+  auto due = protocol_.tick(Clock::now(), later);
   if (connection_->is_open()) {
     if (connection_->is_overflowing()) {
       log_("over 1 MiB waits for the supervisor, which does not read; reconnecting");
@@ -145,8 +138,7 @@ void Session::finish_round(Later& later) {
   if (close_by_) {
     if (!connection_->is_open() || !connection_->has_output() || Clock::now() >= *close_by_) {
       disconnect(later);
-      ledger_.clear(later);
-      fatal_.give_up();
+      protocol_.end(later);
       is_closed_ = true;
     }
     if (is_closed_) {
@@ -171,13 +163,14 @@ bool Session::take_input() {
     }
     input_.commit(*size);
     while (auto const line = input_.next_line()) {
-      if (!receive(*line)) {
+      if (!protocol_.receive(*line)) {
         return false;
       }
     }
     if (input_.is_overflowing()) {
-      refuse({.code = ipc::ErrorCode::too_long,
-              .message = "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes"});
+      protocol_.refuse(
+          {.code = ipc::ErrorCode::too_long,
+           .message = "a line has more than " + std::to_string(ipc::kMaxLine) + " bytes"});
       return false;
     }
     if (*size < room.size()) {
