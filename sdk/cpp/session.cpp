@@ -30,11 +30,51 @@ Session::Session(ClientOptions options)
     : options_(std::move(options)),
       connection_(connection_for(options_)),
       protocol_(lock_, log_, hello_of(options_), connection_.get()) {
+  if (connection_) {
+    link_.emplace(lock_, log_, *connection_, protocol_);
+  }
   watch_forks(*this);
 }
 
 Session::~Session() {
   unwatch_forks(*this);
+}
+
+void Session::start() {
+  if (!is_enabled()) {
+    return;
+  }
+  if (options_.report_uncaught) {
+    failures_.watch_uncaught(connection_->path(), protocol_.hello());
+  }
+  protocol_.callbacks().belong_to(weak_from_this());
+  link_->begin();
+  if (options_.own_thread) {
+    thread_.start([self = shared_from_this()] { self->link_->run_until_closed(); });
+  }
+}
+
+void Session::process() {
+  if (is_enabled()) {
+    link_->process();
+  }
+}
+
+bool Session::can_wait() const {
+  return !is_enabled() || (thread_.exists() && !thread_.is_current());
+}
+
+void Session::close(std::chrono::milliseconds at_most) {
+  if (!is_enabled()) {
+    lock_.locked([this](Later& later) { protocol_.end(later); });
+    return;
+  }
+  link_->close_by(Clock::now() + at_most);
+  if (!thread_.exists()) {
+    link_->finish();
+  } else if (!thread_.is_current()) {  // on it a callback closes, and the thread ends after it
+    thread_.join();
+  }
 }
 
 void Session::abandon_in_child() {

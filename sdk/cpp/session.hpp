@@ -10,19 +10,15 @@
 // replace. Source: docs/ipc.md.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
 
 #include <lastcall/client.hpp>
 
-#include "ipc/line_buffer.hpp"
-#include "sdk/cpp/connect_attempts.hpp"
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/failures.hpp"
+#include "sdk/cpp/link.hpp"
 #include "sdk/cpp/problem_log.hpp"
 #include "sdk/cpp/processing_thread.hpp"
 #include "sdk/cpp/protocol.hpp"
@@ -55,32 +51,14 @@ class Session final : public std::enable_shared_from_this<Session> {
   void abandon_in_child();
 
  private:
-  // The loop.
-  void run_once(int at_most_ms);
-  void run_until_closed();
-  bool take_input();
-  /// Returns the problem to log about the attempt; empty if there is none.
-  std::string connect(Clock::time_point now);
-  void disconnect(Later& later);
-  void finish_round(Later& later);
-
   ClientOptions const options_;
   ProblemLog log_{options_.log};
   SessionLock lock_{log_};
   std::unique_ptr<Connection> const connection_;
   ProcessingThread thread_;
-  /// Without a thread of its own, the caller of process() holds it; it is recursive because a
-  /// callback may call close().
-  std::recursive_mutex turn_;
-
   Protocol protocol_;
+  std::optional<Link> link_;  // if there is a socket
   Failures failures_{lock_, protocol_.phase(), protocol_.fatal()};
-  std::optional<Clock::time_point> close_by_;
-  std::atomic<bool> is_closed_{};
-
-  // The rest belongs to the thread that processes.
-  ipc::LineBuffer input_;
-  ConnectAttempts attempts_;
 };
 
 }  // namespace lastcall::sdk
