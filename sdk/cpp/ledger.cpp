@@ -1,8 +1,9 @@
 #include "sdk/cpp/ledger.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include "sdk/cpp/cancel_lines.hpp"
 
 namespace lastcall::sdk {
 // --- what the program does
@@ -54,14 +55,14 @@ std::vector<ContextPtr> Ledger::live() const {
 }
 
 void Ledger::raised(std::span<ContextPtr const> contexts, Notified const& notified, Later& later) {
-  Groups groups;
+  CancelLines cancels;
   for (ContextPtr const& context : contexts) {
     Entry* const entry = find(*context);
     if (entry == nullptr) {
       continue;
     }
     if (!notified.contains(context->id())) {
-      add_cancel(groups, *context);
+      cancels.add(*context);
     }
     if (entry->waiting) {
       --waiting_;
@@ -69,7 +70,7 @@ void Ledger::raised(std::span<ContextPtr const> contexts, Notified const& notifi
       later.push_back([context] { context->end(std::nullopt); });
     }
   }
-  send_cancels(std::move(groups));
+  std::move(cancels).send(outbox_);
 }
 
 void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
@@ -93,11 +94,7 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
   if (was_waiting) {
     return;  // a request that was never admitted ends with its connection and need not be reported
   }
-  forget_written();
-  unconfirmed_.push_back({is_sent ? outbox_.queued() : 0, begin_line(over, true), outcome});
-  if (unconfirmed_.size() > kMaxUnconfirmed && unconfirmed_.front().until == 0) {
-    unconfirmed_.pop_front();
-  }
+  ends_.add(begin_line(over, true), outcome, is_sent);
 }
 
 void Ledger::confirmed(ContextState const& context) {
@@ -108,30 +105,16 @@ void Ledger::confirmed(ContextState const& context) {
 
 void Ledger::progress(ContextState& context) {
   Entry const* const entry = find(context);
-  if (entry == nullptr || !outbox_.is_open() || context.moved.exchange(true)) {
-    return;
-  }
-  moved_.push_back(entry->context);
-  if (moved_.size() == 1) {
-    outbox_.wake();
+  if (entry != nullptr) {
+    progress_.add(entry->context);
   }
 }
 
 // --- the connection comes and goes, and time passes
 
 void Ledger::lost(Clock::time_point now, Later& later) {
-  forget_written();
-  for (Ended& each : unconfirmed_) {
-    each.until = 0;
-  }
-  while (unconfirmed_.size() > kMaxUnconfirmed) {
-    unconfirmed_.pop_front();
-  }
-  for (ContextPtr const& context : moved_) {
-    context->moved = false;
-  }
-  later.push_back([kept = std::move(moved_)] {});
-  moved_.clear();
+  ends_.lost();
+  progress_.lost(later);
   questions_.clear();
   if (std::exchange(is_welcomed_, false)) {  // a supervisor without a welcome does not count
     lost_at_ = now;
@@ -174,7 +157,7 @@ void Ledger::answered(std::uint64_t seq, bool is_error, Later& later) {
 }
 
 std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& later) {
-  forget_written();
+  ends_.forget_written();
   std::optional<Clock::time_point> due;
   auto const unadmitted = unadmitted_at();
   if (waiting_ > 0 && unadmitted && now < *unadmitted) {
@@ -187,25 +170,9 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
     }
     waiting_ = 0;
   }
-  if (moved_.empty() || !outbox_.is_open()) {
-    return due;
-  }
-  if (now < moved_at_ + kProgressEvery) {
-    auto const next = moved_at_ + kProgressEvery;
-    return due ? std::min(*due, next) : next;
-  }
-  std::vector<std::string> ids;
-  for (ContextPtr const& context : moved_) {
-    context->moved = false;
-    if (find(*context) != nullptr) {
-      ids.push_back(context->id());
-    }
-  }
-  later.push_back([kept = std::move(moved_)] {});  // its destruction may run the program's code
-  moved_.clear();
-  moved_at_ = now;
-  send_ids(std::move(ids), [](auto some) { return ipc::RequestProgress{std::move(some)}; });
-  return due;
+  auto const next = progress_.tick(
+      now, [this](ContextState const& context) { return find(context) != nullptr; }, later);
+  return due && (!next || *due < *next) ? due : next;
 }
 
 void Ledger::clear(Later& later) {
@@ -213,11 +180,10 @@ void Ledger::clear(Later& later) {
     if (entry.waiting) {
       settle(entry, {.may_run = true}, later);
     }
-    later.push_back([kept = entry.context] {});  // like above
+    later.push_back([kept = entry.context] {});  // its destruction may run the program's code
   }
   entries_.clear();
-  later.push_back([kept = std::move(moved_)] {});
-  moved_.clear();
+  progress_.clear(later);
   waiting_ = 0;
   is_closed_ = true;
 }

@@ -5,8 +5,7 @@
 //     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
 //     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
-//  3. Memory grows with live requests only; at most kMaxUnconfirmed ends wait for a supervisor, and
-//     the oldest are forgotten.
+//  3. Memory grows with live requests only; the ends that wait for a supervisor are limited.
 //
 // Thread rule: under the session's mutex; functions that a call adds to `Later` are called without
 // it.
@@ -16,9 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,14 +26,14 @@
 
 #include "ipc/message.hpp"
 #include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/end_reports.hpp"
 #include "sdk/cpp/later.hpp"
 #include "sdk/cpp/outbox.hpp"
+#include "sdk/cpp/progress_reports.hpp"
 
 namespace lastcall::sdk {
 
 inline constexpr std::chrono::seconds kUnadmittedAfter{1};
-inline constexpr std::chrono::milliseconds kProgressEvery{500};
-inline constexpr std::size_t kMaxUnconfirmed = 1024;
 
 using Decided = std::function<void(RequestContext const&, Admission const&)>;
 
@@ -88,31 +85,18 @@ class Ledger {
   void clear(Later& later);
 
  private:
-  struct Ended {
-    std::uint64_t until{};  // position of the end of its line; 0: not queued
-    ipc::RequestBegin begin;
-    Outcome outcome{};
-  };
-
   std::optional<Clock::time_point> unadmitted_at() const;
   /// `resumed` means that the request began before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
   static void settle(Entry& entry, Admission const& admission, Later& later);
-  void send_ids(std::vector<std::string> ids,
-                std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make);
-  using Groups = std::map<std::pair<ipc::CancelMode, ipc::CancelReason>, std::vector<std::string>>;
-  static void add_cancel(Groups& groups, ContextState const& context);
-  void send_cancels(Groups&& groups);
-  void forget_written();
 
   Outbox& outbox_;
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
   std::unordered_map<std::uint64_t, std::string> questions_;
   std::size_t waiting_{};
-  std::deque<Ended> unconfirmed_;  // ends that were queued come first
-  std::vector<ContextPtr> moved_;
-  Clock::time_point moved_at_{};
+  EndReports ends_{outbox_};
+  ProgressReports progress_{outbox_};
   Clock::time_point lost_at_{Clock::now()};
   bool is_welcomed_{};
   bool is_closed_{};

@@ -10,7 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ipc/message.hpp"
 #include "sdk/cpp/connection.hpp"
@@ -27,6 +30,9 @@ class Outbox {
   std::uint64_t next_seq() { return ++last_seq_; }
   /// Appends a line if there is a connection; returns whether it did.
   bool send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq = std::nullopt);
+  /// Sends as many lines as the ids need.
+  void send_ids(std::vector<std::string> ids,
+                std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make);
   /// The position of the end of the last line. There must be a connection.
   std::uint64_t queued() const { return connection_->queued(); }
   /// Whether everything up to that position was written to the connection, which is still there.
