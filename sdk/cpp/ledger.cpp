@@ -15,7 +15,7 @@ void Ledger::begin(Entry entry, Decided decided, Later& later) {
                                 "': the id is live already");
   }
   Entry& made = place->second = std::move(entry);
-  auto const unadmitted = unadmitted_at();
+  auto const unadmitted = absence_.unadmitted_at();
   bool const starts_now = !decided || !outbox_.has_socket() || is_closed_ ||
                           (unadmitted && *unadmitted <= Clock::now());
   if (!starts_now) {
@@ -66,7 +66,7 @@ void Ledger::raised(std::span<ContextPtr const> contexts, Notified const& notifi
     }
     if (entry->waiting) {
       --waiting_;
-      settle(*entry, {}, later);
+      entry->settle({}, later);
       later.push_back([context] { context->end(std::nullopt); });
     }
   }
@@ -80,7 +80,7 @@ void Ledger::ended(ContextState const& context, Outcome outcome, Later& later) {
   }
   bool const was_waiting = static_cast<bool>(entry->waiting);
   waiting_ -= was_waiting ? 1 : 0;
-  settle(*entry, {}, later);
+  entry->settle({}, later);
   Entry const over = std::move(*entry);
   entries_.erase(context.id());
   if (!over.was_announced) {
@@ -116,16 +116,14 @@ void Ledger::lost(Clock::time_point now, Later& later) {
   ends_.lost();
   progress_.lost(later);
   questions_.clear();
-  if (std::exchange(is_welcomed_, false)) {  // a supervisor without a welcome does not count
-    lost_at_ = now;
-  }
+  absence_.lost(now);
 }
 
 void Ledger::admitted(std::string_view id, Later& later) {
   Entry* const entry = find(id);
   if (entry != nullptr && entry->waiting) {
     --waiting_;
-    settle(*entry, {.may_run = true}, later);
+    entry->settle({.may_run = true}, later);
   }
 }
 
@@ -139,11 +137,10 @@ void Ledger::rejected(ipc::Rejected const& message, Later& later) {
     return;
   }
   --waiting_;
-  settle(*entry,
-         {.may_run = false,
-          .refusal = static_cast<Refusal>(message.reason),
-          .retry_after = message.retry_after},
-         later);
+  entry->settle({.may_run = false,
+                 .refusal = static_cast<Refusal>(message.reason),
+                 .retry_after = message.retry_after},
+                later);
   ContextPtr const context = entry->context;
   entries_.erase(context->id());
   later.push_back([context] { context->end(Outcome::rejected); });
@@ -159,13 +156,13 @@ void Ledger::answered(std::uint64_t seq, bool is_error, Later& later) {
 std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& later) {
   ends_.forget_written();
   std::optional<Clock::time_point> due;
-  auto const unadmitted = unadmitted_at();
+  auto const unadmitted = absence_.unadmitted_at();
   if (waiting_ > 0 && unadmitted && now < *unadmitted) {
     due = unadmitted;
   } else if (waiting_ > 0 && unadmitted) {
     for (auto& [id, entry] : entries_) {
       if (entry.waiting) {
-        settle(entry, {.may_run = true}, later);
+        entry.settle({.may_run = true}, later);
       }
     }
     waiting_ = 0;
@@ -178,7 +175,7 @@ std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& late
 void Ledger::clear(Later& later) {
   for (auto& [id, entry] : entries_) {
     if (entry.waiting) {
-      settle(entry, {.may_run = true}, later);
+      entry.settle({.may_run = true}, later);
     }
     later.push_back([kept = entry.context] {});  // its destruction may run the program's code
   }

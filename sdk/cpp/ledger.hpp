@@ -30,10 +30,9 @@
 #include "sdk/cpp/later.hpp"
 #include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/progress_reports.hpp"
+#include "sdk/cpp/supervisor_absence.hpp"
 
 namespace lastcall::sdk {
-
-inline constexpr std::chrono::seconds kUnadmittedAfter{1};
 
 using Decided = std::function<void(RequestContext const&, Admission const&)>;
 
@@ -48,6 +47,9 @@ struct Entry {
   Clock::time_point began_at{Clock::now()};
   Decided waiting;       // set while it waits for admission
   bool was_announced{};  // a supervisor was notified of it
+
+  /// The wait is over, if there is one.
+  void settle(Admission const& admission, Later& later);
 };
 
 class Ledger {
@@ -70,7 +72,7 @@ class Ledger {
   /// The number of live requests and ends that announce() will report.
   std::size_t announced_size() const;
   void announce();
-  void welcomed() { is_welcomed_ = true; }
+  void welcomed() { absence_.welcomed(); }
   /// The connection has ended; lines that were not written completely are reported again later.
   void lost(Clock::time_point now, Later& later);
   void admitted(std::string_view id, Later& later);
@@ -85,11 +87,9 @@ class Ledger {
   void clear(Later& later);
 
  private:
-  std::optional<Clock::time_point> unadmitted_at() const;
   /// `resumed` means that the request began before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
-  static void settle(Entry& entry, Admission const& admission, Later& later);
 
   Outbox& outbox_;
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
@@ -97,8 +97,7 @@ class Ledger {
   std::size_t waiting_{};
   EndReports ends_{outbox_};
   ProgressReports progress_{outbox_};
-  Clock::time_point lost_at_{Clock::now()};
-  bool is_welcomed_{};
+  SupervisorAbsence absence_;
   bool is_closed_{};
 };
 

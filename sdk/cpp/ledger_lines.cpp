@@ -36,10 +36,6 @@ void Ledger::announce() {
   }
 }
 
-std::optional<Clock::time_point> Ledger::unadmitted_at() const {
-  return is_welcomed_ ? std::nullopt : std::optional(lost_at_ + kUnadmittedAfter);
-}
-
 ipc::RequestBegin Ledger::begin_line(Entry const& entry, bool resumed) const {
   std::string const& root = entry.context->root();
   std::optional<lifecycle::Instant> began_at;
@@ -73,9 +69,9 @@ void Ledger::ask(Entry& entry) {
   }  // otherwise the next connection is asked, soon
 }
 
-void Ledger::settle(Entry& entry, Admission const& admission, Later& later) {
-  if (Decided decided = std::exchange(entry.waiting, nullptr)) {
-    later.push_back([decided = std::move(decided), context = entry.context, admission] {
+void Entry::settle(Admission const& admission, Later& later) {
+  if (Decided decided = std::exchange(waiting, nullptr)) {
+    later.push_back([decided = std::move(decided), context = context, admission] {
       decided(Handles::of(context), admission);
     });
   }

@@ -10,7 +10,6 @@ RATCHET = {
     ("sdk/cpp/context_state.hpp", "ContextState"): (43, 2, 0),
     ("sdk/cpp/include/lastcall/client.hpp", "Client"): (34, 1, 0),
     ("sdk/cpp/include/lastcall/request_context.hpp", "RequestContext"): (28, 1, 1),
-    ("sdk/cpp/ledger.hpp", "Ledger"): (32, 2, 0),
     ("probes/listener/http_server.hpp", "HttpListener::Server"): (37, 2, 0),
     ("probes/metrics/metric_families.hpp", "Metrics::Families"): (83, 0, 0),
     ("probes/metrics/metrics.hpp", "Metrics"): (58, 1, 0),
