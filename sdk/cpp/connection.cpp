@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -17,8 +18,6 @@
 
 namespace lastcall::sdk {
 namespace {
-
-constexpr std::size_t kKeptCapacity = 256 * 1024;
 
 Descriptor checked(int fd, char const* what) {
   if (fd < 0) {
@@ -77,24 +76,14 @@ int Connection::open() {
 
 void Connection::close() {
   socket_ = Descriptor();  // this removes it from the set
-  out_.clear();
-  out_.shrink_to_fit();
-  written_ = 0;
-  flushed_ = 0;
-  greeting_end_.reset();
-  has_overflown_ = false;
-}
-
-bool Connection::is_overflowing() {
-  has_overflown_ = has_overflown_ ||
-                   (greeting_end_ && queued() - std::max(flushed_, *greeting_end_) > kMaxPending);
-  return has_overflown_;
+  output_.reset();
 }
 
 bool Connection::flush() {
-  while (has_output()) {
+  while (!output_.is_empty()) {
+    std::string_view const rest = output_.pending();
     ssize_t const size =
-        ::send(socket_.get(), out_.data() + written_, pending(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) {
       continue;
     }
@@ -104,20 +93,10 @@ bool Connection::flush() {
     if (size < 0) {
       break;
     }
-    written_ += static_cast<std::size_t>(size);
-    flushed_ += static_cast<std::uint64_t>(size);
+    output_.written(static_cast<std::size_t>(size));
   }
-  if (!has_output()) {
-    out_.clear();
-    written_ = 0;
-    if (out_.capacity() > kKeptCapacity) {
-      out_.shrink_to_fit();
-    }
-  } else if (written_ > kMaxPending) {
-    out_.erase(0, written_);
-    written_ = 0;
-  }
-  watch(has_output());
+  output_.trim();
+  watch(!output_.is_empty());
   return true;
 }
 

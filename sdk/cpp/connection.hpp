@@ -3,12 +3,7 @@
 // Rules:
 //  1. The descriptor is an epoll set of the socket, a wake-up and a timer: it is readable whenever
 //     process() has work, whatever the reason, and it stays the same for all connections.
-//  2. Nothing is queued while the connection is closed. The greeting, which is everything from
-//     open() to end_greeting(), may have any length; at most kMaxPending bytes may wait beyond it.
-//     If there are more, is_overflowing() returns true until the owner closes the connection, even
-//     if bytes were written since, because lines are missing.
-//  3. Positions count the bytes that were queued since the connection began, so that the owner
-//     knows which of its lines were written completely.
+//  2. Nothing is queued while the connection is closed; the output begins anew with each one.
 //
 // Thread rule: under the owner's mutex, except wait() and receive(), which belong to the one thread
 // that processes.
@@ -22,10 +17,9 @@
 #include <string>
 
 #include "ipc/unix_socket.hpp"
+#include "sdk/cpp/output.hpp"
 
 namespace lastcall::sdk {
-
-inline constexpr std::size_t kMaxPending = 1024 * 1024;
 
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as in the protocol
 
@@ -42,14 +36,8 @@ class Connection {
   int open();
   void close();
   bool is_open() const { return static_cast<bool>(socket_); }
-  bool is_overflowing();
 
-  /// Lines are appended here; afterwards queued() is the position of their end.
-  std::string& out() { return out_; }
-  void end_greeting() { greeting_end_ = queued(); }
-  std::uint64_t queued() const { return flushed_ + pending(); }
-  std::uint64_t flushed() const { return flushed_; }
-  bool has_output() const { return pending() > 0; }
+  Output& output() { return output_; }
   /// Writes as much as the socket accepts. Returns false if the connection is gone.
   bool flush();
 
@@ -73,16 +61,11 @@ class Connection {
   void abandon();
 
  private:
-  std::size_t pending() const { return out_.size() - written_; }
   void watch(bool output);
 
   std::string const path_;
   Descriptor set_, bell_, timer_, socket_;
-  std::string out_;
-  std::size_t written_{};  // bytes of out_ that were written
-  std::uint64_t flushed_{};
-  std::optional<std::uint64_t> greeting_end_;  // a position
-  bool has_overflown_{};
+  Output output_;
   bool is_watching_output_{};
   bool is_rung_{};
   std::optional<Clock::time_point> armed_;

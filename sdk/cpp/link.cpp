@@ -84,7 +84,7 @@ std::string Link::connect(Clock::time_point now) {
   attempts_.succeeded(now);
   input_ = ipc::LineBuffer();
   protocol_.greet();
-  connection_.end_greeting();
+  connection_.output().end_greeting();
   return {};
 }
 
@@ -101,7 +101,7 @@ void Link::disconnect(Later& later) {
 void Link::finish_round(Later& later) {
   auto due = protocol_.tick(Clock::now(), later);
   if (connection_.is_open()) {
-    if (connection_.is_overflowing()) {
+    if (connection_.output().is_overflowing()) {
       log_("over 1 MiB waits for the supervisor, which does not read; reconnecting");
       disconnect(later);
     } else if (!connection_.flush()) {
@@ -110,7 +110,7 @@ void Link::finish_round(Later& later) {
   }
   auto const sooner = [&](Clock::time_point at) { due = due ? std::min(*due, at) : at; };
   if (close_by_) {
-    if (!connection_.is_open() || !connection_.has_output() || Clock::now() >= *close_by_) {
+    if (!connection_.is_open() || connection_.output().is_empty() || Clock::now() >= *close_by_) {
       disconnect(later);
       protocol_.end(later);
       is_closed_ = true;

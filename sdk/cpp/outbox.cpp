@@ -7,8 +7,8 @@
 namespace lastcall::sdk {
 
 bool Outbox::send(ipc::ToSupervisor const& message, std::optional<std::uint64_t> seq) {
-  if (!is_open() || connection_->is_overflowing() ||
-      !ipc::encode(message, seq, connection_->out())) {
+  if (!is_open() || connection_->output().is_overflowing() ||
+      !ipc::encode(message, seq, connection_->output().lines())) {
     return false;
   }
   connection_->wake();

@@ -34,10 +34,10 @@ class Outbox {
   void send_ids(std::vector<std::string> ids,
                 std::function<ipc::ToSupervisor(std::vector<std::string>)> const& make);
   /// The position of the end of the last line. There must be a connection.
-  std::uint64_t queued() const { return connection_->queued(); }
+  std::uint64_t queued() const { return connection_->output().queued(); }
   /// Whether everything up to that position was written to the connection, which is still there.
   bool is_written(std::uint64_t position) const {
-    return is_open() && position <= connection_->flushed();
+    return is_open() && position <= connection_->output().flushed();
   }
   /// Writes now what the connection accepts, instead of at the end of the round. There must be a
   /// socket.

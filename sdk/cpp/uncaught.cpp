@@ -125,8 +125,9 @@ bool is_answer(std::string_view line) {
 /// Reports the error, and waits until the report was received.
 void report(Target const& target, ipc::Fatal const& fatal, Clock::time_point until) {
   Connection connection(target.path);
-  if (connection.open() != 0 || !ipc::encode(target.hello, std::nullopt, connection.out()) ||
-      !ipc::encode(fatal, kSeq, connection.out())) {
+  if (connection.open() != 0 ||
+      !ipc::encode(target.hello, std::nullopt, connection.output().lines()) ||
+      !ipc::encode(fatal, kSeq, connection.output().lines())) {
     return;
   }
   ipc::LineBuffer input;
