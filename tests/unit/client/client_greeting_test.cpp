@@ -58,27 +58,27 @@ TEST(ClientGreeting, Asks_again_for_all_that_wait_however_many_they_are) {
   supervisor.listen();
   std::size_t decided = 0;
   std::atomic<bool> is_welcome = false;
+  std::atomic<bool> is_answered = false;
   Client client(options_for(supervisor, false));
   std::thread answers([&] {
     supervisor.welcome();
     is_welcome = true;
     supervisor.welcome();  // of the connection after the one that had to wait too much
-    for (std::size_t i = 0; i < kMany; ++i) {
+    for (std::size_t i = 0; i < kMany && !testing::Test::HasFailure(); ++i) {
       auto const asked = supervisor.next<ipc::RequestBegin>();
-      if (testing::Test::HasFailure()) {
-        return;
-      }
       supervisor.say(R"({"op":"admitted","id":")" + asked.id + "\"}");
     }
+    is_answered = true;
   });
   run_until(client, [&] { return is_welcome && client.is_connected(); });
   for (std::size_t i = 0; i < kMany; ++i) {
     client.begin_admitted(long_request(std::to_string(i)),
                           [&](auto const&, auto const&) { ++decided; });
   }
-  run_until(client, [&] { return decided == kMany || testing::Test::HasFailure(); });
+  // What is late starts without an answer; the answer is read nevertheless, or nobody could send it.
+  run_until(client, [&] { return is_answered.load(); });
   answers.join();
-  EXPECT_EQ(decided, kMany);
+  run_until(client, [&] { return decided == kMany; });
 }
 
 TEST(ClientGreeting, Does_not_count_towards_what_may_wait_after_it) {
