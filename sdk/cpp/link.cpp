@@ -102,7 +102,9 @@ void Link::finish_round(Later& later) {
   auto due = protocol_.tick(Clock::now(), later);
   if (connection_.is_open()) {
     if (connection_.output().is_overflowing()) {
-      log_("over 1 MiB waits for the supervisor, which does not read; reconnecting");
+      later.push_back([this] {
+        log_("over 1 MiB waits for the supervisor, which does not read; reconnecting");
+      });
       disconnect(later);
     } else if (!connection_.flush()) {
       disconnect(later);

@@ -75,7 +75,7 @@ TEST(ClientGreeting, Asks_again_for_all_that_wait_however_many_they_are) {
     client.begin_admitted(long_request(std::to_string(i)),
                           [&](auto const&, auto const&) { ++decided; });
   }
-  // What is late starts without an answer; the answer is read nevertheless, or nobody could send it.
+  // What is late starts without an answer; that is read nevertheless, or nobody could send it.
   run_until(client, [&] { return is_answered.load(); });
   answers.join();
   run_until(client, [&] { return decided == kMany; });
@@ -83,7 +83,15 @@ TEST(ClientGreeting, Asks_again_for_all_that_wait_however_many_they_are) {
 
 TEST(ClientGreeting, Does_not_count_towards_what_may_wait_after_it) {
   FakeSupervisor supervisor;
-  Client client(options_for(supervisor, false));
+  ClientOptions options = options_for(supervisor, false);
+  Client* logs = nullptr;
+  bool is_logged = false;
+  options.log = [&](std::string const& text) {
+    is_logged = is_logged || text.starts_with("over 1 MiB waits for the supervisor");
+    logs->begin(long_request("of-the-log"));  // the program's log may call the client
+  };
+  Client client(options);
+  logs = &client;
   for (std::size_t i = 0; i < kMany; ++i) {
     client.begin(long_request(std::to_string(i)));
   }
@@ -106,6 +114,7 @@ TEST(ClientGreeting, Does_not_count_towards_what_may_wait_after_it) {
     client.process();
   }
   EXPECT_FALSE(client.is_connected());
+  EXPECT_TRUE(is_logged);
 }
 
 }  // namespace
