@@ -40,12 +40,17 @@ class HAProxy:
             (HAPROXY, "-db", "-f", config),
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
         )  # fmt: skip
-        wait_until(lambda: os.path.exists(self._socket), "HAProxy runs")
+        # It has the socket a moment before it listens there.
+        wait_until(lambda: self._ask("show stat").returncode == 0, "HAProxy runs")
+
+    def _ask(self, what):
+        return subprocess.run(("socat", "-", self._socket), input=f"{what}\n", text=True,
+                              capture_output=True)  # fmt: skip
 
     def statistics(self):
-        shown = subprocess.run(("socat", "-", self._socket), input=b"show stat\n",
-                               capture_output=True, check=True)  # fmt: skip
-        head, *rows = shown.stdout.decode().lstrip("# ").strip().splitlines()
+        shown = self._ask("show stat")
+        shown.check_returncode()
+        head, *rows = shown.stdout.lstrip("# ").strip().splitlines()
         names = head.split(",")
         found = [dict(zip(names, row.split(","), strict=True)) for row in rows]
         return {row["svname"]: row for row in found if row["svname"].startswith("s")}
