@@ -1,5 +1,6 @@
 """A real HAProxy with the configuration that docs/ingress.md recommends, before any servers."""
 
+import csv
 import os
 import re
 import shutil
@@ -40,23 +41,18 @@ class HAProxy:
             (HAPROXY, "-db", "-f", config),
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
         )  # fmt: skip
-        # It has the socket a moment before it listens there.
-        wait_until(lambda: self._ask("show stat").returncode == 0, "HAProxy runs")
-
-    def _ask(self, what):
-        return subprocess.run(("socat", "-", self._socket), input=f"{what}\n", text=True,
-                              capture_output=True)  # fmt: skip
+        # It has the socket a moment before it listens there, and answers in part before it runs.
+        wait_until(lambda: len(self.statistics()) == len(servers), "HAProxy runs")
 
     def statistics(self):
-        shown = self._ask("show stat")
-        shown.check_returncode()
-        head, *rows = shown.stdout.lstrip("# ").strip().splitlines()
-        names = head.split(",")
-        found = [dict(zip(names, row.split(","), strict=True)) for row in rows]
-        return {row["svname"]: row for row in found if row["svname"].startswith("s")}
+        shown = subprocess.run(("socat", "-", self._socket), input=b"show stat\n",
+                               capture_output=True)  # fmt: skip
+        rows = csv.DictReader(shown.stdout.decode().removeprefix("# ").splitlines())
+        return {row["svname"]: row for row in rows if (row.get("svname") or "").startswith("s")}
 
     def is_up(self, name):
-        return self.statistics()[name]["status"].startswith("UP")
+        row = self.statistics().get(name) or {}  # none in an answer that came in part
+        return (row.get("status") or "").startswith("UP")
 
     def close(self):
         self._process.kill()
