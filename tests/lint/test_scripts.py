@@ -4,7 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from lint_tree import ROOT, SCRIPTS, files
@@ -107,40 +106,33 @@ def test_summary_of_a_long_run_lists_what_was_not_shown(summarise, tmp_path):
         "not shown here: no podman (1, as dev-a: third)", counts], 0)
 
 
+# The stage and what waits for it write to standard output, and go on with a line of the input.
 BESIDE = """set -euo pipefail
 results=$1
+exec 3>&1 4<&0
 say() { echo "$*"; }
 source .ci/stages.sh
-run_stage() { stage "$1" sh -c 'echo $$ >>"$0/pid"; read -r _ <"$0/go"' "$results"; }
+run_stage() { stage "$1" sh -c 'echo $$ >&3; read -r _ <&4'; }
+wait() { echo waits >&3; builtin wait "$@"; }
 begin_beside one
-read -r _ <"$results/wait"
+read -r _ <&4
 end_beside one
 """
 
 
-def eventually(what):
-    deadline = time.monotonic() + 30
-    while not (found := what()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return found
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority")
 def test_a_stage_beside_another_has_the_lowest_priority_until_it_is_waited_for(tmp_path):
-    for name in ("go", "wait"):
-        os.mkfifo(tmp_path / name)
     run = subprocess.Popen(["bash", "-c", BESIDE, "bash", tmp_path], cwd=ROOT, text=True,
-                           stdout=subprocess.PIPE)  # fmt: skip
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
     try:
-        pid = tmp_path / "pid"
-        stage = int(eventually(lambda: pid.exists() and pid.read_text()))
+        stage = int(run.stdout.readline())
         assert os.getpriority(os.PRIO_PROCESS, stage) == 19
-        (tmp_path / "wait").write_text("\n")
+        run.stdin.write("\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == "waits\n"
         own = os.getpriority(os.PRIO_PROCESS, 0)
-        eventually(lambda: os.getpriority(os.PRIO_PROCESS, stage) == own)
-        (tmp_path / "go").write_text("\n")
-        assert "== one: ok" in run.communicate(timeout=30)[0]
+        assert os.getpriority(os.PRIO_PROCESS, stage) == own
+        assert "== one: ok" in run.communicate("\n", timeout=30)[0]
     finally:
         run.terminate()
     assert (tmp_path / "stages").read_text() == "0\tone\n"
