@@ -1,4 +1,4 @@
-// Says to the peers what the supervisor has for them: messages, answers, errors and refusals.
+// Sends the peers their messages, answers, errors and refusals.
 //
 // Rules:
 //  1. Calls for a peer that is gone, closing or not welcomed do nothing; a refusal reaches one that
@@ -28,7 +28,7 @@ class Sender {
  public:
   using Report = std::function<void(std::string what)>;
 
-  /// `report` tells the observer of trouble, in a later turn. The others must outlive this.
+  /// `report` passes trouble to the observer, in a later turn. The others must outlive this.
   Sender(Peers const& peers, Observer& observer, Report report)
       : peers_(peers), observer_(observer), report_(std::move(report)) {}
 

@@ -1,9 +1,10 @@
-// The parts of a server, and the rules that join them: who becomes a peer, what a peer may say, and
-// the end of connections and processes.
+// The parts of a server, and the rules that join them: which connection becomes a peer, what a peer
+// may send, and the end of connections and processes.
 //
 // Rules:
 //  1. Lines and ends are checked here before the observer receives them (server_input.cpp).
-//  2. What is said to peers is the sender's; which of them are known is in the table of peers.
+//  2. Everything that peers are sent goes through the sender; the table of peers has those that are
+//     known.
 //
 // Thread rule: the thread that runs the io_context. Source: docs/ipc.md.
 #pragma once
