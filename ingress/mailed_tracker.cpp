@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kProgressPeriod{100};
 }  // namespace
 
 Admission MailedTracker::begin(Begun const& begun) {
-  outbox_.send(report::Begun{.id = std::string(begun.id),
+  mailer_.send(report::Begun{.id = std::string(begun.id),
                              .serial = begun.serial,
                              .endpoint = std::string(begun.endpoint),
                              .model = std::string(begun.model),
@@ -25,27 +25,27 @@ Admission MailedTracker::begin(Begun const& begun) {
 void MailedTracker::first_byte(std::string_view id, std::string_view endpoint,
                                std::string_view model, std::chrono::milliseconds took) {
   reported_progress_ = monotonic_time();
-  outbox_.send(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
+  mailer_.send(report::FirstByte{std::string(id), std::string(endpoint), std::string(model), took});
 }
 
 void MailedTracker::moved(std::string_view id) {
   std::chrono::milliseconds const now = monotonic_time();
   if (now - reported_progress_ >= kProgressPeriod) {
     reported_progress_ = now;
-    outbox_.send(report::Moved{std::string(id)});
+    mailer_.send(report::Moved{std::string(id)});
   }
 }
 
 void MailedTracker::client_gone(std::string_view id, lifecycle::CancelMode mode) {
-  outbox_.send(report::ClientGone{std::string(id), mode});
+  mailer_.send(report::ClientGone{std::string(id), mode});
 }
 
 void MailedTracker::ended(std::string_view id, lifecycle::Outcome outcome) {
-  outbox_.send(report::Ended{std::string(id), outcome});
+  mailer_.send(report::Ended{std::string(id), outcome});
 }
 
 void MailedTracker::handed_off(HandedOff const& handed) {
-  outbox_.send(report::HandedOff{.id = std::string(handed.id),
+  mailer_.send(report::HandedOff{.id = std::string(handed.id),
                                  .endpoint = std::string(handed.endpoint),
                                  .model = std::string(handed.model),
                                  .reason = handed.reason,
@@ -54,31 +54,31 @@ void MailedTracker::handed_off(HandedOff const& handed) {
 }
 
 void MailedTracker::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
-  outbox_.send(report::EventGap{std::string(endpoint), took});
+  mailer_.send(report::EventGap{std::string(endpoint), took});
 }
 
 void MailedTracker::error_held() {
-  outbox_.send(report::ErrorHeld{});
+  mailer_.send(report::ErrorHeld{});
 }
 
 void MailedTracker::refused(relay::Refusal const& refusal) {
-  outbox_.send(refusal);
+  mailer_.send(refusal);
 }
 
 void MailedTracker::evicted(Scarce what) {
-  outbox_.send(report::Evicted{what});
+  mailer_.send(report::Evicted{what});
 }
 
 void MailedTracker::shed(Scarce what) {
-  outbox_.send(report::Shed{what});
+  mailer_.send(report::Shed{what});
 }
 
 void MailedTracker::greeting_failed(GreetingFailed const& failed) {
-  outbox_.send(report::GreetingFailed{failed.why, std::string(failed.address)});
+  mailer_.send(report::GreetingFailed{failed.why, std::string(failed.address)});
 }
 
 void MailedTracker::control_called(ControlCall const& call) {
-  outbox_.send(report::ControlCalled{.is_granted = call.is_granted,
+  mailer_.send(report::ControlCalled{.is_granted = call.is_granted,
                                      .is_open = call.is_open,
                                      .rest = call.rest,
                                      .certificate = std::string(call.certificate),
@@ -88,11 +88,11 @@ void MailedTracker::control_called(ControlCall const& call) {
 }
 
 void MailedTracker::slow_turn(std::string_view kind, std::chrono::steady_clock::duration took) {
-  outbox_.send(report::SlowTurn{kind, took});
+  mailer_.send(report::SlowTurn{kind, took});
 }
 
 void MailedTracker::connections(std::size_t clients, std::size_t upstream) {
-  outbox_.send(report::Connections{adopted_, clients, upstream});
+  mailer_.send(report::Connections{adopted_, clients, upstream});
 }
 
 std::string MailedTracker::claim(std::string_view wanted, bool keep) {
@@ -100,7 +100,7 @@ std::string MailedTracker::claim(std::string_view wanted, bool keep) {
 }
 
 void MailedTracker::release(std::string_view id) {
-  outbox_.release(id);
+  mailer_.release(id);
 }
 
 }  // namespace lastcall::ingress

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "ingress/live_ids.hpp"
-#include "ingress/outbox.hpp"
 #include "ingress/proxy.hpp"
+#include "ingress/report_mailer.hpp"
 #include "ingress/tracker.hpp"
 
 namespace lastcall::ingress {
@@ -27,7 +27,7 @@ struct EngineDoubt {
 class MailedTracker final : public Tracker, public SharedIds {
  public:
   /// Both outlive it.
-  MailedTracker(Outbox& outbox, LiveIds& ids) : outbox_(outbox), ids_(ids) {}
+  MailedTracker(ReportMailer& mailer, LiveIds& ids) : mailer_(mailer), ids_(ids) {}
 
   void engine_changed(EngineDoubt engine) { engine_ = engine; }
   /// The worker has taken over a client: its reports of connections count it from now on.
@@ -57,7 +57,7 @@ class MailedTracker final : public Tracker, public SharedIds {
   void release(std::string_view id) override;
 
  private:
-  Outbox& outbox_;
+  ReportMailer& mailer_;
   LiveIds& ids_;
   EngineDoubt engine_;
   std::size_t adopted_ = 0;

@@ -12,10 +12,10 @@
 namespace lastcall::ingress {
 
 Worker::Worker(Options const& options, Shared const& shared, std::uint64_t first_serial,
-               Outbox::Mail mail)
+               ReportMailer::Mail mail)
     : io_(std::make_unique<boost::asio::io_context>(1)),
-      outbox_(*io_, shared.ids, std::move(mail)),
-      tracker_(outbox_, shared.ids),
+      mailer_(*io_, shared.ids, std::move(mail)),
+      tracker_(mailer_, shared.ids),
       proxy_(std::make_unique<Proxy>(
           *io_, options, tracker_, shared.memory,
           Proxy::Owner{.client_left = [] {}, .ids = &tracker_, .first_serial = first_serial})) {}
@@ -56,7 +56,7 @@ void Worker::engine_changed(EngineDoubt engine) {
 
 void Worker::ask(std::function<void(bool is_flushed)> answer) {
   boost::asio::post(*io_, [this, answer = std::move(answer)] {
-    outbox_.post();
+    mailer_.post();
     answer(proxy_->is_flushed());
   });
 }

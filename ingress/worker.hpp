@@ -12,8 +12,8 @@
 
 #include "ingress/live_ids.hpp"
 #include "ingress/mailed_tracker.hpp"
-#include "ingress/outbox.hpp"
 #include "ingress/proxy.hpp"
+#include "ingress/report_mailer.hpp"
 
 namespace lastcall::ingress {
 
@@ -26,7 +26,7 @@ class Worker {
   };
 
   Worker(Options const& options, Shared const& shared, std::uint64_t first_serial,
-         Outbox::Mail mail);
+         ReportMailer::Mail mail);
   ~Worker();
   Worker(Worker const&) = delete;
   Worker& operator=(Worker const&) = delete;
@@ -43,7 +43,7 @@ class Worker {
 
  private:
   std::unique_ptr<boost::asio::io_context> io_;
-  Outbox outbox_;
+  ReportMailer mailer_;
   MailedTracker tracker_;
   std::unique_ptr<Proxy> proxy_;
   std::thread thread_;

@@ -45,7 +45,7 @@ class WorkerPool final : public Relay {
   MemoryBudget& memory() override { return memory_; }
 
  private:
-  Outbox::Mail mail_of(std::size_t seat);
+  ReportMailer::Mail mail_of(std::size_t seat);
   /// The worker of a request, if the request with that id is still the same one.
   Worker* worker_of(Request const& request) const;
   /// Calls back once all workers have carried out their orders.

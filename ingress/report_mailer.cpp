@@ -1,4 +1,4 @@
-#include "ingress/outbox.hpp"
+#include "ingress/report_mailer.hpp"
 
 #include <utility>
 
@@ -13,10 +13,10 @@ constexpr std::size_t kMostInABatch = 64;
 
 }  // namespace
 
-Outbox::Outbox(boost::asio::io_context& io, LiveIds& ids, Mail mail)
+ReportMailer::ReportMailer(boost::asio::io_context& io, LiveIds& ids, Mail mail)
     : io_(io), ids_(ids), mail_(std::move(mail)) {}
 
-void Outbox::send(report::Report report) {
+void ReportMailer::send(report::Report report) {
   batch_.push_back(std::move(report));
   if (batch_.size() >= kMostInABatch) {
     post();
@@ -25,13 +25,13 @@ void Outbox::send(report::Report report) {
   }
 }
 
-void Outbox::release(std::string_view id) {
+void ReportMailer::release(std::string_view id) {
   released_.emplace_back(id);
   post_soon();
 }
 
 /// Posts at the end of this turn, together with the other reports of the turn.
-void Outbox::post_soon() {
+void ReportMailer::post_soon() {
   if (!std::exchange(is_due_, true)) {
     boost::asio::post(io_, [this] {
       is_due_ = false;
@@ -40,7 +40,7 @@ void Outbox::post_soon() {
   }
 }
 
-void Outbox::post() {
+void ReportMailer::post() {
   if (!batch_.empty()) {
     mail_(std::exchange(batch_, {}));
   }

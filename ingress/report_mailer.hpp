@@ -22,13 +22,13 @@ class io_context;
 
 namespace lastcall::ingress {
 
-class Outbox {
+class ReportMailer {
  public:
   /// Called on the worker's thread.
   using Mail = std::function<void(report::Batch)>;
 
   /// `io` is the worker's loop; it and `ids` outlive this.
-  Outbox(boost::asio::io_context& io, LiveIds& ids, Mail mail);
+  ReportMailer(boost::asio::io_context& io, LiveIds& ids, Mail mail);
 
   void send(report::Report report);
   /// The request of this id has ended, which was sent before.
