@@ -11,12 +11,12 @@
 
 #include "ingress/client_request.hpp"
 #include "ingress/connection_observer.hpp"
+#include "ingress/control_gate.hpp"
 #include "ingress/deadlines.hpp"
 #include "ingress/departure.hpp"
 #include "ingress/memory_budget.hpp"
 #include "ingress/options.hpp"
 #include "ingress/poller.hpp"
-#include "relay/control_paths.hpp"
 #include "relay/request_reader.hpp"
 
 namespace lastcall::ingress {
@@ -46,7 +46,7 @@ struct ClientParts {
   ClientParts(boost::asio::io_context& io, Options what, ConnectionObserver& receiver,
               MemoryBudget& budget, RequestMaker& makes)
       : options(std::move(what)),
-        control_paths(options.control.paths),
+        control(options.control, receiver),
         observer(receiver),
         memory(budget),
         maker(makes),
@@ -57,7 +57,7 @@ struct ClientParts {
         scratch(kScratch) {}
 
   Options const options;
-  relay::ControlPaths const control_paths;
+  ControlGate const control;
   ConnectionObserver& observer;
   MemoryBudget& memory;
   RequestMaker& maker;

@@ -23,28 +23,18 @@
 
 namespace lastcall::ingress {
 
+class ClientConnection;
 class ClientRequest;
 
-/// The interface of a client's connection for its request.
+/// The client as its request sees it.
 class RequestOwner {
  public:
-  RequestOwner() = default;
+  /// `connection` need not exist yet.
+  explicit RequestOwner(ClientConnection& connection) : connection_(connection) {}
   RequestOwner(RequestOwner const&) = delete;
   RequestOwner& operator=(RequestOwner const&) = delete;
 
-  virtual void write(std::string_view bytes) = 0;
-  /// Whether the client has read everything that was written.
-  virtual bool is_flushed() const = 0;
-  virtual bool is_closed() const = 0;
-  /// Sets the only deadline of the connection, which replaces the earlier one.
-  virtual void wait_for(Wait wait) = 0;
-  virtual void wait_for_nothing() = 0;
-  /// There may be room for more of the request.
-  virtual void read_more() = 0;
-  /// Like read_more(), but starts with bytes that were read and not used.
-  virtual void read_kept() = 0;
-  /// The client gets nothing more; `reset`: it must not mistake that for a clean end.
-  virtual void drop_output(bool reset) = 0;
+  ClientConnection& connection() const { return connection_; }
   /// The request has ended.
   virtual void ended(relay::After after) = 0;
   /// The request continues without a client: the connection is closed, and the caller owns the
@@ -54,11 +44,14 @@ class RequestOwner {
 
  protected:
   ~RequestOwner() = default;
+
+ private:
+  ClientConnection& connection_;
 };
 
 /// Facts about the connection that a request came on; the views are valid only during the call.
 struct RequestClient {
-  RequestOwner& connection;
+  RequestOwner& owner;
   std::string_view address;
   std::string_view scheme;
   bool is_proxy = false;  // whether its fields about its clients are trusted

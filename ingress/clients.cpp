@@ -48,11 +48,11 @@ void Clients::adopt(Accepted accepted) {
     client.close();
   } else if (is_too_many && !evict_idle(client, Scarce::connections)) {
     parts_.observer.shed(Scarce::connections);
-    client.refuse_connection(relay::too_many_connections());
+    client.refuse(relay::too_many_connections(), Wait::turned_away);
   } else if (parts_.memory.is_tight() && !evict_idle(client, Scarce::memory) &&
              parts_.memory.is_exceeded()) {
     parts_.observer.shed(Scarce::memory);
-    client.refuse_connection(relay::no_memory());
+    client.refuse(relay::no_memory(), Wait::turned_away);
   } else if (parts_.departure.is_parting()) {
     client.part_soon();
   }

@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/json_writer.hpp"
+#include "ingress/client_connection.hpp"
 #include "ingress/proxy_parts.hpp"
 #include "relay/head_writer.hpp"
 
@@ -43,7 +44,7 @@ bool came_late(Deadline const& deadline) {
 RelayedRequest::RelayedRequest(ProxyParts& parts, Client const& client,
                                relay::TakenHead const& taken, relay::EndpointName const& endpoint)
     : parts_(parts),
-      client_(&client.connection),
+      client_(&client.owner),
       place_(client.place),
       waiting_(parts.waiting_bytes),
       exchange_(parts.requests.unique_id(only(taken.head.fields, "x-request-id"), endpoint.counts),
@@ -143,7 +144,7 @@ void RelayedRequest::begin() {
       connect();
       return;
     case Admission::Kind::waits:
-      client_->wait_for_nothing();
+      client_->connection().wait_for_nothing();
       return;
     case Admission::Kind::refused:
       refuse(admission.refusal);
@@ -154,10 +155,10 @@ void RelayedRequest::begin() {
 void RelayedRequest::admitted() {
   if (counted_.granted()) {
     connect();
-    if (client_ != nullptr && !client_->is_closed()) {
+    if (client_ != nullptr && !client_->connection().is_closed()) {
       // The rest of a large body may be read now; a connection from the pool does not report that
       // it has room.
-      client_->read_more();
+      client_->connection().read_more();
       client_->weigh();
     }
   }
@@ -180,7 +181,7 @@ void RelayedRequest::connect() {
   if (leg_->is_connected()) {
     connected();
   } else {
-    client_->wait_for(Wait::connect);
+    client_->connection().wait_for(Wait::connect);
   }
 }
 
@@ -205,8 +206,8 @@ void RelayedRequest::engine_takes_more() {
     pass_on_the_end();
     await_next();
   }
-  if (client_ != nullptr && !client_->is_closed()) {
-    client_->read_more();  // the client's next bytes may have waited for this
+  if (client_ != nullptr && !client_->connection().is_closed()) {
+    client_->connection().read_more();  // the client's next bytes may have waited for this
   }
 }
 
@@ -257,14 +258,14 @@ void RelayedRequest::pass_on_the_end() {
 }
 
 void RelayedRequest::await_request() {
-  client_->wait_for(Wait::body);
+  client_->connection().wait_for(Wait::body);
   exchange_.request().await(parts_.poller.now());
 }
 
 /// If the client has to read something first, a deadline for that is set already.
 void RelayedRequest::await_next() {
   bool const waits_for_it = client_ != nullptr && leg_ != nullptr && leg_->is_connected();
-  if (!waits_for_it || !client_->is_flushed() || holds()) {
+  if (!waits_for_it || !client_->connection().is_flushed() || holds()) {
     return;
   }
   switch (exchange_.awaited(wants_input())) {
@@ -272,13 +273,13 @@ void RelayedRequest::await_next() {
       await_request();
       return;
     case relay::Awaited::first_byte:
-      client_->wait_for(Wait::first_byte);
+      client_->connection().wait_for(Wait::first_byte);
       return;
     case relay::Awaited::more:
-      client_->wait_for(Wait::idle);
+      client_->connection().wait_for(Wait::idle);
       return;
     case relay::Awaited::tunnel_end:
-      client_->wait_for(Wait::ending);
+      client_->connection().wait_for(Wait::ending);
       return;
   }
 }
@@ -301,8 +302,8 @@ void RelayedRequest::refuse(relay::Refusal const& refusal) {
 }
 
 void RelayedRequest::write_and_end(std::string_view bytes) {
-  client_->write(bytes);
-  if (!is(Standing::over) && client_->is_flushed()) {
+  client_->connection().write(bytes);
+  if (!is(Standing::over) && client_->connection().is_flushed()) {
     end(exchange_.after());
   }
 }
@@ -327,8 +328,8 @@ void RelayedRequest::cut(relay::Refusal const& refusal, bool at_once) {
 
 void RelayedRequest::notify_of_cut() {
   relay::Delivery& delivery = exchange_.response().delivery();
-  if (!parts_.cut_at || client_ == nullptr || !client_->is_flushed() || !takes_comment(delivery) ||
-      !counted_.is_news(*parts_.cut_at)) {
+  if (!parts_.cut_at || client_ == nullptr || !client_->connection().is_flushed() ||
+      !takes_comment(delivery) || !counted_.is_news(*parts_.cut_at)) {
     return;
   }
   std::chrono::milliseconds const left =
@@ -338,7 +339,7 @@ void RelayedRequest::notify_of_cut() {
   comment.append(", \"deadline_ms\": ").append(std::to_string(left.count())).append("}\n\n");
   std::string wire;
   delivery.emit(comment, {}, wire);
-  client_->write(wire);
+  client_->connection().write(wire);
 }
 
 void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
@@ -355,11 +356,11 @@ void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
       write_and_end(last);
       return;
     case relay::Farewell::silence:
-      client_->drop_output(false);
+      client_->connection().drop_output(false);
       end(exchange_.after());
       return;
     case relay::Farewell::reset:
-      client_->drop_output(true);
+      client_->connection().drop_output(true);
       end(exchange_.after());
       return;
   }
@@ -368,7 +369,7 @@ void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
 void RelayedRequest::shed() {
   drop_leg();
   exchange_.cut_silently(Outcome::error);
-  client_->drop_output(true);
+  client_->connection().drop_output(true);
   end(relay::After::close);
 }
 

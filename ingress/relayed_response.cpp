@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "ingress/client_connection.hpp"
 #include "ingress/proxy_parts.hpp"
 #include "ingress/relayed_request.hpp"
 
@@ -12,7 +13,8 @@ namespace lastcall::ingress {
 using lifecycle::Outcome;
 
 bool RelayedRequest::takes_response() const {
-  return is(Standing::left) || (client_ != nullptr && client_->is_flushed() && !holds());
+  return is(Standing::left) ||
+         (client_ != nullptr && client_->connection().is_flushed() && !holds());
 }
 
 void RelayedRequest::response(std::span<char> bytes) {
@@ -35,19 +37,19 @@ void RelayedRequest::response(std::span<char> bytes) {
 void RelayedRequest::take(relay::Received const& received, std::string_view wire) {
   if (received.holds) {
     // The engine is not awaited, and a held error has its own deadline.
-    client_->wait_for_nothing();
+    client_->connection().wait_for_nothing();
     parts_.deadlines.arm(bound_, Wait::held);
   }
   counted_.report(received);
   if (holds()) {
-    client_->write(wire);
+    client_->connection().write(wire);
     return;
   }
   if (exchange_.delivery().is_over() && leg_ != nullptr) {
     std::exchange(leg_, nullptr)->release(exchange_.leg_is_clean(received));
   }
-  client_->write(wire);
-  if (client_ == nullptr || !client_->is_flushed()) {
+  client_->connection().write(wire);
+  if (client_ == nullptr || !client_->connection().is_flushed()) {
     return;
   }
   if (exchange_.response().is_malformed()) {
@@ -68,7 +70,7 @@ void RelayedRequest::take(relay::Received const& received, std::string_view wire
 /// Reads the bytes that the client of a tunnel sent before the tunnel was open.
 void RelayedRequest::take_early_words() {
   if (is_tunnel() && client_ != nullptr) {
-    client_->read_kept();
+    client_->connection().read_kept();
   }
 }
 
@@ -134,7 +136,7 @@ void RelayedRequest::settle_ending() {
   drop_leg();
   if (counted_.is_tracked() && exchange_.response().wants_verdict() &&
       parts_.tracker.engine_may_be_gone()) {
-    client_->wait_for(Wait::verdict);
+    client_->connection().wait_for(Wait::verdict);
   } else {
     engine_lives();
   }

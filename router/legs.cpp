@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -359,7 +360,7 @@ void Legs::proof_ended(Leaving const& leaving) {
   call_.moving = going == Seam::Going::on ? std::optional(kind) : std::nullopt;
   switch (going) {
     case Seam::Going::on:
-      request_.client()->write(wire);
+      request_.client()->connection().write(wire);
       if (request_.client() != nullptr) {
         budget_.attempts.begin_again(*worker,
                                      monotonic_time() + call_.parts.settings.migration.wait);
@@ -381,7 +382,7 @@ void Legs::proof_ended(Leaving const& leaving) {
 // --- the way of the response ---------------------------------------------------------------------
 
 bool Legs::takes_response() const {
-  return request_.client() != nullptr && request_.client()->is_flushed();
+  return request_.client() != nullptr && request_.client()->connection().is_flushed();
 }
 
 void Legs::leg_handled() {
@@ -521,7 +522,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
       Leg::end(leg_, may_be_kept && is_whole);
     }
   }
-  request_.client()->write(wire);
+  request_.client()->connection().write(wire);
   if (request_.client() == nullptr) {
     return;
   }
@@ -533,9 +534,9 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   } else if (leg_ && is_broken) {
     blame(call_.parts, *leg_);
     request_.break_off(relay::malformed_response(), Outcome::error);
-  } else if (call_.delivery.is_over() && request_.client()->is_flushed()) {
+  } else if (call_.delivery.is_over() && request_.client()->connection().is_flushed()) {
     request_.end();
-  } else if (leg_ && !request_.client()->is_flushed()) {
+  } else if (leg_ && !request_.client()->connection().is_flushed()) {
     leg_->rest();
   } else if (leg_) {
     leg_->await_next(has_moved);
@@ -593,7 +594,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   if (answer_.is_recorded()) {
     is_end = answer_.leg_ended(last) == Progress::done;
     if (!is_end) {
-      request_.client()->write(last);
+      request_.client()->connection().write(last);
       if (seam_.is_holding()) {
         return;  // the new leg may continue the answer
       }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "ingress/client_connection.hpp"
 #include "relay/head_writer.hpp"
 #include "relay/http_text.hpp"
 #include "router/affinity.hpp"
@@ -51,7 +52,7 @@ bool is_written_anew(std::string_view name) {
 
 RoutedRequest::RoutedRequest(Parts& parts, ingress::RequestClient const& client,
                              relay::TakenHead const& taken)
-    : client_(&client.connection),
+    : client_(&client.owner),
       call_{.parts = parts,
             .head = LegHead(id_of(parts, taken.head.fields)),
             .body = RequestBody(taken.framing),
@@ -109,7 +110,7 @@ void RoutedRequest::start() {
   if (call_.body.is_whole()) {
     route();
   } else {
-    client_->wait_for(Wait::body);
+    client_->connection().wait_for(Wait::body);
     call_.body.await(monotonic_time());
   }
 }
@@ -175,7 +176,7 @@ void RoutedRequest::route() {
     parts().metrics.rejected(call_.label(), route.endpoint());
     refuse(all_busy(*excess, parts().ids.draw()));
   } else {
-    client_->wait_for_nothing();
+    client_->connection().wait_for_nothing();
     legs_.start();
   }
 }
@@ -228,19 +229,19 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
       write_and_end(last);
       return;
     case relay::Farewell::silence:
-      client_->drop_output(false);
+      client_->connection().drop_output(false);
       end();
       return;
     case relay::Farewell::reset:
-      client_->drop_output(true);
+      client_->connection().drop_output(true);
       end();
       return;
   }
 }
 
 void RoutedRequest::write_and_end(std::string_view bytes) {
-  client_->write(bytes);
-  if (client_ != nullptr && client_->is_flushed()) {
+  client_->connection().write(bytes);
+  if (client_ != nullptr && client_->connection().is_flushed()) {
     end();
   }
 }
@@ -249,7 +250,7 @@ void RoutedRequest::flushed() {
   if (call_.delivery.is_over()) {
     end();
   } else {
-    client_->wait_for_nothing();
+    client_->connection().wait_for_nothing();
     legs_.flushed();
   }
 }
@@ -269,7 +270,7 @@ void RoutedRequest::shed() {
   call_.error_type = ErrorType::overload;
   call_.after = relay::After::close;
   call_.delivery.cut();
-  client_->drop_output(true);
+  client_->connection().drop_output(true);
   end();
 }
 
