@@ -28,12 +28,17 @@ def eat_memory():
 
 
 def set_title(title):
-    """As Python's setproctitle does: the text replaces the command line. See proc(5)."""
+    """As Python's setproctitle does: the text replaces the command line and is the process's name.
+
+    The name is what a watcher sees change at once. See proc(5).
+    """
     with open("/proc/self/stat", encoding="latin-1") as file:
         fields = file.read().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
     text = title.encode()[: end - start - 1]
     ctypes.memmove(start, text.ljust(end - start, b"\0"), end - start)
+    with open("/proc/self/comm", "w", encoding="utf-8") as name:
+        name.write(title)
 
 
 def worker_main(options):
