@@ -17,7 +17,8 @@ Client::Client(ClientParts& parts, ClientOwner& owner, Accepted accepted)
                {.address = accepted.address,
                 .of_address = std::move(accepted.of_address),
                 .is_proxy = parts.options.trusted_proxies.contain(accepted.address),
-                .place = accepted.place}),
+                .place = accepted.place,
+                .since = parts.poller.now()}),
       charge_(parts.memory) {
   connection_.wait_for(Wait::request);
   weigh();

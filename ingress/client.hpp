@@ -61,7 +61,8 @@ class Client final : public ConnectionOwner, private RequestOwner, public Seated
   void part_soon();
   /// The process ends: what cannot be served any more is answered at once.
   void part_now();
-  bool is_flushed() const { return connection_.is_flushed(); }
+  /// Whether nothing is left to be said: everything is written, and no first request is on its way.
+  bool is_flushed() const;
   void close() override;
 
   // Room for others.

@@ -97,8 +97,12 @@ void Client::part_soon() {
   }
 }
 
+bool Client::is_flushed() const {
+  return connection_.is_flushed() && !(is_idle() && request_.is_on_its_way());
+}
+
 void Client::part_now() {
-  if (is_idle()) {
+  if (is_idle() && !request_.is_on_its_way()) {
     part();
   }
   if (!connection_.is_closed() && request_ && request_->awaits_body()) {

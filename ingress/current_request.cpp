@@ -2,16 +2,27 @@
 
 #include <utility>
 
+#include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "ingress/client_parts.hpp"
 
 namespace lastcall::ingress {
+namespace {
+
+/// A client that connects sends its request at once, if both ends are well.
+constexpr std::chrono::milliseconds kFirstRequest{100};
+
+}  // namespace
 
 using Found = relay::RequestReader::Found;
 using Verdict = ControlGate::Verdict;
 
 CurrentRequest::CurrentRequest(ClientParts& parts, RequestOwner& owner, ClientPeer peer)
     : parts_(parts), owner_(owner), peer_(std::move(peer)) {}
+
+bool CurrentRequest::is_on_its_way() const {
+  return monotonic_time() - peer_.since < kFirstRequest;
+}
 
 Found CurrentRequest::begin(std::string_view bytes) {
   relay::TakenHead& taken = parts_.taken;
@@ -35,6 +46,7 @@ bool CurrentRequest::serve(relay::TakenHead& taken) {
                              .scheme = tls != nullptr ? "https" : "http",
                              .is_proxy = peer_.is_proxy,
                              .place = peer_.place};
+  peer_.since = {};
   bool const is_closed = control.verdict != Verdict::open;
   request_ = parts_.maker.make(client, taken, is_closed, control.is_control);
   if (is_closed) {

@@ -4,6 +4,7 @@
 // Thread rule: the loop's thread. Source: docs/ingress.md.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,8 +23,9 @@ struct ClientParts;
 struct ClientPeer {
   std::string address;
   AddressLimit::Place of_address;
-  bool is_proxy = false;    // whether its fields about its clients are trusted
-  std::uint32_t place = 0;  // among all, in parts of 2^32: when it is closed in a drain
+  bool is_proxy = false;              // whether its fields about its clients are trusted
+  std::uint32_t place = 0;            // among all, in parts of 2^32: when it is closed in a drain
+  std::chrono::milliseconds since{};  // when it connected; zero once a request has come
 };
 
 class CurrentRequest {
@@ -34,6 +36,8 @@ class CurrentRequest {
   explicit operator bool() const { return request_ != nullptr; }
   ClientRequest* operator->() const { return request_.get(); }
   std::string const& address() const { return peer_.address; }
+  /// Whether the client has connected a moment ago, so that its first request is on its way.
+  bool is_on_its_way() const;
 
   /// Reads the head at the start of `bytes` and, once it is complete, begins its request, which
   /// may end before this returns. The head, or why it is refused, is in ClientParts::taken.
@@ -46,7 +50,7 @@ class CurrentRequest {
 
   ClientParts& parts_;
   RequestOwner& owner_;
-  ClientPeer const peer_;
+  ClientPeer peer_;
   relay::RequestReader reader_;
   std::unique_ptr<ClientRequest> request_;
 };

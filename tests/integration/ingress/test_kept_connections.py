@@ -4,9 +4,11 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import pytest
 import service_address
+from in_time import unless_late
 from known_process import monotonic_ms
 from kept_load import Service, end, users
 from ports import free_port
@@ -155,35 +157,91 @@ def test_a_request_on_a_silent_connection_is_answered_when_a_drain_has_ended(pro
         assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
 
 
+class Stop:
+    """A supervisor without work, whose engine is played by the test."""
+
+    def __init__(self, world, engine, threads):
+        port = free_port()
+        self.one = one = world(ingress={"listen": f"127.0.0.1:{port}", "upstream": engine.address,
+                                        "threads": threads},
+                               shutdown={"grace_period": "60s"})  # fmt: skip
+        one.ingress_port = port
+        one.config["health"]["checks"] = []
+        self.serve = one.serve()
+        self.shim = one.peer(role="shim", boot="b", run=True, engine={"state": "waiting"})
+        self.shim.expect("engine.start")
+        self.shim.ask("engine.started", pid=4242, at_ms=monotonic_ms())
+        one.wait_for_phase("serving")
+
+    def begin(self):
+        self.shim.ask("signal", name="TERM", at_ms=monotonic_ms())
+        self.shim.expect("engine.signal", name="TERM")
+
+    def freeze(self):
+        self.serve.send_signal(signal.SIGSTOP)
+        wait_until(lambda: is_stopped(self.serve.pid), "the supervisor stands still")
+
+    def go_on(self):
+        self.serve.send_signal(signal.SIGCONT)
+
+    def engine_ends(self):
+        """The core decides nothing after it."""
+        self.shim.send("engine.exited", code=0)
+
+    def expect_end(self):
+        self.shim.close()
+        assert self.serve.wait(timeout=PATIENCE) == 0
+
+
+def is_refused(answer):
+    is_whole = b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    is_draining = answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer
+    return is_draining and is_whole
+
+
 @pytest.mark.parametrize("threads", (1, 3), ids="threads={}".format)
 def test_a_request_that_arrives_after_the_last_decision_is_answered(world, engine, threads):
     """The core decides nothing any more, and the process ends as soon as its shim has ended."""
-    port = free_port()
-    one = world(ingress={"listen": f"127.0.0.1:{port}", "upstream": engine.address,
-                         "threads": threads}, shutdown={"grace_period": "60s"})  # fmt: skip
-    one.ingress_port = port
-    one.config["health"]["checks"] = []
-    serve = one.serve()
-    shim = one.peer(role="shim", boot="b", run=True, engine={"state": "waiting"})
-    shim.expect("engine.start")
-    shim.ask("engine.started", pid=4242, at_ms=monotonic_ms())
-    one.wait_for_phase("serving")
-    kept = kept_users(one, engine)
-    shim.ask("signal", name="TERM", at_ms=monotonic_ms())
-    shim.expect("engine.signal", name="TERM")
-    serve.send_signal(signal.SIGSTOP)
-    wait_until(lambda: is_stopped(serve.pid), "the supervisor stands still")
-    shim.send("engine.exited", code=0)  # is read first, and ends the stop
+    stop = Stop(world, engine, threads)
+    kept = kept_users(stop.one, engine)
+    stop.begin()
+    stop.freeze()
+    stop.engine_ends()  # is read first
     for user in kept:
         user.send(post(body=b"{}"))
-    serve.send_signal(signal.SIGCONT)
+    stop.go_on()
     for user in kept:
         answer = user.rest()
-        assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
-        assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
-    shim.expect("exit", code=0)
-    shim.close()
-    assert serve.wait(timeout=PATIENCE) == 0
+        assert is_refused(answer), answer
+    stop.shim.expect("exit", code=0)
+    stop.expect_end()
+
+
+@pytest.mark.parametrize("threads", (1, 3), ids="threads={}".format)
+def test_a_client_that_connects_at_the_end_has_a_moment_to_send_its_request(
+    world, engine, threads
+):
+    """Between its connection and its request there is at least the time of one round trip."""
+    moment = 0.1
+
+    def attempt():
+        stop = Stop(world, engine, threads)
+        kept = kept_users(stop.one, engine)
+        begin = time.monotonic()
+        users = [client(stop.one) for _ in range(8)]
+        stop.begin()
+        stop.engine_ends()
+        assert all(user.ended() for user in kept)  # the supervisor has parted from its clients
+        for user in users:
+            user.send(post(body=b"{}"))
+        took = time.monotonic() - begin
+        answers = [user.rest() for user in users]
+        stop.shim.expect("exit", code=0)
+        stop.expect_end()
+        return answers, took
+
+    answers, _ = unless_late(attempt, lambda result: result[1] > moment, tries=5)
+    assert all(map(is_refused, answers)), answers
 
 
 def test_only_the_next_engine_brings_the_listener_back(world, engine):
