@@ -3,12 +3,6 @@
 #include "base/clock.hpp"
 
 namespace lastcall::ingress {
-namespace {
-
-/// Progress is mailed at most this often, because it proves only that the engine is alive.
-constexpr std::chrono::milliseconds kProgressPeriod{100};
-
-}  // namespace
 
 Admission MailedTracker::begin(Begun const& begun) {
   mailer_.send(report::Begun{.id = std::string(begun.id),

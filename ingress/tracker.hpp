@@ -50,6 +50,9 @@ struct Admission {
   relay::Refusal refusal;  // for Kind::refused
 };
 
+/// Progress is passed on at most once in this time, because it proves only that the engine is alive.
+inline constexpr std::chrono::milliseconds kProgressPeriod{100};
+
 class Tracker : public ConnectionObserver {
  public:
   virtual Admission begin(Begun const& begun) = 0;

@@ -9,8 +9,6 @@
 namespace lastcall::runtime {
 namespace {
 
-/// Progress is reported to the core at most once in this time.
-constexpr lifecycle::Duration kProgressPeriod{100};
 /// The shortest time between two log lines that an unknown client can cause.
 constexpr lifecycle::Duration kStrangersPeriod{10'000};
 
@@ -58,7 +56,7 @@ ingress::Admission IngressReports::begin(ingress::Begun const& begun) {
 
 void IngressReports::moved(std::string_view id) {
   lifecycle::Instant const now = monotonic_now();
-  if (now - reported_progress_ >= kProgressPeriod) {
+  if (now - reported_progress_ >= ingress::kProgressPeriod) {
     reported_progress_ = now;
     events_.feed(lifecycle::RequestProgressed{lifecycle::kIngressPeer, {std::string(id)}});
   }
