@@ -8,9 +8,10 @@
 //     not empty and not too long. Any other value is counted as "other", an empty one as "unknown".
 //
 // Thread rule: one counting thread; the series themselves may be collected from another.
-// This header is for metrics.cpp alone: it shows prometheus-cpp's types.
+// This header shows prometheus-cpp's types, so it is for the .cpp files of this folder alone.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -20,9 +21,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include <prometheus/counter.h>
 #include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
 
-#include "probes/metrics/metric_table.hpp"
+#include "probes/metrics/metric_family.hpp"
 
 namespace lastcall::probes {
 
@@ -111,6 +115,42 @@ class Series {
   LabelGuard& guard_;
   std::string key_;  // kept for its capacity
   std::unordered_map<std::string, Metric*> known_;
+};
+
+class CounterSeries : public Series<prometheus::Counter> {
+ public:
+  using Series::Series;
+};
+
+class GaugeSeries : public Series<prometheus::Gauge> {
+ public:
+  using Series::Series;
+};
+
+class HistogramSeries : public Series<prometheus::Histogram> {
+ public:
+  using Series::Series;
+};
+
+/// A gauge without labels that is set at every step of the loop and changes at few of them.
+class LevelSeries {
+ public:
+  LevelSeries(MetricFamily const& entry, prometheus::Family<prometheus::Gauge>& family,
+              LabelGuard& guard)
+      : series_(entry, family, guard) {}
+
+  void set(std::size_t value) {
+    if (gauge_ == nullptr || last_ != value) {
+      gauge_ = gauge_ == nullptr ? &series_.at({}) : gauge_;
+      gauge_->Set(static_cast<double>(value));
+      last_ = value;
+    }
+  }
+
+ private:
+  Series<prometheus::Gauge> series_;
+  prometheus::Gauge* gauge_ = nullptr;
+  std::size_t last_ = 0;
 };
 
 }  // namespace lastcall::probes

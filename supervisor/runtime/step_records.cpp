@@ -10,7 +10,7 @@ StepRecords::StepRecords(boost::asio::any_io_executor const& executor, config::C
     : metrics_(metrics),
       log_(log),
       narrator_(core, log),
-      slow_steps_(log, [this](std::string_view event) { metrics_.slow_step(event); }),
+      slow_steps_(log, [this](std::string_view event) { metrics_.supervisor().slow_step(event); }),
       events_(executor, config, instance, core, log) {}
 
 void StepRecords::action(lifecycle::Instant now, lifecycle::Action const& action) {

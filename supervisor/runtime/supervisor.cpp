@@ -115,8 +115,9 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
     if (core_.is_restarting()) {
       refresh_.request();  // its stages change readiness without an order
     }
-    probes_.metrics().set_admission(core_.admission().running(), core_.admission().waiting());
-    probes_.metrics().set_cancels_unconfirmed(core_.requests().unconfirmed());
+    probes_.metrics().admission().set_requests(core_.admission().running(),
+                                               core_.admission().waiting());
+    probes_.metrics().cancels().set_unconfirmed(core_.requests().unconfirmed());
   });
 }
 
@@ -162,9 +163,9 @@ std::string Supervisor::start() {
     loop_.feed(lifecycle::StopRecordRead{*blob});
   }
   shim_watch_.start();
-  probes_.metrics().set_phase(core_.snapshot().phase);
+  probes_.metrics().lifecycle().set_phase(core_.snapshot().phase);
   lifecycle::Settings const& settings = core_.settings();
-  probes_.metrics().set_grace(
+  probes_.metrics().lifecycle().set_grace(
       lifecycle::budgets_within(settings.shutdown, settings.pod_grace).total);
   refresh_.run_now();
   return {};

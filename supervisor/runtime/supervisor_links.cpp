@@ -15,7 +15,7 @@ void Supervisor::own_signal(std::string const& name) {
     return;
   }
   log_.info("stop signal", {{"signal", name}, {"from", "supervisor"}});
-  probes_.metrics().signal_received(name);
+  probes_.metrics().processes().signal_received(name);
   loop_.feed(lifecycle::OwnSignal{name});
   refresh_.request();
 }
@@ -28,7 +28,7 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
               },
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
-                probes_.metrics().check_ended(check, outcome);
+                probes_.metrics().engine().check_ended(check, outcome);
                 refresh_.request();
               },
           .on_round = [this] { probes_.beat(); },
@@ -79,7 +79,7 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
               },
           .request_began =
               [this](std::string_view endpoint) {
-                probes_.metrics().request_began(endpoint);
+                probes_.metrics().requests().began(endpoint);
                 peers_.operators().changed();
               },
           .own_mark = [this] { return engine_.token().mark(); }};
@@ -108,7 +108,7 @@ ShimWatch::Callbacks Supervisor::shim_watch_callbacks() {
   return {.follow_socket = [this] { peers_.server().follow_sockets(); },
           .changed =
               [this](bool is_missing) {
-                probes_.metrics().set_shim_missing(is_missing);
+                probes_.metrics().lifecycle().set_shim_missing(is_missing);
                 if (is_missing) {
                   registration_.registries().warn("ShimMissing", shim_watch_.warning());
                 }

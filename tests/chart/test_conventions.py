@@ -173,7 +173,7 @@ def test_an_autoscaler_takes_the_place_of_the_number(helm):
     spec = objects["HorizontalPodAutoscaler"]["spec"]
     assert spec["scaleTargetRef"]["name"] == objects["Deployment"]["metadata"]["name"]
     metrics = [each["pods"]["metric"]["name"] for each in spec["metrics"]]
-    table = (ROOT / "probes/metrics/metric_table.hpp").read_text()
+    table = (ROOT / "probes/metrics/metric_names.hpp").read_text()
     assert metrics and all(f'"{name}"' in table for name in metrics)
 
 
@@ -184,7 +184,7 @@ def test_keda_scales_the_deployment_by_metrics_that_are_there(helm):
     name = objects["Deployment"]["metadata"]["name"]
     assert spec["scaleTargetRef"] == {"name": name}  # a Deployment, where no kind is given
     assert spec["minReplicaCount"] <= spec["maxReplicaCount"]
-    table = (ROOT / "probes/metrics/metric_table.hpp").read_text()
+    table = (ROOT / "probes/metrics/metric_names.hpp").read_text()
     for trigger in spec["triggers"]:
         query = trigger["metadata"]["query"]
         metric, labels = re.fullmatch(r"sum\((\w+)\{(.*)\}\)", query).groups()

@@ -9,8 +9,6 @@ RATCHET = {
     ("sdk/cpp/include/lastcall/client.hpp", "Client"): (34, 1, 0),
     ("sdk/cpp/include/lastcall/request_context.hpp", "RequestContext"): (28, 1, 1),
     ("probes/listener/http_server.hpp", "HttpListener::Server"): (37, 2, 0),
-    ("probes/metrics/metric_families.hpp", "Metrics::Families"): (83, 0, 0),
-    ("probes/metrics/metrics.hpp", "Metrics"): (58, 1, 0),
     ("supervisor/runtime/engine/health_driver.hpp", "HealthDriver"): (33, 1, 0),
     ("supervisor/runtime/registries/registries.hpp", "Registries"): (39, 1, 0),
     ("supervisor/runtime/sessions/sdk_sessions.hpp", "SdkSessions"): (31, 1, 0),

@@ -48,7 +48,7 @@ ingress::Admission IngressReports::begin(ingress::Begun const& begun) {
     answer.kind = ingress::Admission::Kind::admitted;
   }
   if (answer.kind != ingress::Admission::Kind::refused) {
-    metrics_.request_began(begun.endpoint);
+    metrics_.requests().began(begun.endpoint);
     listeners_.request_began();
   }
   return answer;
@@ -95,27 +95,27 @@ void IngressReports::first_byte(std::string_view id, std::string_view endpoint,
   lifecycle::RequestProgressed progressed{lifecycle::kIngressPeer, {}};
   progressed.ids.emplace_back(id);
   events_.feed(std::move(progressed));
-  metrics_.first_byte(model, endpoint, took);
+  metrics_.ingress().first_byte(model, endpoint, took);
 }
 
 void IngressReports::event_gap(std::string_view endpoint, std::chrono::milliseconds took) {
-  metrics_.event_gap(endpoint, took);
+  metrics_.ingress().event_gap(endpoint, took);
 }
 
 void IngressReports::refused(relay::Refusal const& refusal) {
-  metrics_.ingress_refused(refusal.type);
+  metrics_.ingress().refused(refusal.type);
 }
 
 void IngressReports::evicted(ingress::Scarce what) {
-  metrics_.ingress_evicted(ingress::name(what));
+  metrics_.ingress().evicted(ingress::name(what));
 }
 
 void IngressReports::shed(ingress::Scarce what) {
-  metrics_.ingress_shed(ingress::name(what));
+  metrics_.ingress().shed(ingress::name(what));
 }
 
 void IngressReports::greeting_failed(ingress::GreetingFailed const& failed) {
-  metrics_.ingress_tls_failed(ingress::name(failed.why.kind));
+  metrics_.ingress().tls_failed(ingress::name(failed.why.kind));
   if (auto const left_out = failed_greeting_.due(monotonic_now())) {
     log_.warning(
         "a client's TLS handshake failed",
@@ -134,7 +134,7 @@ void IngressReports::control_called(ingress::ControlCall const& call) {
   if (call.is_open) {
     return;
   }
-  metrics_.ingress_control_called(call.is_granted);
+  metrics_.ingress().control_called(call.is_granted);
   if (call.is_granted) {
     log_.info("an operator's request to a control path of the engine",
               {{"method", call.method},
@@ -158,7 +158,7 @@ void IngressReports::slow_turn(std::string_view kind, std::chrono::steady_clock:
 }
 
 void IngressReports::connections(std::size_t clients, std::size_t upstream) {
-  metrics_.set_ingress_connections(clients, upstream);
+  metrics_.ingress().set_connections(clients, upstream);
 }
 
 }  // namespace lastcall::runtime

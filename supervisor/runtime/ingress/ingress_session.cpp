@@ -63,7 +63,7 @@ std::string IngressSession::start() {
   }
   std::string const trouble = make_relay(options);
   heap_trim_ = std::make_unique<HeapTrim>(
-      io_, relay_->memory(), [this](std::size_t bytes) { metrics_.set_ingress_buffers(bytes); });
+      io_, relay_->memory(), [this](std::size_t bytes) { metrics_.ingress().set_buffers(bytes); });
   decisions_ = std::make_unique<IngressDecisions>(io_, core_, *relay_, on_cancels_taken_);
   door_ = std::make_unique<IngressDoor>(io_, config_.ingress, relay_->listener(), log_);
   return trouble.empty() ? door_->open() : trouble;

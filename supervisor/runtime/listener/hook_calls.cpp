@@ -68,7 +68,7 @@ HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const
           boost::asio::post(executor_, [this, alive = std::weak_ptr(alive_), status,
                                         caller = request.caller.address] {
             if (alive.lock()) {
-              metrics_.call_refused({});
+              metrics_.hooks().call_refused({});
               refused_.report({.caller = caller, .status = status}, monotonic_now());
             }
           });
@@ -108,7 +108,7 @@ void HookCalls::stop() {
 
 void HookCalls::called(probes::Hook hook, std::string const& caller, Return answer) {
   bool const is_engine = hook == probes::Hook::engine;
-  metrics_.hook_called(is_engine);
+  metrics_.hooks().called(is_engine);
   log_.info("preStop called",
             {{"container", is_engine ? "engine" : "supervisor"}, {"from", caller}});
   if (first_caller_.empty()) {
@@ -123,7 +123,7 @@ void HookCalls::called(probes::Hook hook, std::string const& caller, Return answ
     watch_->ordered_to_end();
   }
   waiting_.push_back(std::move(answer));
-  metrics_.set_hooks_waiting(waiting_.size());
+  metrics_.hooks().set_waiting(waiting_.size());
   events_.feed(lifecycle::EngineStopHook{});
   if (engine_is_condemned_ && !watch_) {
     replaced("its container is being stopped");  // there is no address by which to observe more
@@ -149,16 +149,16 @@ void HookCalls::called(ipc::Server& server, ipc::PeerId peer, ipc::Prestop const
 }
 
 void HookCalls::release(lifecycle::ReleaseHook const& order) {
-  metrics_.hook_released(order.held);
+  metrics_.hooks().released(order.held);
   for (Return const& answer : std::exchange(waiting_, {})) {
     answer(order.why, order.held);
   }
-  metrics_.set_hooks_waiting(0);
+  metrics_.hooks().set_waiting(0);
 }
 
 void HookCalls::await(lifecycle::AwaitReplacement const& order) {
   engine_is_condemned_ = order.condemned;
-  metrics_.set_engine_awaited(true);
+  metrics_.hooks().set_engine_awaited(true);
   if (watch_) {
     watch_->start(order.condemned);
   } else if (!takes_calls_) {
@@ -169,14 +169,14 @@ void HookCalls::await(lifecycle::AwaitReplacement const& order) {
 void HookCalls::replacement_ended() {
   engine_is_condemned_ = false;
   first_caller_.clear();
-  metrics_.set_engine_awaited(false);
+  metrics_.hooks().set_engine_awaited(false);
   if (watch_) {
     watch_->stop();
   }
 }
 
 void HookCalls::disproved() {
-  metrics_.false_hook();
+  metrics_.hooks().disproved();
   std::string const caller = std::exchange(first_caller_, {});
   log_.warning("the pod has outlived its preStop call: it was not being deleted, and serves again",
                {{"first_call_from", caller.empty() ? "unknown" : caller}});

@@ -10,21 +10,21 @@ namespace lastcall::runtime {
 namespace {
 
 void count_settled(probes::Metrics& metrics, lifecycle::RequestSettled const& settled) {
-  metrics.request_settled(settled);
+  metrics.requests().settled(settled);
   if (settled.outcome == lifecycle::Outcome::rejected) {
-    metrics.request_rejected(
+    metrics.requests().rejected(
         settled.model, settled.endpoint,
         settled.rejected.value_or(lifecycle::RejectedReason::draining),
         {.begun = settled.begun, .full = settled.full, .from_tier = settled.from_tier});
   } else {
-    metrics.request_ended(settled.endpoint, settled.outcome);
+    metrics.requests().ended(settled.endpoint, settled.outcome);
   }
 }
 
 void count_cancelled(probes::Metrics& metrics, lifecycle::CancelCounted const& cancelled) {
-  metrics.cancel_signalled(cancelled.endpoint, cancelled.reason);
+  metrics.cancels().signalled(cancelled.endpoint, cancelled.reason);
   if (cancelled.reason == lifecycle::CancelReason::client_disconnect && !cancelled.from_tier) {
-    metrics.client_cancelled(cancelled.model, cancelled.endpoint, cancelled.stream);
+    metrics.cancels().client_cancelled(cancelled.model, cancelled.endpoint, cancelled.stream);
   }
 }
 
@@ -36,24 +36,28 @@ void count(probes::Metrics& metrics, lifecycle::Action const& action) {
                  [&](act::RequestSettled const& settled) { count_settled(metrics, settled); },
                  [&](act::CancelCounted const& cancelled) { count_cancelled(metrics, cancelled); },
                  [&](act::CancelSettled const& confirmed) {
-                   metrics.cancel_confirmed(confirmed.reason, confirmed.elapsed);
+                   metrics.cancels().confirmed(confirmed.reason, confirmed.elapsed);
                  },
-                 [&](act::Admit const& admit) { metrics.admission_waited(admit.waited); },
-                 [&](act::PhaseBegun const& begun) { metrics.set_phase(begun.phase); },
+                 [&](act::Admit const& admit) { metrics.admission().waited(admit.waited); },
+                 [&](act::PhaseBegun const& begun) { metrics.lifecycle().set_phase(begun.phase); },
                  [&](act::PhaseEnded const& ended) {
-                   metrics.phase_ended(ended.phase, ended.outcome, ended.elapsed);
+                   metrics.lifecycle().phase_ended(ended.phase, ended.outcome, ended.elapsed);
                  },
-                 [&](act::SignalIgnored const& ignored) { metrics.signal_ignored(ignored.name); },
+                 [&](act::SignalIgnored const& ignored) {
+                   metrics.lifecycle().signal_ignored(ignored.name);
+                 },
                  [&](act::StopBegun const& stop) {
-                   metrics.stop_began(stop.mode == lifecycle::StopMode::fatal);
-                   metrics.set_stop_deadline(lifecycle::to_ms(stop.deadline));
+                   metrics.lifecycle().stop_began(stop.mode == lifecycle::StopMode::fatal);
+                   metrics.lifecycle().set_stop_deadline(lifecycle::to_ms(stop.deadline));
                  },
                  [&](act::AnnouncePhase const& announced) {
-                   metrics.set_stop_deadline(
+                   metrics.lifecycle().set_stop_deadline(
                        announced.deadline ? std::optional(lifecycle::to_ms(*announced.deadline))
                                           : std::nullopt);
                  },
-                 [&](act::VerdictChanged const& changed) { metrics.set_verdict(changed.verdict); },
+                 [&](act::VerdictChanged const& changed) {
+                   metrics.engine().set_verdict(changed.verdict);
+                 },
                  [](auto const&) {},
              },
              action);
@@ -65,17 +69,17 @@ void count(probes::Metrics& metrics, discovery::RegistryStatus const& status) {
   bool const has_entered = status.state == RegistryState::registered;
   bool const has_left = status.state == RegistryState::deregistered;
   if (has_entered || has_left || status.state == RegistryState::failed) {
-    metrics.registry_ended(
+    metrics.registries().ended(
         status.name, has_entered ? RegistryOperation::register_ : RegistryOperation::deregister,
         has_entered || has_left, status.latency);
     if (has_entered || has_left) {  // after a failure it may still be registered
-      metrics.set_registered(status.name, has_entered);
+      metrics.registries().set_registered(status.name, has_entered);
     }
   } else if (status.state == RegistryState::registering) {
-    metrics.registry_retried(status.name, RegistryOperation::register_);
-    metrics.set_registered(status.name, false);
+    metrics.registries().retried(status.name, RegistryOperation::register_);
+    metrics.registries().set_registered(status.name, false);
   } else if (status.state == RegistryState::deregistering) {
-    metrics.registry_retried(status.name, RegistryOperation::deregister);
+    metrics.registries().retried(status.name, RegistryOperation::deregister);
   }
 }
 

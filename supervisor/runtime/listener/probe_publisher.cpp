@@ -106,7 +106,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
            .merge = config.probes.merge_engine_metrics,
            .timeout = config.probes.engine_metrics_timeout},
           [this] { return metrics_.serialize(); },
-          [this](bool up) { metrics_.set_engine_metrics_up(up); }),
+          [this](bool up) { metrics_.engine().set_metrics_up(up); }),
       listener_({.host = config.probes.listen.host,
                  .port = config.probes.listen.port,
                  .max_body = thresholds_.longest_body(),
@@ -124,7 +124,7 @@ ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const
                   }
                 }),
       timer_(std::make_unique<Timer>(io, std::move(handlers.beat))) {
-  metrics_.watch_heartbeat(state_);
+  metrics_.supervisor().watch_heartbeat(state_);
   metrics_.model_served(config.identity.model);
 }
 
@@ -135,7 +135,7 @@ ProbePublisher::~ProbePublisher() {
 HttpOrders::Refused ProbePublisher::thresholds_on_the_loop() {
   return [this](RefusedCall call) {
     boost::asio::post(io_, [this, call = std::move(call)] {
-      metrics_.call_refused(call.path);
+      metrics_.hooks().call_refused(call.path);
       refused_.report(call, monotonic_now());
     });
   };
@@ -160,10 +160,10 @@ void ProbePublisher::stop() {
 
 void ProbePublisher::publish(StatusSources const& sources) {
   probes::ProbeState state = state_of(sources);
-  metrics_.set_ready(state.ready);
+  metrics_.lifecycle().set_ready(state.ready);
   lifecycle::AdmissionState const admission = sources.core.snapshot().admission;
-  metrics_.set_admission_limits(admission.limits.running, admission.limits.waiting);
-  metrics_.set_busy(admission.busy);
+  metrics_.admission().set_limits(admission.limits.running, admission.limits.waiting);
+  metrics_.admission().set_busy(admission.busy);
   state_.publish(std::move(state));
   public_status_.note(sources.core.snapshot(), monotonic_now());
   core_ = &sources.core;
@@ -174,14 +174,15 @@ void ProbePublisher::publish_loads() {
   auto const& ranks = core_->loads().ranks();
   for (std::uint32_t const rank : reported_ranks_) {
     if (!ranks.contains(rank)) {
-      metrics_.set_rank_load(rank, std::nullopt, std::nullopt, std::nullopt);
+      metrics_.admission().set_rank_load(rank, std::nullopt, std::nullopt, std::nullopt);
     }
   }
   reported_ranks_.clear();
   for (auto const& [number, rank] : ranks) {
     reported_ranks_.push_back(number);
-    metrics_.set_rank_load(number, rank.report.active_decode_blocks, rank.report.kv_total_blocks,
-                           rank.report.active_prefill_tokens);
+    metrics_.admission().set_rank_load(number, rank.report.active_decode_blocks,
+                                       rank.report.kv_total_blocks,
+                                       rank.report.active_prefill_tokens);
   }
 }
 
@@ -190,7 +191,7 @@ void ProbePublisher::beat() {
   state_.beat();
   if (core_ != nullptr) {
     auto const then = monotonic_now() - kOverdueAfter;
-    metrics_.set_cancels_overdue(core_->requests().unconfirmed_since(then));
+    metrics_.cancels().set_overdue(core_->requests().unconfirmed_since(then));
     publish_loads();
   }
   timer_->on_beat();
