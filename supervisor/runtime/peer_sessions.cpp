@@ -92,6 +92,7 @@ void PeerSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::S
     case ipc::Role::engine:
       sdks_.message(peer, std::move(message), seq);
       parts_.registration.registries()
+          .sdks()
           .peers_may_be_back();  // this may be the last thing that they announce
       return;
     case ipc::Role::operator_:
@@ -133,7 +134,7 @@ void PeerSessions::process_gone(ipc::PeerId peer) {
     shim_.process_gone(peer);
     gone_peers_.release();
   } else if (info != nullptr && info->role == ipc::Role::engine) {
-    parts_.registration.registries().peer_gone(peer);
+    parts_.registration.registries().sdks().peer_gone(peer);
     bool const engine_may_be_gone = core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;
     if (engine_may_be_gone) {

@@ -74,7 +74,7 @@ RegistryHooks Registration::hooks() {
 }
 
 void Registration::sdk_joined(ipc::PeerId peer) {
-  if (registries_.asks_every_sdk()) {
+  if (registries_.sdks().asks_every_sdk()) {
     ask_if_leaving(peer);
   }
   drop_replaced_debts();
@@ -82,15 +82,15 @@ void Registration::sdk_joined(ipc::PeerId peer) {
 
 void Registration::sdk_registered(ipc::PeerId peer) {
   registries_.note_self_registering();
-  if (!registries_.asks_every_sdk()) {
+  if (!registries_.sdks().asks_every_sdk()) {
     ask_if_leaving(peer);
   }
 }
 
 void Registration::drop_replaced_debts() {
-  if (registries_.is_asking_sdks()) {
+  if (registries_.sdks().is_asking()) {
     for (ipc::PeerId const peer : sdks_.replaced()) {
-      registries_.peer_replaced(peer);
+      registries_.sdks().peer_replaced(peer);
     }
   }
 }
@@ -99,9 +99,9 @@ void Registration::ask_if_leaving(ipc::PeerId peer) {
   lifecycle::Phase const phase = core_.snapshot().phase;
   bool const is_leaving =
       phase >= lifecycle::Phase::deregistering && phase <= lifecycle::Phase::cleaning_up;
-  if (is_leaving || registries_.is_asking_sdks()) {
+  if (is_leaving || registries_.sdks().is_asking()) {
     server_.send(peer, ipc::Deregister{});
-    registries_.peer_joined(peer);
+    registries_.sdks().peer_joined(peer);
   }
 }
 

@@ -192,7 +192,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::Admit const& order) { requests_.admit(order); },
           [&](act::Reject const& order) { requests_.reject(order); },
           [&](act::ForgetPeer const& order) {
-            registration_.registries().peer_gone(order.peer);
+            registration_.registries().sdks().peer_gone(order.peer);
             peers_.sdks().forget(order.peer);
           },
           [&](act::ReleaseHook const& order) {

@@ -71,7 +71,8 @@ SdkSessions::Listeners Supervisor::sdk_listeners() {
                 }
               },
           .registered = [this](ipc::PeerId peer) { registration_.sdk_registered(peer); },
-          .deregistered = [this](ipc::PeerId peer) { registration_.registries().peer_done(peer); },
+          .deregistered =
+              [this](ipc::PeerId peer) { registration_.registries().sdks().peer_done(peer); },
           .left =
               [this](ipc::PeerId peer) {
                 engine_.health().peer_left(peer);

@@ -10,7 +10,6 @@ RATCHET = {
     ("sdk/cpp/include/lastcall/request_context.hpp", "RequestContext"): (28, 1, 1),
     ("probes/listener/http_server.hpp", "HttpListener::Server"): (37, 2, 0),
     ("supervisor/runtime/engine/health_driver.hpp", "HealthDriver"): (33, 1, 0),
-    ("supervisor/runtime/registries/registries.hpp", "Registries"): (39, 1, 0),
     ("supervisor/runtime/sessions/sdk_sessions.hpp", "SdkSessions"): (31, 1, 0),
     ("supervisor/runtime/supervisor.hpp", "Supervisor"): (40, 2, 0),
 }

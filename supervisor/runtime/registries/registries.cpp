@@ -31,12 +31,14 @@ Registries::Registries(boost::asio::any_io_executor executor, config::Config con
     add(registry, instance, callbacks);
   }
   if (asks_sdks_unnamed(config)) {
-    unnamed_ = "ipc";
-    while (std::find(names_.begin(), names_.end(), *unnamed_) != names_.end()) {
-      *unnamed_ += "-sdk";
+    std::string name = "ipc";
+    while (std::find(names_.begin(), names_.end(), name) != names_.end()) {
+      name += "-sdk";
     }
-    add_sdks(*unnamed_, callbacks.ask_self_registering, callbacks);
-    names_.push_back(*unnamed_);
+    set_.add(name,
+             sdks_.make(executor_, callbacks.ask_self_registering, callbacks.peers_expected_until));
+    names_.push_back(name);
+    sdks_.set_unnamed(std::move(name));
   }
   begin_life();
 }
@@ -45,7 +47,7 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
                      Callbacks const& callbacks) {
   std::string const& name = registry.name;  // the configuration ensures that names differ
   if (std::holds_alternative<config::IpcRegistry>(registry.kind)) {
-    add_sdks(name, callbacks.ask_peers, callbacks);
+    set_.add(name, sdks_.make(executor_, callbacks.ask_peers, callbacks.peers_expected_until));
   } else {
     auto made = make_registry(executor_, registry, instance, callbacks.hooks);
     if (made.registry == nullptr) {
@@ -61,30 +63,19 @@ void Registries::add(config::Registry const& registry, discovery::Instance const
   names_.push_back(name);
 }
 
-void Registries::add_sdks(std::string const& name, discovery::IpcRegistry::AskAll ask,
-                          Callbacks const& callbacks) {
-  auto sdk = std::make_unique<discovery::IpcRegistry>(executor_, std::move(ask),
-                                                      callbacks.peers_expected_until);
-  sdk_.push_back(sdk.get());
-  set_.add(name, std::move(sdk));
-}
-
 void Registries::warn(std::string const& reason, std::string const& text) {
   for (discovery::Registry* const registry : named_) {
     registry->warn(reason, text);
   }
 }
 
-bool Registries::is_hidden(std::string_view name) const {
-  return !unnamed_is_used_ && unnamed_ == name;
-}
-
 void Registries::note_self_registering() {
-  if (!unnamed_ || std::exchange(unnamed_is_used_, true)) {
+  std::optional<std::string> const shown = sdks_.show_unnamed();
+  if (!shown) {
     return;
   }
   for (RegistryStatus const& status : set_.status()) {
-    if (status.name == *unnamed_) {
+    if (status.name == *shown) {
       report(status);
     }
   }
@@ -92,13 +83,13 @@ void Registries::note_self_registering() {
 
 std::vector<RegistryStatus> Registries::status() const {
   std::vector<RegistryStatus> all = set_.status();
-  std::erase_if(all, [this](RegistryStatus const& status) { return is_hidden(status.name); });
+  std::erase_if(all, [this](RegistryStatus const& status) { return sdks_.is_hidden(status.name); });
   return all;
 }
 
 std::vector<std::string> Registries::names() const {
   std::vector<std::string> shown = names_;
-  std::erase_if(shown, [this](std::string const& name) { return is_hidden(name); });
+  std::erase_if(shown, [this](std::string const& name) { return sdks_.is_hidden(name); });
   return shown;
 }
 
@@ -154,7 +145,7 @@ void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done 
                           result.outcome = lifecycle::ItemOutcome::skipped;
                         }
                         for (RegistryStatus const& status : results) {
-                          if (!status.last_error.empty() && !is_hidden(status.name)) {
+                          if (!status.last_error.empty() && !sdks_.is_hidden(status.name)) {
                             result.outcome = lifecycle::ItemOutcome::failed;
                             result.detail += (result.detail.empty() ? "" : "; ") + status.name +
                                              ": " + status.last_error;
@@ -166,7 +157,7 @@ void Registries::disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done 
 
 void Registries::changed(RegistryStatus const& status) {
   note_registered(status);
-  if (!is_hidden(status.name)) {
+  if (!sdks_.is_hidden(status.name)) {
     report(status);
   }
   settle(status);
@@ -197,45 +188,9 @@ void Registries::settle(RegistryStatus const& status) {
   }
 }
 
-void Registries::peer_joined(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : sdk_) {
-    registry->peer_joined(peer);
-  }
-}
-
-void Registries::peer_done(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : sdk_) {
-    registry->peer_done(peer);
-  }
-}
-
-void Registries::peer_gone(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : sdk_) {
-    registry->peer_gone(peer);
-  }
-}
-
-void Registries::peer_replaced(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : sdk_) {
-    registry->peer_replaced(peer);
-  }
-}
-
-void Registries::peers_may_be_back() {
-  for (discovery::IpcRegistry* const registry : sdk_) {
-    registry->peers_may_be_back();
-  }
-}
-
-bool Registries::is_asking_sdks() const {
-  return std::any_of(sdk_.begin(), sdk_.end(), [](discovery::IpcRegistry const* registry) {
-    return registry->is_deregistering();
-  });
-}
-
 bool Registries::were_all_registered() const {
   return std::all_of(awaited_.begin(), awaited_.end(),
-                     [this](std::string const& name) { return is_hidden(name); });
+                     [this](std::string const& name) { return sdks_.is_hidden(name); });
 }
 
 }  // namespace lastcall::runtime

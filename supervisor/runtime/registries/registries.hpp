@@ -2,7 +2,8 @@
 //
 // Rules:
 //  1. The index of a registry is its position in `discovery:`, as in the core's settings. If none
-//     of them is of kind `ipc`, there is one more at the end, for SDKs that report `registered`.
+//     of them is of kind `ipc`, there is one more at the end, for SDKs that report `registered`;
+//     it is reported only once it is used (sdk_registries.hpp).
 //  2. The result of each registry that has deregistered or failed is reported to the core at once,
 //     and the phase ends with the last one.
 //
@@ -21,10 +22,10 @@
 #include "discovery/instance.hpp"
 #include "discovery/ipc_registry.hpp"
 #include "discovery/registry_set.hpp"
-#include "ipc/server.hpp"
 #include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "supervisor/runtime/registries/registry_factory.hpp"
+#include "supervisor/runtime/registries/sdk_registries.hpp"
 #include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
@@ -58,18 +59,10 @@ class Registries {
   /// Sends the text to each place where people look for this instance.
   void warn(std::string const& reason, std::string const& text);
 
-  /// Whether the configuration orders every SDK's process to deregister.
-  bool asks_every_sdk() const { return !unnamed_; }
   void note(std::string const& text) { set_.note(text); }
   /// Called when an SDK's process has registered by its own means: it is ordered to deregister.
   void note_self_registering();
-  void peer_joined(ipc::PeerId peer);
-  void peer_done(ipc::PeerId peer);
-  void peer_gone(ipc::PeerId peer);
-  void peer_replaced(ipc::PeerId peer);
-  void peers_may_be_back();
-  /// Whether SDKs have been ordered to deregister and not all of them have answered yet.
-  bool is_asking_sdks() const;
+  SdkRegistries& sdks() { return sdks_; }
 
   // The result lacks the registry for SDKs if no SDK uses it.
   std::vector<discovery::RegistryStatus> status() const;
@@ -83,9 +76,6 @@ class Registries {
   void disconnect_now(lifecycle::Instant deadline, CleanupHooks::Done done);
   void add(config::Registry const& registry, discovery::Instance const& instance,
            Callbacks const& callbacks);
-  void add_sdks(std::string const& name, discovery::IpcRegistry::AskAll ask,
-                Callbacks const& callbacks);
-  bool is_hidden(std::string_view name) const;
   void changed(discovery::RegistryStatus const& status);
   void note_registered(discovery::RegistryStatus const& status);
   void report(discovery::RegistryStatus const& status);
@@ -96,13 +86,9 @@ class Registries {
   Log& log_;
   std::function<void(discovery::RegistryStatus const&)> on_change_;
   std::vector<std::string> names_;
-  std::vector<std::string> awaited_;          // registries without a registration in this life
-  std::vector<discovery::IpcRegistry*> sdk_;  // the set owns them
-  std::vector<discovery::Registry*> named_;   // the set owns them
-  /// The name of the registry for SDKs, if the configuration names none. It is the last registry,
-  /// and is reported only once it is used.
-  std::optional<std::string> unnamed_;
-  bool unnamed_is_used_ = false;
+  std::vector<std::string> awaited_;         // registries without a registration in this life
+  std::vector<discovery::Registry*> named_;  // the set owns them
+  SdkRegistries sdks_;                       // the set owns what it makes
   std::string problem_;
   discovery::RegistrySet set_;
 };
