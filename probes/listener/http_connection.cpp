@@ -91,7 +91,7 @@ void HttpListener::Server::ask_handler(Id id, Connection& connection) {
   if (deferred) {
     connection.state = State::deferred;
     connection.deadline.reset();
-    watch(id, connection, 0);  // only a reset is reported
+    watched_.change(id, connection.descriptor.get(), 0);  // only a reset is reported
   }
 }
 
@@ -106,7 +106,7 @@ bool HttpListener::Server::write_some(Id id, Connection& connection) {
         ::send(connection.descriptor.get(), connection.output.data() + connection.written,
                connection.output.size() - connection.written, MSG_NOSIGNAL);
     if (count < 0 && would_block(errno)) {
-      watch(id, connection, EPOLLOUT);
+      watched_.change(id, connection.descriptor.get(), EPOLLOUT);
       return true;
     }
     if (count < 0 && errno != EINTR) {
@@ -122,14 +122,14 @@ bool HttpListener::Server::write_some(Id id, Connection& connection) {
   connection.deadline = Clock::now() + kLinger;
   connection.input.clear();
   connection.output.clear();
-  watch(id, connection, EPOLLIN);
+  watched_.change(id, connection.descriptor.get(), EPOLLIN);
   return true;
 }
 
-bool HttpListener::Server::forget_input(Connection& connection) {
+bool HttpListener::Server::Connection::forget_input() {
   std::array<char, 4096> chunk;
   // Reads a bounded piece at a time, so that a client that never stops sending delays no other.
-  auto const count = ::recv(connection.descriptor.get(), chunk.data(), chunk.size(), 0);
+  auto const count = ::recv(descriptor.get(), chunk.data(), chunk.size(), 0);
   return count > 0 || (count < 0 && (would_block(errno) || errno == EINTR));
 }
 

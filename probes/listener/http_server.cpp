@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -36,28 +37,24 @@ HttpListener::Server::Server(ListenerSettings settings, Handler handler)
 std::optional<std::string> HttpListener::Server::open() {
   socket_ = open_listening_socket(settings_.host, settings_.port);
   if (!socket_.error.empty()) {
-    return socket_.error;
+    return std::exchange(socket_, {}).error;
   }
-  host_ = socket_.host;
-  port_ = socket_.port;
-  epoll_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
   int error = 0;
-  if (!epoll_ || !watch_new(kListeningSocket, socket_.descriptor.get()) ||
-      !watch_new(kMailbox, mailbox_->descriptor())) {
+  if (!watched_.open() || !watched_.add(kListeningSocket, socket_.descriptor.get()) ||
+      !watched_.add(kMailbox, mailbox_->descriptor())) {
     error = errno;
   } else {
     error = thread_.start(settings_.thread_name, [this] { run(); });
   }
   if (error != 0) {
     socket_.descriptor.reset();
-    return "cannot serve " + address_text(host_, port_) + ": " + error_text(error);
+    return "cannot serve " + address_text(socket_.host, socket_.port) + ": " + error_text(error);
   }
   return std::nullopt;
 }
 
 void HttpListener::Server::close(std::chrono::milliseconds linger) {
-  linger_ms_ = linger.count();
-  closing_ = true;
+  closing_.give(linger);
   mailbox_->wake();
   thread_.join();
 }
@@ -66,16 +63,14 @@ void HttpListener::Server::run() {
   std::array<epoll_event, 32> ready{};
   while (true) {
     auto now = Clock::now();
-    if (closing_ && !closing_deadline_) {
-      closing_deadline_ = now + std::chrono::milliseconds{linger_ms_};
+    if (closing_.begins(now)) {
       begin_closing();
     }
-    if (closing_deadline_ && (connections_.empty() || now >= *closing_deadline_)) {
+    if (closing_.deadline() && (connections_.empty() || now >= *closing_.deadline())) {
       connections_.clear();
       return;
     }
-    int const count =
-        epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), next_timeout(now));
+    int const count = watched_.wait(ready, next_timeout(now));
     for (int i = 0; i < count; ++i) {
       auto const id = ready[static_cast<std::size_t>(i)].data.u64;
       if (id == kListeningSocket) {
@@ -119,7 +114,7 @@ bool HttpListener::Server::accept_one() {
   Connection& connection = connections_[id];
   connection.descriptor = std::move(fd);
   connection.deadline = Clock::now() + settings_.head_timeout;
-  watch_new(id, connection.descriptor.get());
+  watched_.add(id, connection.descriptor.get());
   on_ready(id);  // the head often came with the connection
   return true;
 }
@@ -143,7 +138,7 @@ bool HttpListener::Server::make_room() {
 
 /// Stops watching the listening socket for a while: as it stays readable, the loop would spin.
 void HttpListener::Server::pause_accepting() {
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_.descriptor.get(), nullptr);
+  watched_.remove(socket_.descriptor.get());
   accept_again_at_ = Clock::now() + kAcceptPause;
 }
 
@@ -164,7 +159,7 @@ void HttpListener::Server::on_ready(Id id) {
       keep = write_some(id, connection);
       break;
     case State::lingering:
-      keep = forget_input(connection);
+      keep = connection.forget_input();
       break;
   }
   if (!keep) {
@@ -214,18 +209,8 @@ void HttpListener::Server::drop_overdue(Clock::time_point now) {
   }
   if (accept_again_at_ && *accept_again_at_ <= now && socket_.descriptor) {
     accept_again_at_.reset();
-    watch_new(kListeningSocket, socket_.descriptor.get());
+    watched_.add(kListeningSocket, socket_.descriptor.get());
   }
-}
-
-bool HttpListener::Server::watch_new(Id id, int fd) {
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
-  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-void HttpListener::Server::watch(Id id, Connection const& connection, std::uint32_t events) {
-  epoll_event event{.events = events, .data = {.u64 = id}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.descriptor.get(), &event);
 }
 
 /// Milliseconds until the next deadline; -1 if there is none.
@@ -235,7 +220,7 @@ int HttpListener::Server::next_timeout(Clock::time_point now) const {
     next = std::min(next, connection.deadline.value_or(next));
   }
   next = std::min(next, accept_again_at_.value_or(next));
-  next = std::min(next, closing_deadline_.value_or(next));
+  next = std::min(next, closing_.deadline().value_or(next));
   if (next == Clock::time_point::max()) {
     return -1;
   }

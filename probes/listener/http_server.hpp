@@ -12,7 +12,6 @@
 // Thread rule: open() and close() from the owner's thread, everything else on the server's thread.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -22,6 +21,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/thread.hpp"
+#include "probes/listener/closing_order.hpp"
+#include "probes/listener/epoll_set.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
 #include "probes/listener/responder.hpp"
@@ -35,8 +36,8 @@ class HttpListener::Server {
 
   std::optional<std::string> open();
   void close(std::chrono::milliseconds linger);
-  std::string const& host() const { return host_; }
-  std::uint16_t port() const { return port_; }
+  std::string const& host() const { return socket_.host; }
+  std::uint16_t port() const { return socket_.port; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,6 +52,9 @@ class HttpListener::Server {
     std::size_t body_size = 0;
     std::string output;
     std::size_t written = 0;
+
+    /// Drops what the client sends after its answer; false when it sends no more.
+    bool forget_input();
   };
   using Connections = std::map<Id, Connection>;  // ids rise: the first is the oldest
 
@@ -64,26 +68,19 @@ class HttpListener::Server {
   std::optional<bool> read_body(Id id, Connection& connection);
   void ask_handler(Id id, Connection& connection);
   bool write_some(Id id, Connection& connection);
-  bool forget_input(Connection& connection);
   void deliver_letters();
   void begin_closing();
   void drop_overdue(Clock::time_point now);
-  bool watch_new(Id id, int fd);
-  void watch(Id id, Connection const& connection, std::uint32_t events);
   int next_timeout(Clock::time_point now) const;
 
   ListenerSettings const settings_;
   Handler const handler_;
   std::shared_ptr<Mailbox> const mailbox_ = std::make_shared<Mailbox>();
   ListeningSocket socket_;
-  Descriptor epoll_;
-  std::string host_;
-  std::uint16_t port_ = 0;
+  EpollSet watched_;
   SmallThread thread_;
 
-  std::atomic<bool> closing_ = false;
-  std::atomic<std::int64_t> linger_ms_ = 0;
-  std::optional<Clock::time_point> closing_deadline_;
+  ClosingOrder closing_;
   std::optional<Clock::time_point> accept_again_at_;  // set while we lack descriptors
   Connections connections_;
   Id next_id_;
