@@ -21,9 +21,6 @@ using probes::CheckOutcome;
 using probes::CheckResult;
 using probes::Duration;
 
-/// The time from the KILL of a child to its end.
-constexpr Duration kKillWait{1'000};
-
 CheckVerdict verdict_of(CheckResult result) {
   switch (result) {
     case CheckResult::passed:
@@ -37,22 +34,6 @@ CheckVerdict verdict_of(CheckResult result) {
       return CheckVerdict::not_asked;
   }
   return CheckVerdict::not_asked;
-}
-
-/// `output` is the last line that the command wrote, which usually contains the reason.
-CheckOutcome outcome_of(ChildExit const& exit, std::string const& output) {
-  if (exit.is_success()) {
-    return {.result = CheckResult::passed};
-  }
-  std::string const why = exit.text() + (output.empty() ? "" : ": " + output);
-  if (exit.timed_out) {
-    return {.result = CheckResult::timed_out, .detail = why};
-  }
-  // A check that cannot be started shows a fault of the supervisor, not of the engine.
-  bool const is_answer = exit.problem.empty();
-  return {.result = is_answer ? CheckResult::failed_definite : CheckResult::not_asked,
-          .status = exit.code,
-          .detail = why};
 }
 
 /// A longer list of ports would be that of a host, which does not help to find the engine's.
@@ -80,7 +61,8 @@ HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config
       log_(log),
       callbacks_(std::move(callbacks)),
       ipc_(callbacks_.ask_peers),
-      interval_(config.health.interval),
+      exec_(executor_),
+      rounds_(config.health.interval),
       doubt_(executor_, {.run_now = [this](std::size_t index) { return runner_.run_now(index); },
                          .server_outlives_engine = callbacks_.server_outlives_engine,
                          .all_passed = callbacks_.on_all_passed}),
@@ -114,50 +96,19 @@ void HealthDriver::add(config::HealthCheck const& check,
   } else if (auto const* tcp = std::get_if<config::TcpCheck>(&check.kind)) {
     made = probes::make_tcp_check(executor_, {tcp->address.host, tcp->address.port});
   } else if (auto const* exec = std::get_if<config::ExecCheck>(&check.kind)) {
-    made = make_exec(*exec, check.timeout);
+    made = exec_.make(*exec, check.timeout);
   } else if (std::holds_alternative<config::ProgressCheck>(check.kind)) {
     made = make_progress();
   } else {
-    made = make_ipc(rows_.size());
+    made = ipc_.make_check(executor_, rows_.size());
   }
   // An exec check is ended by its child's own timeout, which reports more; this timeout only bounds
   // it.
   bool const is_exec = std::holds_alternative<config::ExecCheck>(check.kind);
-  runner_.add(check.name, std::move(made), is_exec ? check.timeout + kKillWait : check.timeout);
+  runner_.add(check.name, std::move(made),
+              is_exec ? check.timeout + ExecChecks::kKillWait : check.timeout);
   rows_.push_back({.name = check.name});
   doubt_.add_check();
-}
-
-std::unique_ptr<probes::Check> HealthDriver::make_exec(config::ExecCheck const& exec,
-                                                       Duration timeout) {
-  // The check asks and the child answers. Each needs the other, and the runner owns the check.
-  auto const child = std::make_shared<std::unique_ptr<ChildProcess>>();
-  auto const check = std::make_shared<probes::AskedCheck*>(nullptr);
-  auto const output = std::make_shared<std::string>();
-  children_.push_back(child);
-  auto made = std::make_unique<probes::AskedCheck>(
-      executor_, [executor = executor_, command = exec.command, timeout, child, check, output] {
-        if (*child && !(*child)->is_gone()) {
-          boost::asio::post(executor, [check] {
-            (*check)->answered({.result = CheckResult::timed_out,
-                                .detail = "its last run was killed and has not ended"});
-          });
-          return std::string{};
-        }
-        output->clear();
-        *child = std::make_unique<ChildProcess>(
-            executor,
-            ChildPlan{.command = command,
-                      .timeout = timeout,
-                      .on_line = [output](std::string_view line) { *output = line; },
-                      .leaves_nothing = true},
-            [check, output](ChildExit const& exit) {
-              (*check)->answered(outcome_of(exit, *output));
-            });
-        return std::string{};
-      });
-  *check = made.get();
-  return made;
 }
 
 std::unique_ptr<probes::Check> HealthDriver::make_progress() {
@@ -172,19 +123,12 @@ std::unique_ptr<probes::Check> HealthDriver::make_progress() {
   return made;
 }
 
-std::unique_ptr<probes::Check> HealthDriver::make_ipc(std::size_t index) {
-  auto made = std::make_unique<probes::AskedCheck>(executor_, [this] { return ipc_.ask(); });
-  ipc_.attach(made.get());
-  ipc_index_ = index;
-  return made;
-}
-
 void HealthDriver::run(bool wanted) {
   if (wanted == is_running_) {
     return;
   }
   is_running_ = wanted;
-  last_round_.reset();
+  rounds_.restart();
   slow_start_.forget();
   if (wanted) {
     runner_.start();
@@ -192,11 +136,7 @@ void HealthDriver::run(bool wanted) {
   }
   runner_.stop();
   doubt_.end();
-  for (auto const& child : children_) {
-    if (*child) {
-      (*child)->cancel();
-    }
-  }
+  exec_.cancel();
 }
 
 void HealthDriver::doubt() {
@@ -207,7 +147,7 @@ void HealthDriver::doubt() {
 
 void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
   bool const is_busy = result.result == CheckResult::passed &&
-                       index == ipc_index_.value_or(index + 1) && ipc_.last_was_busy();
+                       index == ipc_.index().value_or(index + 1) && ipc_.last_was_busy();
   CheckVerdict const verdict = is_busy ? CheckVerdict::busy : verdict_of(result.result);
   Row& row = rows_[index];
   note_change(row, verdict, result.detail);
@@ -222,11 +162,8 @@ void HealthDriver::outcome(std::size_t index, CheckOutcome const& result) {
                                         .took = result.latency});
 }
 
-/// Rounds run at fixed times, so a late round shows that the supervisor was not running.
 void HealthDriver::note_absence() {
-  lifecycle::Instant const now = monotonic_now();
-  lifecycle::Duration const late = last_round_ ? now - *last_round_ - interval_ : Duration{0};
-  last_round_ = now;
+  lifecycle::Duration const late = rounds_.next(monotonic_now());
   if (late > lifecycle::kOwnAbsence) {
     log_.warning("the supervisor was not running: the engine's silence counts from now",
                  {{"for_ms", lifecycle::to_ms(late)}});
@@ -285,9 +222,9 @@ void HealthDriver::health(ipc::PeerId peer, ipc::Health const& health) {
   if (was_asked || health.status != ipc::HealthStatus::dead) {
     return;
   }
-  if (ipc_index_) {
-    outcome(*ipc_index_, {.result = CheckResult::failed_definite,
-                          .detail = "the SDK reports dead: " + health.detail});
+  if (ipc_.index()) {
+    outcome(*ipc_.index(), {.result = CheckResult::failed_definite,
+                            .detail = "the SDK reports dead: " + health.detail});
   } else {
     log_.warning("an SDK reports 'dead', which has no effect: health.checks has no ipc check",
                  {{"peer", peer}, {"detail", health.detail}});

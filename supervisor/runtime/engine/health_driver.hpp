@@ -25,10 +25,11 @@
 #include "config/presets.hpp"
 #include "config/schema.hpp"
 #include "probes/checks/check_runner.hpp"
+#include "supervisor/runtime/engine/check_rounds.hpp"
 #include "supervisor/runtime/engine/engine_doubt.hpp"
+#include "supervisor/runtime/engine/exec_checks.hpp"
 #include "supervisor/runtime/engine/ipc_health.hpp"
 #include "supervisor/runtime/engine/slow_start.hpp"
-#include "supervisor/runtime/host/child_process.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
 
@@ -79,8 +80,6 @@ class HealthDriver {
 
  private:
   void add(config::HealthCheck const& check, std::vector<std::uint32_t> const& dead_statuses);
-  std::unique_ptr<probes::Check> make_exec(config::ExecCheck const& exec, probes::Duration timeout);
-  std::unique_ptr<probes::Check> make_ipc(std::size_t index);
   std::unique_ptr<probes::Check> make_progress();
   void outcome(std::size_t index, probes::CheckOutcome const& outcome);
   void note_absence();
@@ -92,13 +91,11 @@ class HealthDriver {
   Log& log_;
   Callbacks callbacks_;
   IpcHealth ipc_;
-  std::optional<std::size_t> ipc_index_;
   std::vector<Row> rows_;
-  std::vector<std::shared_ptr<std::unique_ptr<ChildProcess>>> children_;
+  ExecChecks exec_;
   std::string problem_;
   bool is_running_ = false;
-  probes::Duration interval_;
-  std::optional<lifecycle::Instant> last_round_;
+  CheckRounds rounds_;
   EngineDoubt doubt_;
   SlowStart slow_start_;
   probes::CheckRunner runner_;  // last, because its checks refer to the others

@@ -1,8 +1,18 @@
 #include "supervisor/runtime/engine/ipc_health.hpp"
 
+#include <utility>
+
 namespace lastcall::runtime {
 
 using probes::CheckResult;
+
+std::unique_ptr<probes::Check> IpcHealth::make_check(boost::asio::any_io_executor executor,
+                                                     std::size_t index) {
+  auto made = std::make_unique<probes::AskedCheck>(std::move(executor), [this] { return ask(); });
+  check_ = made.get();
+  index_ = index;
+  return made;
+}
 
 std::string IpcHealth::ask() {
   std::vector<ipc::PeerId> const peers = ask_all_();

@@ -10,10 +10,15 @@
 // Thread rule: the loop's thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
 
 #include "ipc/server.hpp"
 #include "probes/checks/check.hpp"
@@ -26,20 +31,24 @@ class IpcHealth {
   using AskAll = std::function<std::vector<ipc::PeerId>()>;
 
   explicit IpcHealth(AskAll ask_all) : ask_all_(std::move(ask_all)) {}
-  /// Sets the check, which is owned by the runner; the runner outlives this.
-  void attach(probes::AskedCheck* check) { check_ = check; }
+  /// The check, for the runner, which outlives this; `index` is its place there.
+  std::unique_ptr<probes::Check> make_check(boost::asio::any_io_executor executor,
+                                            std::size_t index);
+  /// Absent if no check was made.
+  std::optional<std::size_t> index() const { return index_; }
 
-  std::string ask();
   /// Returns true if the answer belongs to no question, so that the caller handles it.
   bool answered(ipc::PeerId peer, ipc::Health const& health);
   void left(ipc::PeerId peer);
   bool last_was_busy() const { return is_busy_; }
 
  private:
+  std::string ask();
   void settle_if_complete();
 
   AskAll ask_all_;
-  probes::AskedCheck* check_ = nullptr;
+  probes::AskedCheck* check_ = nullptr;  // the runner owns it
+  std::optional<std::size_t> index_;
   std::set<ipc::PeerId> awaited_;
   std::string busy_detail_;
   bool is_busy_ = false;
