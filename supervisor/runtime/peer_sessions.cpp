@@ -138,7 +138,8 @@ void PeerSessions::process_gone(ipc::PeerId peer) {
     bool const engine_may_be_gone = core_.snapshot().engine == lifecycle::EngineState::running &&
                                     core_.requests().of_peer(peer) > 0;
     if (engine_may_be_gone) {
-      gone_peers_.hold(peer, sdks_.is_critical(peer) ? GonePeers::kHoldCritical : GonePeers::kHold);
+      gone_peers_.hold(
+          peer, sdks_.peers().is_critical(peer) ? GonePeers::kHoldCritical : GonePeers::kHold);
     } else {
       sdk_gone(peer);
     }
@@ -188,7 +189,7 @@ void PeerSessions::peer_dropped(ipc::Drop why) {
 }
 
 void PeerSessions::count_peers() {
-  metrics_.connected(shim_.is_connected(), sdks_.connected().size(), operators_.count());
+  metrics_.connected(shim_.is_connected(), sdks_.peers().connected().size(), operators_.count());
 }
 
 }  // namespace lastcall::runtime

@@ -28,11 +28,11 @@ Registries::Callbacks Registration::callbacks() {
   return {.ask_peers =
               [this] {
                 sdks_.broadcast(ipc::Deregister{});
-                return sdks_.connected();
+                return sdks_.peers().connected();
               },
           .ask_self_registering =
               [this] {
-                std::vector<ipc::PeerId> const peers = sdks_.self_registering();
+                std::vector<ipc::PeerId> const peers = sdks_.peers().self_registering();
                 for (ipc::PeerId const peer : peers) {
                   server_.send(peer, ipc::Deregister{});
                 }
@@ -89,7 +89,7 @@ void Registration::sdk_registered(ipc::PeerId peer) {
 
 void Registration::drop_replaced_debts() {
   if (registries_.sdks().is_asking()) {
-    for (ipc::PeerId const peer : sdks_.replaced()) {
+    for (ipc::PeerId const peer : sdks_.peers().replaced()) {
       registries_.sdks().peer_replaced(peer);
     }
   }

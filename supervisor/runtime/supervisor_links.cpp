@@ -24,7 +24,7 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
   return {.ask_peers =
               [this] {
                 peers_.sdks().broadcast(ipc::HealthCheck{});
-                return peers_.sdks().connected();
+                return peers_.sdks().peers().connected();
               },
           .on_outcome =
               [this](std::string const& check, probes::CheckOutcome const& outcome) {
@@ -35,7 +35,7 @@ EngineWatch::Callbacks Supervisor::engine_callbacks() {
           .on_all_passed =
               [this](lifecycle::Instant since) {
                 ingress_.checks_passed(since);
-                for (SdkSessions::Row const& row : peers_.sdks().rows()) {
+                for (SdkPeers::Row const& row : peers_.sdks().peers().rows()) {
                   if (row.has_doubted) {
                     peers_.server().send(row.peer, ipc::HealthCleared{since});
                   }

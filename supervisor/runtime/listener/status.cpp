@@ -123,7 +123,7 @@ Json registries_of(StatusSources const& sources) {
 
 Json peers_of(StatusSources const& sources) {
   Json list = Json::array();
-  for (SdkSessions::Row const& row : sources.sdks.rows()) {
+  for (SdkPeers::Row const& row : sources.sdks.peers().rows()) {
     if (list.size() == kMostRows) {
       break;
     }

@@ -1,7 +1,6 @@
 #include "supervisor/runtime/sessions/sdk_sessions.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/overloaded.hpp"
@@ -35,7 +34,7 @@ lifecycle::LoadReported event_of(ipc::PeerId peer, ipc::Load const& load) {
 }  // namespace
 
 void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
-  peers_.emplace(peer, Row{peer, hello.name, hello.sdk, hello.critical});
+  peers_.add({peer, hello.name, hello.sdk, hello.critical});
   log_.info("engine peer connected", {{"peer", peer},
                                       {"name", hello.name},
                                       {"sdk", hello.sdk},
@@ -48,7 +47,7 @@ void SdkSessions::hello(ipc::PeerId peer, ipc::Hello&& hello) {
     server_.send(peer, ipc::PhaseChange{core_.snapshot().phase, stop->deadline});
   }
   ipc::PeerInfo const* const info = server_.info(peer);
-  peers_[peer].process = info != nullptr ? info->process : 0;
+  peers_.of(peer).process = info != nullptr ? info->process : 0;
   auto const asked = cleanup_deadline_;  // the core may ask all peers during this event
   events_.feed(lifecycle::PeerConnected{.peer = peer,
                                         .name = std::move(hello.name),
@@ -91,14 +90,14 @@ void SdkSessions::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
             server_.ack(peer, seq);
           },
           [&](ipc::HealthDoubt&) {
-            peers_[peer].has_doubted = true;
+            peers_.of(peer).has_doubted = true;
             server_.ack(peer, seq);
             listeners_.doubt(peer);
           },
           [&](ipc::Load& m) { handle(peer, seq, event_of(peer, m)); },
           [&](ipc::Fatal& m) { fatal(peer, std::move(m), seq); },
           [&](ipc::Registered&) {
-            if (!std::exchange(peers_[peer].registers_itself, true)) {
+            if (!std::exchange(peers_.of(peer).registers_itself, true)) {
               listeners_.registered(peer);
             }
             server_.ack(peer, seq);
@@ -147,7 +146,7 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
             "requests are refused",
             {{"requests", core_.requests().in_flight()}, {"key", "ipc.max_requests"}});
       }
-    } else if (Row& row = peers_[peer]; !std::exchange(row.is_crowd, true)) {
+    } else if (SdkPeers::Row& row = peers_.of(peer); !std::exchange(row.is_crowd, true)) {
       log_.warning(
           "an engine peer has reached its limit of live requests: further requests are "
           "refused",
@@ -162,7 +161,7 @@ void SdkSessions::begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq se
 
 void SdkSessions::fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq) {
   log_.critical("the engine reports a fatal error", {{"peer", peer},
-                                                     {"name", peers_[peer].name},
+                                                     {"name", peers_.of(peer).name},
                                                      {"reason", fatal.reason},
                                                      {"detail", fatal.detail}});
   handle(peer, seq, lifecycle::PeerFatal{peer, std::move(fatal.reason), std::move(fatal.detail)});
@@ -181,8 +180,7 @@ void SdkSessions::answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply)
 }
 
 bool SdkSessions::leave(ipc::PeerId peer) {
-  auto const found = peers_.find(peer);
-  if (found == peers_.end() || !std::exchange(found->second.connected, false)) {
+  if (!peers_.disconnect(peer)) {
     return false;
   }
   listeners_.left(peer);
@@ -213,7 +211,7 @@ std::size_t SdkSessions::next_cancels(ipc::PeerId peer, ipc::CancelBatch& batch)
 }
 
 void SdkSessions::broadcast(ipc::FromSupervisor const& message) {
-  for (auto const& [peer, row] : peers_) {
+  for (auto const& [peer, row] : peers_.all()) {
     server_.send(peer, message);  // peers that are gone do not get it
   }
 }
@@ -243,54 +241,6 @@ void SdkSessions::clean_up(lifecycle::Instant deadline) {
 void SdkSessions::forget(ipc::PeerId peer) {
   peers_.erase(peer);
   server_.forget(peer);
-}
-
-bool SdkSessions::is_critical(ipc::PeerId peer) const {
-  auto const found = peers_.find(peer);
-  return found != peers_.end() && found->second.critical;
-}
-
-std::vector<ipc::PeerId> SdkSessions::connected() const {
-  std::vector<ipc::PeerId> ids;
-  for (auto const& [peer, row] : peers_) {
-    if (row.connected) {
-      ids.push_back(peer);
-    }
-  }
-  return ids;
-}
-
-std::vector<ipc::PeerId> SdkSessions::self_registering() const {
-  std::vector<ipc::PeerId> ids;
-  for (auto const& [peer, row] : peers_) {
-    if (row.connected && row.registers_itself) {
-      ids.push_back(peer);
-    }
-  }
-  return ids;
-}
-
-std::vector<ipc::PeerId> SdkSessions::replaced() const {
-  std::vector<ipc::PeerId> ids;
-  for (auto gone = peers_.begin(); gone != peers_.end(); ++gone) {
-    Row const& row = gone->second;
-    bool const is_known = row.process != 0 || !row.name.empty();
-    auto const is_its_next = [&row](auto const& later) {
-      Row const& next = later.second;
-      return next.connected && next.name == row.name && next.process == row.process;
-    };
-    if (!row.connected && is_known && std::any_of(std::next(gone), peers_.end(), is_its_next)) {
-      ids.push_back(row.peer);
-    }
-  }
-  return ids;
-}
-
-std::vector<SdkSessions::Row> SdkSessions::rows() const {
-  std::vector<Row> rows;
-  std::transform(peers_.begin(), peers_.end(), std::back_inserter(rows),
-                 [](auto const& entry) { return entry.second; });
-  return rows;
 }
 
 }  // namespace lastcall::runtime

@@ -11,17 +11,14 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include <sys/types.h>
 
 #include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
+#include "supervisor/runtime/sessions/sdk_peers.hpp"
 #include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
@@ -45,18 +42,6 @@ class SdkSessions {
     std::function<std::string()> own_mark;
   };
 
-  struct Row {
-    ipc::PeerId peer = 0;
-    std::string name;
-    std::string sdk;
-    bool critical = false;
-    bool registers_itself = false;
-    bool has_doubted = false;
-    ino_t process = 0;
-    bool connected = true;
-    bool is_crowd = false;  // it was notified that it has too many requests
-  };
-
   SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events, Log& log)
       : server_(server), core_(core), events_(events), log_(log) {}
   void listen(Listeners listeners) { listeners_ = std::move(listeners); }
@@ -75,29 +60,21 @@ class SdkSessions {
   void forget(ipc::PeerId peer);
   void rearm() { cleanup_deadline_.reset(); }
 
-  bool is_critical(ipc::PeerId peer) const;
-  std::vector<ipc::PeerId> connected() const;
-  std::vector<ipc::PeerId> self_registering() const;
-  /// The connections that have ended and whose process has connected again: under the same name,
-  /// and from the same process if the kernel reports it.
-  std::vector<ipc::PeerId> replaced() const;
-  /// Includes peers that have disconnected and may come back.
-  std::vector<Row> rows() const;
+  SdkPeers const& peers() const { return peers_; }
 
  private:
   void handle(ipc::PeerId peer, ipc::Seq seq, lifecycle::Event const& event);
   void begin(ipc::PeerId peer, ipc::RequestBegin&& begin, ipc::Seq seq);
   void fatal(ipc::PeerId peer, ipc::Fatal&& fatal, ipc::Seq seq);
   void answer(ipc::PeerId peer, ipc::Seq seq, StepReply const& reply);
+  bool leave(ipc::PeerId peer);
 
   ipc::Server& server_;
   lifecycle::Lifecycle& core_;
   EventSink& events_;
   Log& log_;
   Listeners listeners_;
-  bool leave(ipc::PeerId peer);
-
-  std::map<ipc::PeerId, Row> peers_;  // until they are forgotten
+  SdkPeers peers_;  // until they are forgotten
   std::optional<lifecycle::Instant> cleanup_deadline_;
   bool is_crowded_ = false;  // it was notified that all peers together have too many requests
 };
