@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <poll.h>
 
 namespace lastcall::ipc {
 
@@ -15,12 +16,7 @@ ProcessWatch::ProcessWatch(boost::asio::io_context& io, PeerProcess process)
 
 void ProcessWatch::start(std::function<void()> ended) {
   if (pidfd_.is_open()) {
-    pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                      [this, call = std::move(ended)](boost::system::error_code const& error) {
-                        if (!error && is_watched_) {
-                          call();
-                        }
-                      });
+    wait(std::move(ended));
   } else if (is_watched_) {
     boost::asio::post(pidfd_.get_executor(), [this, call = std::move(ended)] {
       if (is_watched_) {
@@ -28,6 +24,26 @@ void ProcessWatch::start(std::function<void()> ended) {
       }
     });
   }
+}
+
+void ProcessWatch::wait(std::function<void()> ended) {
+  pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [this, call = std::move(ended)](boost::system::error_code const& error) {
+                      if (error || !is_watched_) {
+                        return;
+                      }
+                      // Asio may hand us the event of a descriptor that was closed in the same
+                      // turn: it uses the memory again in which that event waits.
+                      if (!has_ended()) {
+                        return wait(call);
+                      }
+                      call();
+                    });
+}
+
+bool ProcessWatch::has_ended() {
+  pollfd pidfd{pidfd_.native_handle(), POLLIN, 0};
+  return ::poll(&pidfd, 1, 0) > 0;
 }
 
 void ProcessWatch::stop() {

@@ -26,6 +26,9 @@ class ProcessWatch {
   void stop();
 
  private:
+  void wait(std::function<void()> ended);
+  bool has_ended();
+
   boost::asio::posix::stream_descriptor pidfd_;
   bool is_watched_{};
 };

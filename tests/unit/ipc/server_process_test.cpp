@@ -173,6 +173,29 @@ TEST_F(ProcessTest, Connections_of_one_process_are_told_apart_from_those_of_anot
   EXPECT_NE(process(2), 0U);
 }
 
+/// The loop's epoll reports c, d and the ends of a and b together. While c's hello is handled the
+/// connections a and b end, and d then gets what Asio had allocated for them, with their events.
+TEST_F(ProcessTest, An_event_of_a_connection_that_has_ended_is_not_taken_for_its_end) {
+  listen();
+  RawClient a = engine();
+  RawClient b = engine();
+  RawClient c(options_.engine_socket);
+  if (!is_watched()) {
+    GTEST_SKIP() << "this kernel has no SO_PEERPIDFD";
+  }
+  io_.restart();
+  io_.poll();
+  c.say(R"({"op":"hello","version":1,"role":"engine","name":"c","live":1})");
+  RawClient d(options_.engine_socket);
+  d.say(R"({"op":"hello","version":1,"role":"engine","name":"d"})");
+  a.close();
+  b.close();
+  answer(d);
+  answer(c);
+  EXPECT_EQ(observer_.count("disconnected"), 2U);
+  EXPECT_EQ(observer_.count("process_gone"), 0U);
+}
+
 TEST_F(ProcessTest, A_forgotten_peer_is_not_watched_any_more) {
   listen();
   Speaker speaker(options_.engine_socket, "", false);
