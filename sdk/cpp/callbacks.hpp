@@ -37,6 +37,8 @@ class Callbacks {
 
   /// While the session lives, a `done` is sent. It must be called before there is a connection.
   void belong_to(std::weak_ptr<void> session) { session_ = std::move(session); }
+  /// The change is made under the session's mutex, so it must not destroy a callback: that may call
+  /// the client.
   void set(std::function<void(Set&)> const& change);
   void report_health(Health status, std::string detail);
 

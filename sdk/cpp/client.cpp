@@ -142,18 +142,18 @@ void Client::failed_with_exception(std::string const& name) {
 
 void Client::on_health(std::function<HealthAnswer()> callback) {
   session_->protocol().callbacks().set(
-      [&](sdk::Callbacks::Set& all) { all.health = std::move(callback); });
+      [&](sdk::Callbacks::Set& all) { all.health.swap(callback); });
 }
 
 void Client::on_cleanup(std::function<void(std::chrono::milliseconds, Done)> callback) {
   session_->protocol().callbacks().set(
-      [&](sdk::Callbacks::Set& all) { all.cleanup = std::move(callback); });
+      [&](sdk::Callbacks::Set& all) { all.cleanup.swap(callback); });
 }
 
 void Client::on_deregister(std::function<void(Done)> callback) {
   bool const joined_any = callback != nullptr;
   session_->protocol().callbacks().set(
-      [&](sdk::Callbacks::Set& all) { all.deregister = std::move(callback); });
+      [&](sdk::Callbacks::Set& all) { all.deregister.swap(callback); });
   if (joined_any) {
     session_->protocol().send(ipc::Registered{});  // if this is lost, the next greeting contains it
   }

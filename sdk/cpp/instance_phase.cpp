@@ -28,7 +28,8 @@ std::optional<std::chrono::milliseconds> InstancePhase::time_left() {
 }
 
 void InstancePhase::on_change(std::function<void(Phase)> callback) {
-  lock_.locked([&](Later&) { callback_ = std::move(callback); });
+  // The callback that it replaces is destroyed afterwards, because that may call the client.
+  lock_.locked([&](Later&) { callback_.swap(callback); });
 }
 
 void InstancePhase::welcomed(ipc::Welcome const& message, Later& later) {

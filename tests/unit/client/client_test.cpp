@@ -232,6 +232,26 @@ TEST_F(WithSupervisor, Answers_health_deregister_cleanup_and_phases) {
   supervisor.next<ipc::CleanupDone>();
 }
 
+TEST_F(WithSupervisor, What_a_replaced_callback_holds_may_call_the_client_when_it_is_destroyed) {
+  Client client(options_for(supervisor));
+  int calls = 0;
+  auto const caller = [&] {
+    return std::shared_ptr<void>(nullptr, [&](void*) {
+      (void)client.in_flight();
+      ++calls;
+    });
+  };
+  client.on_phase([held = caller()](Phase) {});
+  client.on_health([held = caller()] { return HealthAnswer{}; });
+  client.on_cleanup([held = caller()](std::chrono::milliseconds, Client::Done const&) {});
+  client.on_deregister([held = caller()](Client::Done const&) {});
+  client.on_phase({});
+  client.on_health({});
+  client.on_cleanup({});
+  client.on_deregister({});
+  EXPECT_EQ(calls, 4);
+}
+
 TEST_F(WithSupervisor, Messages_with_a_seq_are_acked_and_unknown_ones_refused) {
   Client client(options_for(supervisor));
   supervisor.welcome();
