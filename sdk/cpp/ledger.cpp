@@ -8,7 +8,7 @@
 namespace lastcall::sdk {
 // --- what the program does
 
-void Ledger::begin(Entry entry, Decided decided, Later& later) {
+void Ledger::begin(Entry entry, Decided&& decided, Later& later) {
   auto const [place, is_new] = entries_.try_emplace(entry.context->id());
   if (!is_new) {
     throw std::invalid_argument("cannot begin request '" + entry.context->id() +

@@ -56,9 +56,10 @@ class Ledger {
  public:
   explicit Ledger(Outbox& outbox) : outbox_(outbox) {}
 
-  /// Throws std::invalid_argument if the id is live already. With `decided`, the supervisor is
-  /// asked for admission.
-  void begin(Entry entry, Decided decided, Later& later);
+  /// Throws std::invalid_argument if the id is live already, and then leaves `decided` to the
+  /// caller: its destruction may run the program's code. With `decided`, the supervisor is asked
+  /// for admission.
+  void begin(Entry entry, Decided&& decided, Later& later);
   Entry* find(std::string_view id);
   Entry* find(ContextState const& context);
   std::vector<ContextPtr> live() const;

@@ -252,6 +252,16 @@ TEST_F(WithSupervisor, What_a_replaced_callback_holds_may_call_the_client_when_i
   EXPECT_EQ(calls, 4);
 }
 
+TEST_F(WithSupervisor, A_refused_begin_may_call_the_client_when_its_callback_is_destroyed) {
+  Client client(options_for(supervisor));
+  RequestContext const first = client.begin({.id = "a"});
+  bool has_called = false;
+  auto held = std::shared_ptr<void>(nullptr, [&](void*) { has_called = client.in_flight() == 1; });
+  auto decided = [held = std::move(held)](RequestContext const&, Admission const&) {};
+  EXPECT_THROW(client.begin_admitted({.id = "a"}, std::move(decided)), std::invalid_argument);
+  EXPECT_TRUE(has_called);
+}
+
 TEST_F(WithSupervisor, Messages_with_a_seq_are_acked_and_unknown_ones_refused) {
   Client client(options_for(supervisor));
   supervisor.welcome();
