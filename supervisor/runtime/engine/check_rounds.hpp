@@ -1,4 +1,4 @@
-// The times of the rounds of checks, which tell when the supervisor itself was not running.
+// The times of the rounds of checks, which show when the supervisor itself was not running.
 //
 // Invariant: rounds run at fixed times, so a late round shows that the supervisor was not running.
 //
