@@ -50,7 +50,7 @@ struct Admission {
   relay::Refusal refusal;  // for Kind::refused
 };
 
-/// Progress is passed on at most once in this time, because it proves only that the engine is alive.
+/// Progress is reported at most once in this time, because it proves only that the engine is alive.
 inline constexpr std::chrono::milliseconds kProgressPeriod{100};
 
 class Tracker : public ConnectionObserver {
