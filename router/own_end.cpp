@@ -54,8 +54,9 @@ void OwnEnd::look() {
     listener_.close();
     clients_.part();
   }
-  if (state_ == State::finishing && !parts_.live.empty() && now >= ends_at_) {
+  if (state_ == State::finishing && now >= ends_at_) {
     cut();
+    clients_.part_now();
     state_ = State::last_words;
     ends_at_ = now + kLastWords;
   }
@@ -74,6 +75,9 @@ void OwnEnd::look() {
 }
 
 void OwnEnd::cut() {
+  if (parts_.live.empty()) {
+    return;
+  }
   parts_.log.warning("cutting requests at the end of the grace period",
                      {{"requests", parts_.live.size()}});
   std::vector<RoutedRequest*> all;

@@ -6,8 +6,8 @@
 //     connections that grows evenly to all of them within `late_accept`; until then, new
 //     connections are accepted.
 //  2. The shutdown is over when no client is left, or when `grace_period` has passed since the
-//     signal: then the remaining requests are cut, and their clients have two seconds to read their
-//     last bytes. Idle connections are closed a moment after the last connection was accepted, so a
+//     signal: then the remaining requests are cut, or refused if their bodies are not complete, and
+//     their clients have two seconds to read their last bytes. Idle connections are closed a moment after the last connection was accepted, so a
 //     request that is on its way by then, or whose body is still arriving, is served.
 //  3. A further signal changes nothing.
 //

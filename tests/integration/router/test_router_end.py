@@ -122,3 +122,16 @@ def test_a_request_whose_body_still_comes_is_served(router, engines):
     wire.send(ok(b"hello"))
     assert user.rest().endswith(b"hello")
     assert one.process.wait(timeout=20) == 0
+
+
+def test_a_request_whose_body_does_not_come_is_refused_at_the_end(router, engines):
+    one = router(engines[0].address, shutdown={"late_accept": "0ms", "grace_period": "300ms"})
+    user = one.client()
+    user.send(post(body=BODY)[:-5])
+    wait_until(lambda: one.metric("lastcall_router_connections", side="client") == 1, "it is there")
+    one.process.send_signal(signal.SIGTERM)
+    answer = user.rest()
+    assert answer.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in answer, answer
+    assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    assert one.process.wait(timeout=20) == 0
+    assert not engines[0].has_arrived()
