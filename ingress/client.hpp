@@ -59,9 +59,10 @@ class Client final : public ConnectionOwner, private RequestOwner, public Seated
   void check_passed(std::chrono::milliseconds since);
   /// A connection without a request is closed soon; a request that is on its way is still answered.
   void part_soon();
-  /// The process ends: what cannot be served any more is answered at once.
+  /// The process ends: what cannot be served any more is answered at once. A client whose first
+  /// request is on its way stays, so this is repeated until is_flushed().
   void part_now();
-  /// Whether nothing is left to be said: everything is written, and no first request is on its way.
+  /// Whether nothing is left to be said: everything is written, and no request is awaited.
   bool is_flushed() const;
   void close() override;
 

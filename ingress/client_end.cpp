@@ -98,7 +98,7 @@ void Client::part_soon() {
 }
 
 bool Client::is_flushed() const {
-  return connection_.is_flushed() && !(is_idle() && request_.is_on_its_way());
+  return connection_.is_flushed() && !is_idle();
 }
 
 void Client::part_now() {

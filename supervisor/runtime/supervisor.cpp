@@ -281,7 +281,8 @@ void Supervisor::wait_for_flush(lifecycle::Instant limit) {
   poll_until(
       io_, lifecycle::Instant::max(), kSoon,
       [this, limit] {
-        bool const is_flushed = peers_.server().is_flushed() && ingress_.is_flushed();
+        bool const has_parted = ingress_.has_parted();
+        bool const is_flushed = has_parted && peers_.server().is_flushed();
         return peers_.orphan().is_settled() && (is_flushed || monotonic_now() >= limit);
       },
       [this] {

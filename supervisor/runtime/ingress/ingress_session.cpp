@@ -117,8 +117,15 @@ void IngressSession::phase(lifecycle::Phase phase) {
 void IngressSession::end() {
   if (relay_) {
     door_->close();
-    relay_->order([](ingress::Proxy& proxy) { proxy.part_now(); });
   }
+}
+
+bool IngressSession::has_parted() {
+  if (!relay_) {
+    return true;
+  }
+  relay_->order([](ingress::Proxy& proxy) { proxy.part_now(); });
+  return decisions_->is_done() && relay_->is_flushed();
 }
 
 void IngressSession::checks_passed(lifecycle::Instant since) {

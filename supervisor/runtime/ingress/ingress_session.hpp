@@ -47,9 +47,12 @@ class IngressSession {
   void phase(lifecycle::Phase phase);
   /// The supervisor restarts: connections are closed as in the first phase of a drain.
   void leave();
-  /// The process ends: a client that has connected gets an answer, or an orderly end of its
-  /// connection.
+  /// The process ends, so no more clients are accepted.
   void end();
+  /// After end(): a client that has connected gets an answer, or an orderly end of its connection.
+  /// The caller polls this until it returns true, because a client that has connected a moment ago
+  /// is awaited.
+  bool has_parted();
 
   /// The checks that have passed prove that the engine was alive at `since`.
   void checks_passed(lifecycle::Instant since);
@@ -60,8 +63,6 @@ class IngressSession {
   /// Finds out what the clients of these requests have received, and reports it in this call or
   /// soon.
   void deliveries(std::vector<std::string> ids, ingress::ReportDeliveries report) const;
-  /// The caller polls this until it returns true.
-  bool is_flushed() { return !relay_ || (decisions_->is_done() && relay_->is_flushed()); }
 
  private:
   IngressReports::Listeners with_cancels(IngressReports::Listeners listeners) const;
