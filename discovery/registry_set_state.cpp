@@ -188,11 +188,13 @@ void RegistrySet::State::lost(Entry& entry, std::string const& reason) {
   on_change(entry.status);
 }
 
+/// The expiry of an earlier deadline may be queued already when a later one is set, and ends
+/// nothing then.
 void RegistrySet::State::arm_deadline() {
   deadline_timer.expires_at(deadline);
   deadline_timer.async_wait([weak = weak_from_this()](error_code error) {
     auto const self = weak.lock();
-    if (!error && self && !self->waiting.empty()) {
+    if (!error && self && !self->waiting.empty() && self->deadline <= Clock::now()) {
       self->end_removal(kTooLate);
     }
   });

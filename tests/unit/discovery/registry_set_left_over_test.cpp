@@ -1,4 +1,6 @@
 // Removals that were given up at their deadline, and what goes on unnoticed.
+#include <boost/asio/steady_timer.hpp>
+
 #include "discovery/registry_set.hpp"
 #include "tests/unit/discovery/fake_registry.hpp"
 
@@ -56,6 +58,21 @@ TEST_F(RegistrySetTest, a_second_removal_takes_over_what_is_left_of_the_first) {
   a_.failures_to_come = 0;
   ASSERT_TRUE(run_until([&] { return ends_ == 2; }));
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
+}
+
+TEST_F(RegistrySetTest, the_end_of_the_first_removals_time_does_not_end_the_second) {
+  a_.by_hand = true;
+  TimePoint const first_ends = in(Duration{20});
+  boost::asio::steady_timer before(io_, first_ends - std::chrono::microseconds(1));
+  before.async_wait([this](auto const&) { remove_all(); });
+  set_.deregister_all(first_ends, [](auto const&) {});
+  while (TimePoint::clock::now() < first_ends) {
+  }
+  run_for(Duration{20});  // both have expired, and one comes after the other
+  EXPECT_EQ(state(0), RegistryState::deregistering);
+  a_.answer(RegistryResult::ok());
+  EXPECT_EQ(state(0), RegistryState::deregistered);
+  EXPECT_EQ(ends_, 1);
 }
 
 TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
