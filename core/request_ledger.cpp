@@ -10,10 +10,12 @@ RequestState state_of(CancelMode mode) {
 }
 
 /// An engine that ends a handed-off request reports `cancelled`; for its user it is `migrated`. A
-/// request that was cut because the engine died has that outcome, however its end was reported.
-Outcome settle_outcome(std::optional<CancelReason> reason, Outcome reported) {
+/// request that was cut because the engine died has that outcome, however its end was reported. The
+/// error that ends a relayed request whose part in the engine was handed off is that hand-off.
+Outcome settle_outcome(std::optional<CancelReason> reason, bool part_moved, Outcome reported) {
   bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
-  if (handed_off && reported == Outcome::cancelled) {
+  if ((handed_off && reported == Outcome::cancelled) ||
+      (part_moved && !reason && reported == Outcome::error)) {
     return Outcome::migrated;
   }
   bool const failed = reported == Outcome::cancelled || reported == Outcome::error;
@@ -161,9 +163,12 @@ void RequestLedger::remove(Instant now, Index index, Outcome outcome) {
   if (reason && !entry.confirmed) {
     --counts_.unconfirmed;
   }
-  news.settled.push_back({entry.slot, entry.model, settle_outcome(reason, outcome),
-                          now - entry.began_at, entry.counted, entry.from_tier, std::nullopt,
-                          entry.ticket});
+  Outcome const settled = settle_outcome(reason, entry.part_moved, outcome);
+  if (settled == Outcome::migrated && entry.links.parent != kNone) {
+    slab_[entry.links.parent].part_moved = true;
+  }
+  news.settled.push_back({entry.slot, entry.model, settled, now - entry.began_at, entry.counted,
+                          entry.from_tier, std::nullopt, entry.ticket});
   if (reason) {
     news.cut_off.push_back(
         {entry.id,

@@ -68,10 +68,11 @@ struct RequestEntry {
   bool used = false;
   bool late = false;
   bool confirmed = false;
-  bool queued = false;     // its cancel waits for the peer's socket
-  bool counted = false;    // begun as a user's request
-  bool has_age = false;    // it ran before it was announced
-  bool from_tier = false;  // a tier above relays it, so its user is a client of that tier
+  bool queued = false;      // its cancel waits for the peer's socket
+  bool counted = false;     // begun as a user's request
+  bool has_age = false;     // it ran before it was announced
+  bool part_moved = false;  // a part of it was handed off
+  bool from_tier = false;   // a tier above relays it, so its user is a client of that tier
 
   bool is_cancelled() const { return state != RequestState::live; }
   CancelMode cancel_mode() const {

@@ -51,6 +51,27 @@ def test_a_stop_waits_for_streams_and_refuses_newcomers_with_a_reason(proxy, eng
     assert report["phases"]["draining"]["outcome"] == "completed"
 
 
+def test_a_stream_that_its_engine_hands_off_counts_as_handed_off(proxy, engine):
+    one = proxy(shutdown={"grace_period": "60s", "migrate": "at_start"})
+    sdk = one.peer()
+    sdk.ask("endpoint.register", endpoint="completions", graceful_shutdown=False)
+    user = client(one)
+    user.send(post("/v1/completions", b"{}", "X-Request-Id: r1"))
+    wire, _ = engine.request()
+    sdk.ask("request.begin", id="r1", endpoint="completions")
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    one.process.send_signal(signal.SIGTERM)
+    sdk.expect("cancel", reason="migrate", ids=["r1"])
+    wire.send(chunk(b'event: error\ndata: {"error":{"type":"migrated","code":503}}\n\n'))
+    sdk.ask("request.end", id="r1", outcome="migrated")
+    wire.close()
+    assert b'"type":"migrated"' in user.rest()
+    assert one.process.wait(timeout=PATIENCE) == 0
+    requests = one.report()["requests"]
+    assert (requests["migrated"], requests["error"]) == (1, 0)
+
+
 def test_connections_are_closed_one_after_the_other_before_requests_are_refused(proxy, engine):
     one = proxy(shutdown={"grace_period": "90s", "late_accept": "10s"})
     open_ones = [client(one) for _ in range(8)]

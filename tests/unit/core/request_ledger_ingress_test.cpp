@@ -50,6 +50,29 @@ TEST_F(RequestLedgerIngress, an_sdk_request_outlives_the_relayed_one_and_then_co
   EXPECT_EQ(ledger.roots_in_flight(), 0U);
 }
 
+TEST_F(RequestLedgerIngress, a_relayed_request_fails_because_its_part_was_handed_off) {
+  struct Row {
+    CancelReason reason;
+    Outcome of_part;
+    Outcome reported;
+    Outcome settled;
+  };
+  for (Row const& row :
+       {Row{CancelReason::migrate, Outcome::cancelled, Outcome::error, Outcome::migrated},
+        Row{CancelReason::migrate, Outcome::migrated, Outcome::error, Outcome::migrated},
+        Row{CancelReason::migrate, Outcome::migrated, Outcome::completed, Outcome::completed},
+        Row{CancelReason::migrate, Outcome::error, Outcome::error, Outcome::error},
+        Row{CancelReason::operator_, Outcome::cancelled, Outcome::error, Outcome::error}}) {
+    relay("r");
+    begin(1, "r");
+    stop("r", row.reason);
+    ledger.end(now, 1, "r", row.of_part);
+    ledger.end(now, kIngressPeer, "r", row.reported);
+    EXPECT_TRUE(ledger.news.settled.back().counted);
+    EXPECT_EQ(ledger.news.settled.back().outcome, row.settled) << name(row.of_part);
+  }
+}
+
 TEST_F(RequestLedgerIngress, a_parent_that_is_named_goes_before_the_relayed_request) {
   relay("r");
   begin(1, "p");
