@@ -7,9 +7,10 @@
 //     connections are accepted.
 //  2. The shutdown is over when no client is left, or when `grace_period` has passed since the
 //     signal: then the remaining requests are cut, or refused if their bodies are not complete, and
-//     their clients have two seconds to read their last bytes. Idle connections are closed a moment after the last connection was accepted, so a
-//     request that is on its way by then, or whose body is still arriving, is served.
-//  3. A further signal changes nothing.
+//     their clients have two seconds to read their last bytes.
+//  3. Idle connections are closed a moment after the last connection was accepted, so a request
+//     that is on its way by then, or whose body is still arriving, is served.
+//  4. A further signal changes nothing.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'Shutdown'.
 #pragma once
