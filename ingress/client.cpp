@@ -13,8 +13,7 @@ Client::Client(ClientParts& parts, ClientOwner& owner, Accepted accepted)
       parts_(parts),
       owner_(owner),
       connection_(parts, *this, std::move(accepted.socket), std::move(accepted.tls)),
-      request_(parts, *this,
-               {.address = accepted.address,
+      request_({.address = accepted.address,
                 .of_address = std::move(accepted.of_address),
                 .is_proxy = parts.options.trusted_proxies.contain(accepted.address),
                 .place = accepted.place,
@@ -79,7 +78,7 @@ std::size_t Client::use(std::span<char> bytes) {
     return 0;
   }
   relay::TakenHead const& taken = parts_.taken;
-  switch (request_.begin({bytes.data(), bytes.size()})) {
+  switch (request_.begin({bytes.data(), bytes.size()}, parts_, *this)) {
     case relay::RequestReader::Found::incomplete:
       return 0;
     case relay::RequestReader::Found::refused:

@@ -55,9 +55,9 @@ class ClientSocket {
 
  private:
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;
-  bool may_read_ = false;
+  bool may_read_ = false;  // here, because there is room beside the descriptor
   bool has_ended_ = false;
+  std::unique_ptr<TlsSession> tls_;
 };
 
 }  // namespace lastcall::ingress

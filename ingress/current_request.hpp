@@ -30,8 +30,7 @@ struct ClientPeer {
 
 class CurrentRequest {
  public:
-  /// `parts` and `owner` outlive it.
-  CurrentRequest(ClientParts& parts, RequestOwner& owner, ClientPeer peer);
+  explicit CurrentRequest(ClientPeer peer) : peer_(std::move(peer)) {}
 
   explicit operator bool() const { return request_ != nullptr; }
   ClientRequest* operator->() const { return request_.get(); }
@@ -41,15 +40,14 @@ class CurrentRequest {
 
   /// Reads the head at the start of `bytes` and, once it is complete, begins its request, which
   /// may end before this returns. The head, or why it is refused, is in ClientParts::taken.
-  relay::RequestReader::Found begin(std::string_view bytes);
+  relay::RequestReader::Found begin(std::string_view bytes, ClientParts& parts,
+                                    RequestOwner& owner);
   /// No request is served any more.
   std::unique_ptr<ClientRequest> take_out() { return std::move(request_); }
 
  private:
-  bool serve(relay::TakenHead& taken);
+  bool serve(ClientParts& parts, RequestOwner& owner);
 
-  ClientParts& parts_;
-  RequestOwner& owner_;
   ClientPeer peer_;
   relay::RequestReader reader_;
   std::unique_ptr<ClientRequest> request_;
