@@ -141,6 +141,7 @@ void rearm(Machines& m, Instant now) {
   m.evidence.forget_engine(m.settings);
   m.registrations.forget();
   m.tally.forget_stop();
+  m.unseen.begin();
   m.prestop.set_answered(false);
   m.notified.verdict(Verdict::starting);
   m.memory.forget_written();

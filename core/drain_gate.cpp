@@ -57,7 +57,7 @@ DrainGate::Next DrainGate::next_in_draining(Instant now, Facts const& facts, Bou
   }
   if (facts.ungraceful == 0 || migrate_ == Cut::killed) {
     // The end of the time is no proof that nothing was running.
-    bool const proven = facts.in_flight_known || facts.gauges_idle;
+    bool const proven = (facts.in_flight_known && !facts.unseen) || facts.gauges_idle;
     return {Step::closed, proven ? PhaseOutcome::completed : PhaseOutcome::timed_out};
   }
   if (migrate_ == Cut::none) {

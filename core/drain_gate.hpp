@@ -39,6 +39,8 @@ struct Facts {
   bool has_gauges = false;
   /// Whether peers of an earlier life are still expected back, so that no gate counts as empty.
   bool recovering = false;
+  /// Whether they did not come back, so that it is not known how their requests ended.
+  bool unseen = false;
   std::size_t graceful = 0;    // requests on graceful endpoints
   std::size_t ungraceful = 0;  // requests on the others
 

@@ -37,7 +37,10 @@ void Lifecycle::apply_joint_rules(Instant now) {
   m_.coordinator.clock.expect_acks_or_hooks(m_.settings.cleanup_hooks || sdk_may_clean_up(m_));
   drain_ledger(m_, now);  // a request that left in this step is not refused by the rules of time
   // Time alone decides these.
-  m_.recovery.update(now, m_.recovery.awaits_peers() ? m_.peers.returned() : 0);
+  m_.recovery.update(now, m_.recovery.misses_peers() ? m_.peers.returned() : 0);
+  if (!m_.recovery.misses_peers()) {
+    m_.unseen.peers_are_back();
+  }
   apply_shim_loss(m_, now);
   apply_awaiting(m_, now);
   apply_rest(m_, now);
@@ -105,6 +108,7 @@ std::uint64_t Lifecycle::fingerprint(Instant now) const {
   m_.engine.fingerprint(m);
   m.put(rest_gone_by(m_));
   m_.tally.fingerprint(m);
+  m_.unseen.fingerprint(m);
   m_.evidence.fingerprint(m, m_.settings, is_draining(m_.coordinator.phase()));
   m_.admission.fingerprint(m);
   m_.cut.fingerprint(m);

@@ -30,6 +30,7 @@
 #include "core/shim_link.hpp"
 #include "core/shutdown_coordinator.hpp"
 #include "core/tally.hpp"
+#include "core/unseen.hpp"
 
 namespace lastcall::lifecycle {
 
@@ -51,6 +52,7 @@ struct Machines {
   ShutdownCoordinator coordinator;
   CleanupSequence cleanup;
   Tally tally;
+  Unseen unseen;
   // The machines of the engine and its container.
   ShimLink shim;
   EngineProcess engine;

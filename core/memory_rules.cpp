@@ -20,6 +20,12 @@ std::uint32_t peers_to_expect(Machines const& m) {
   return m.recovery.awaits_peers() ? std::max(m.recovery.expected_peers(), here) : here;
 }
 
+/// The next life awaits the peers that this one still awaits, and their requests.
+std::uint64_t in_flight_to_expect(Machines const& m) {
+  std::uint64_t const here = m.ledger.roots_in_flight();
+  return m.recovery.awaits_peers() ? std::max(m.unseen.of_peers().value_or(0), here) : here;
+}
+
 Silence silence_to_remember(Machines const& m) {
   return m.coordinator.is_stopping() ? Silence::none : m.health.responsiveness.silence();
 }
@@ -52,6 +58,9 @@ Remembered remembered_now(Machines const& m) {
           .ready = m.health.started(),
           .silence = silence_to_remember(m),
           .relayed = m.evidence.ingress_has_relayed(),
+          .in_flight = in_flight_to_expect(m),
+          .relaying = m.ledger.of_peer(kIngressPeer),
+          .unseen = m.recovery.awaits_peers() ? m.unseen.ended() : m.unseen.all(),
           .condemned =
               m.prestop.is_condemned() ? std::optional(m.prestop.awaiting()->why) : std::nullopt,
           .outcomes = m.tally.outcomes(),
@@ -67,6 +76,28 @@ bool is_outranked(Machines const& m, Remembered const& remembered) {
     return ours && ours->cause_at <= theirs->cause_at;
   }
   return ours || m.recovery.is_decided() || remembered.progress.phase <= m.coordinator.phase();
+}
+
+/// The requests to answer for of which no life saw the end; unseen.hpp. Before
+/// the drain their number means nothing, and requests that began after the record are possible as
+/// long as new ones are accepted. After the exit none is in flight.
+std::optional<std::uint64_t> unseen_of(Phase phase, std::uint64_t in_flight) {
+  if (phase < Phase::deregistering) {
+    return 0;
+  }
+  if (phase == Phase::exited) {
+    return std::nullopt;
+  }
+  return in_flight > 0 || phase == Phase::deregistering ? std::optional(in_flight) : std::nullopt;
+}
+
+/// The connections of an earlier life's ingress ended with it.
+void count_cut_streams(Machines& m, Remembered const& remembered) {
+  Phase const phase = remembered.progress.phase;
+  if (phase >= Phase::deregistering && m.evidence.ingress_counts() &&
+      unseen_of(phase, remembered.relaying)) {
+    m.unseen.streams_ended(remembered.in_flight);
+  }
 }
 
 void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
@@ -88,8 +119,13 @@ void restore_machines(Machines& m, Instant now, Remembered const& remembered) {
   if (remembered.relayed) {
     m.evidence.ingress_relayed();
   }
+  m.unseen.restore(remembered.unseen);
+  count_cut_streams(m, remembered);
   m.recovery.restored(now, remembered.boot, remembered.own_container, remembered.sdk_peers,
                       m.peers.returned());
+  if (m.recovery.awaits_peers()) {
+    m.unseen.await_peers(unseen_of(remembered.progress.phase, remembered.in_flight));
+  }
 }
 
 void restore_progress(Machines& m, Instant now, Remembered remembered, bool stop_follows) {

@@ -15,7 +15,7 @@ bool in_flight_known(Machines const& m) {
 
 bool is_known_idle(Machines const& m) {
   return (in_flight_known(m) || m.evidence.proves_idle()) && !m.recovery.awaits_peers() &&
-         m.ledger.in_flight() == 0 && !m.tally.work_was_lost();
+         m.ledger.in_flight() == 0 && !m.tally.work_was_lost() && !m.unseen.all();
 }
 
 InFlightSource source(Machines const& m) {
@@ -43,6 +43,7 @@ Facts facts(Machines const& m) {
   facts.gauges_busy_at = m.evidence.gauges.busy_at();
   facts.has_gauges = m.settings.gauge_refresh.has_value();
   facts.recovering = m.recovery.awaits_peers();
+  facts.unseen = m.unseen.of_peers().has_value();
   facts.ungraceful = m.endpoints.ungraceful_in_flight();
   facts.graceful = m.ledger.in_flight() - facts.ungraceful;
   return facts;
@@ -270,7 +271,8 @@ Report make_report(Machines const& m, Instant now) {
   r.draining = m.coordinator.phases().record(Phase::draining);
   r.cleaning_up = m.coordinator.phases().record(Phase::cleaning_up);
   r.requests = m.tally.outcomes();
-  r.source = source(m);
+  r.unseen = m.unseen.all();
+  r.source = r.unseen ? InFlightSource::unknown : source(m);
   r.longest_request = m.tally.longest_request();
   r.in_flight_at_end = m.tally.in_flight_at_end();
   for (std::size_t i = 0; i < kCleanupItems; ++i) {

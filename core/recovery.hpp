@@ -67,14 +67,22 @@ class Recovery {
   bool awaits_peers() const { return peers_until_.has_value(); }
   std::optional<Instant> peers_until() const { return peers_until_; }
   std::uint32_t expected_peers() const { return expected_peers_; }
+  /// Whether peers are awaited, or were in vain but may still come.
+  bool misses_peers() const { return peers_until_ || misses_peers_; }
+  /// A drain or stop begins. What peers lost before it is not part of its account.
+  void drain_begins() { misses_peers_ = false; }
 
   /// Applies what depends on time, and on peers that are back.
   void update(Instant now, std::uint32_t returned) {
     if (stage_ == Stage::waiting && now >= until_) {
       end();
     }
-    if (peers_until_ && (now >= *peers_until_ || returned >= expected_peers_)) {
+    if (misses_peers() && returned >= expected_peers_) {
       peers_until_.reset();
+      misses_peers_ = false;
+    } else if (peers_until_ && now >= *peers_until_) {
+      peers_until_.reset();
+      misses_peers_ = true;
     }
   }
   std::optional<Instant> next_deadline() const {
@@ -85,6 +93,7 @@ class Recovery {
   void forget_stop() {
     boot_.clear();
     decided_ = false;
+    misses_peers_ = false;
   }
 
   void fingerprint(Mixer& m, bool shim_is_known) const;
@@ -98,6 +107,7 @@ class Recovery {
   bool own_container_ = false;
   std::optional<Instant> peers_until_;
   std::uint32_t expected_peers_ = 0;
+  bool misses_peers_ = false;  // after the window
 };
 
 }  // namespace lastcall::lifecycle

@@ -78,6 +78,10 @@ std::optional<std::int64_t> number(Words const& words, std::string_view key) {
   return found ? parse_number<std::int64_t>(*found) : std::nullopt;
 }
 
+std::uint64_t count(Words const& words, std::string_view key) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number(words, key).value_or(0)));
+}
+
 std::optional<std::string> text(Words const& words, std::string_view key) {
   auto const found = words.find(key);
   return found ? std::optional(unescape(*found)) : std::nullopt;
@@ -171,6 +175,19 @@ void put_stop(Blob& blob, ShutdownCoordinator::Stop const& stop, Remembered cons
   blob.put("detail", std::string_view(escape(stop.cause.detail)));
 }
 
+/// Most blobs are written while nothing is in flight.
+void put_requests(Blob& blob, Remembered const& remembered) {
+  if (remembered.in_flight > 0) {
+    blob.put("in_flight", static_cast<std::int64_t>(remembered.in_flight));
+  }
+  if (remembered.relaying > 0) {
+    blob.put("relaying", static_cast<std::int64_t>(remembered.relaying));
+  }
+  if (remembered.unseen) {
+    blob.put("unseen", static_cast<std::int64_t>(*remembered.unseen));
+  }
+}
+
 }  // namespace
 
 std::string encode(Remembered const& remembered) {
@@ -186,6 +203,7 @@ std::string encode(Remembered const& remembered) {
   if (remembered.relayed) {
     blob.put("relayed", true);
   }
+  put_requests(blob, remembered);
   blob.put("own_container", remembered.own_container);
   blob.put("boot", std::string_view(escape(remembered.boot)));
   blob.put("limit", p.drain_limit);
@@ -249,6 +267,11 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   r.ready = number(words, "ready") == 1;
   r.silence = enumerator<Silence>(words, "silence").value_or(Silence::none);
   r.relayed = number(words, "relayed") == 1;
+  r.in_flight = count(words, "in_flight");
+  r.relaying = count(words, "relaying");
+  if (words.find("unseen")) {
+    r.unseen = count(words, "unseen");
+  }
   r.own_container = number(words, "own_container") == 1;
   r.boot = text(words, "boot").value_or("");
   if (auto const found = words.find("outcomes")) {

@@ -34,7 +34,10 @@ struct Remembered {
   bool own_container = false;  // that shim is in another container
   bool ready = false;          // every check had passed once
   Silence silence = Silence::none;
-  bool relayed = false;  // its ingress reported what was in flight, and that ended with it
+  bool relayed = false;         // its ingress reported what was in flight, and that ended with it
+  std::uint64_t in_flight = 0;  // users' requests at the time of writing
+  std::uint64_t relaying = 0;   // entries of the ingress among them
+  std::optional<std::uint64_t> unseen;  // as Unseen::all, of the lives before
   /// Without a shim, the reason why the engine must not serve again.
   std::optional<std::string> condemned;
   OutcomeCounts outcomes{};

@@ -113,6 +113,8 @@ struct Report {
   Duration longest_request{};
   /// The last known number of requests in flight when time ended phase 2.
   std::optional<std::uint64_t> in_flight_at_end;
+  /// How many requests were in flight before a restart, if not all were seen to end: unseen.hpp.
+  std::optional<std::uint64_t> unseen;
   Duration time_left{};
   std::array<CleanupRecord, kCleanupItems> cleanup{};
   std::vector<RegistryRecord> registries;

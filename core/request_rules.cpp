@@ -59,7 +59,8 @@ void notify_endpoints(Machines& m) {
   if (m.notified.graceful(m.endpoints.active_graceful())) {
     m.orders.act(GracefulEndpoints{m.notified.graceful()});
   }
-  if (in_flight_known(m) && !m.recovery.awaits_peers() && m.notified.completion()) {
+  if (in_flight_known(m) && !m.recovery.awaits_peers() && !m.unseen.of_peers() &&
+      m.notified.completion()) {
     m.orders.act(LastEndpointCompleted{});
   }
 }

@@ -158,6 +158,8 @@ void stop(Machines& m, Instant now, Cause cause, StopMode mode, Instant cause_at
   bool const joins = is_draining(m.coordinator.phase());
   if (!joins) {
     m.tally.begin();
+    m.unseen.begin();
+    m.recovery.drain_begins();
     if (mode == StopMode::fatal) {
       m.tally.count_recent_errors(now);
     }
@@ -214,6 +216,8 @@ void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
 
 void begin_drain(Machines& m, Instant now, std::optional<Duration> timeout) {
   m.tally.begin();
+  m.unseen.begin();
+  m.recovery.drain_begins();
   assume_earlier_registration(m);
   m.coordinator.begin_drain(now, timeout);
   deregister_everywhere(m, now);

@@ -59,6 +59,8 @@ std::optional<StopReport> read_report(std::string_view message) {
   bool const is_before_any = in_starting.is_boolean() && in_starting.get<bool>();
   report.is_known =
       is_before_any || (requests.is_object() && !source.empty() && source != "unknown");
+  // A supervisor that died was the only one to count these.
+  report.is_known = report.is_known && number_of(member(json, "in_flight_at_phase")) == 0;
   if (source == "gauges") {
     report.cut = number_of(member(json, "in_flight_at_end"));
   }

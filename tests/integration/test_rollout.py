@@ -168,8 +168,10 @@ def test_an_event_stands_for_a_report_that_went_with_its_pod(any_api, tmp_path):
          "2 requests: 0 completed, 0 migrated, 2 lost"),
         (report(in_flight="unknown"),
          "0 requests: 0 completed, 0 migrated, 0 lost; unknown: p"),
+        (report(in_flight="sdk", in_flight_at_phase=2),
+         "0 requests: 0 completed, 0 migrated, 0 lost; unknown: p"),
     ],
-    ids=["lost", "engine_dead", "cut", "in_flight_unknown"],
+    ids=["lost", "engine_dead", "cut", "in_flight_unknown", "not_counted_to_the_end"],
 )  # fmt: skip
 def test_lost_or_unknown_requests_fail_the_gate(api, tmp_path, own_report, line):
     api.put("pods", pod("p"))

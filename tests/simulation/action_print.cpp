@@ -57,6 +57,9 @@ std::string report_text(Report const& report) {
   if (report.in_flight_at_end) {
     line.key("at_end", static_cast<std::int64_t>(*report.in_flight_at_end));
   }
+  if (report.unseen) {
+    line.key("unseen", static_cast<std::int64_t>(*report.unseen));
+  }
   for (std::size_t i = 0; i < report.requests.size(); ++i) {
     if (report.requests[i] != 0) {
       line.key(vocabulary::kWordsOf<Outcome>[i], static_cast<std::int64_t>(report.requests[i]));

@@ -135,6 +135,9 @@ std::string dump(lifecycle::Report const& report, ReportFacts const& facts, std:
   if (report.in_flight_at_end) {
     json["in_flight_at_end"] = *report.in_flight_at_end;
   }
+  if (report.unseen.value_or(0) > 0) {
+    json["in_flight_at_phase"] = *report.unseen;
+  }
   json["longest_request_ms"] = to_ms(report.longest_request);
   json["time_left_ms"] = to_ms(report.time_left);
   json["cleanup"] = cleanup_of(report, most_text);
@@ -175,8 +178,9 @@ std::string will_json(lifecycle::Report const& report, lifecycle::Phase phase,
     json["phase"] = name(phase);
     json["requests"] = requests_of(report.requests);
     json["in_flight"] = name(report.source);
-    if (report.source != lifecycle::InFlightSource::unknown) {
-      json["in_flight_at_phase"] = in_flight;
+    if (std::uint64_t const unseen = report.unseen.value_or(0);
+        unseen > 0 || report.source != lifecycle::InFlightSource::unknown) {
+      json["in_flight_at_phase"] = std::max<std::uint64_t>(unseen, in_flight);
     }
     std::string text = json::dump(json);
     if (text.size() <= ipc::kMaxWillReport || most == 0) {

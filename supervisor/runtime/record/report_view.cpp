@@ -68,6 +68,12 @@ void put_ended(std::ostream& out, Json const& report) {
     }
   }
   std::string const source = word(report, "in_flight");
+  std::int64_t const unseen = figure(report, "in_flight_at_phase");
+  if (unseen > 0) {
+    append_item(ended, std::to_string(unseen) +
+                           " in flight before the supervisor was restarted, of which the end of "
+                           "some was not seen");
+  }
   if (ended.empty()) {
     ended = source == "unknown" ? "unknown: no SDK or ingress counted them" : "none was in flight";
   }

@@ -31,6 +31,9 @@ discovery::KubernetesSummary summarize(lifecycle::Report const& report, bool eng
   }
   if (report.source == lifecycle::InFlightSource::unknown) {
     text += "; in flight unknown";
+    if (report.unseen.value_or(0) > 0) {
+      text += ", " + std::to_string(*report.unseen) + " before the supervisor was restarted";
+    }
   }
   if (report.in_flight_at_end) {
     text += "; " + std::to_string(*report.in_flight_at_end) + " in flight at the end of the drain";

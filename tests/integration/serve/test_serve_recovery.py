@@ -114,6 +114,47 @@ def test_a_supervisor_killed_while_draining_keeps_deadline_and_requests(world):
     assert one.report()["phases"]["draining"]["outcome"] == "completed"
 
 
+def test_requests_of_peers_that_did_not_come_back_are_unknown_and_not_none(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    gone, back = one.peer(name="gone"), one.peer(name="back")
+    begin = {"op": "request.begin", "endpoint": "generate"}
+    gone.send_together(*({**begin, "id": str(number)} for number in range(1000)))
+    back.ask("request.begin", id="r", endpoint="generate")
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 1001, "all of them run")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    back.expect("phase", phase="draining")
+    kill_supervisor(one)
+    peer = reconnect(one, "r")
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+    report = one.report()
+    assert (report["in_flight"], report["in_flight_at_phase"]) == ("unknown", 1001)
+    assert (report["requests"]["completed"], report["requests"]["lost"]) == (1, 0)
+    assert report["phases"]["draining"]["outcome"] == "timed_out"
+
+
+def test_requests_of_peers_that_came_back_late_are_known_again(world):
+    one = world()
+    run = one.run(*SLEEPER)
+    peer = one.peer()
+    peer.ask("endpoint.register", endpoint="generate")
+    one.peer().ask("request.begin", id="r", endpoint="generate")
+    serving(one)
+    run.send_signal(signal.SIGTERM)
+    peer.expect("phase", phase="draining")
+    kill_supervisor(one)
+    peer = reconnect(one, "r")
+    one.wait_for_phase("draining")
+    wait_until(lambda: one.status()["phase_for_ms"] > 2500, "no peer is awaited any more")
+    reconnect(one)
+    peer.ask("request.end", id="r", outcome="completed")
+    ends_with(run, 0)
+    report = one.report()
+    assert report["in_flight"] == "sdk" and "in_flight_at_phase" not in report
+
+
 @pytest.mark.parametrize("reason", ["migrate", "grace_timeout"])
 def test_requests_that_a_drain_cancelled_are_cancelled_again_by_the_next_life(world, reason):
     one = world(shutdown={"grace_period": "60s", "cancel_settle": "10s"})

@@ -138,6 +138,24 @@ def test_streams_that_died_with_their_supervisor_are_in_the_report_of_the_shim(w
     assert set(report["requests"].values()) == {0}, "nobody was left to count them"
 
 
+def test_streams_that_died_with_their_supervisor_are_in_the_report_of_the_next_one(world):
+    port, listen = free_port(), free_port()
+    upstream = f"127.0.0.1:{port}"
+    one = world(engine={"kind": "vllm", "url": f"http://{upstream}"},
+                ingress={"listen": f"127.0.0.1:{listen}", "upstream": upstream})  # fmt: skip
+    run = one.run(sys.executable, ENGINE_SIM, "--port", str(port), "--rate", "20")
+    one.wait_for_log('"phase begun","phase":"serving"')
+    streams = [Stream(listen, 5000) for _ in range(2)]
+    wait_until(lambda: one.status()["in_flight"]["requests"] == 2, "both run")
+    run.send_signal(signal.SIGTERM)
+    one.wait_for_log(WORDS["drain"])
+    os.kill(one.supervisor_pid(), signal.SIGKILL)
+    assert run.wait(timeout=30) == 0
+    assert not any("[DONE]" in stream.finished() for stream in streams)
+    report = one.report()
+    assert (report["in_flight"], report["in_flight_at_phase"]) == ("unknown", 2)
+
+
 @pytest.mark.parametrize("text", ["fatal stop", CLEANING, '"engine signalled"'])
 def test_a_fatal_stop_kills_a_stubborn_engine_wherever_the_supervisor_hangs(world, text):
     stop = Stop(world, "beside", "check", STUBBORN)

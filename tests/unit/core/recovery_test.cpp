@@ -48,6 +48,29 @@ TEST(Recovery, and_no_longer_than_the_window) {
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
+TEST(Recovery, peers_that_did_not_come_back_in_time_are_missing_until_all_are_back) {
+  Recovery recovery;
+  recovery.restored(kRestart, "boot", true, 2, 0);
+  EXPECT_TRUE(recovery.misses_peers());
+  recovery.update(kRestart + kRecoveryWindow, 1);
+  EXPECT_TRUE(recovery.misses_peers());
+  recovery.update(kRestart + kRecoveryWindow + 1s, 2);
+  EXPECT_FALSE(recovery.misses_peers());
+  recovery.update(kRestart + kRecoveryWindow + 2s, 0);  // they end, as peers do
+  EXPECT_FALSE(recovery.misses_peers());
+}
+
+TEST(Recovery, peers_that_were_missing_before_a_drain_are_not_part_of_it) {
+  Recovery recovery;
+  recovery.restored(kRestart, "boot", true, 1, 0);
+  recovery.drain_begins();
+  EXPECT_TRUE(recovery.misses_peers()) << "it is still awaited";
+  recovery.update(kRestart + kRecoveryWindow, 0);
+  EXPECT_TRUE(recovery.misses_peers());
+  recovery.drain_begins();
+  EXPECT_FALSE(recovery.misses_peers());
+}
+
 TEST(Recovery, those_that_were_back_before_the_blob_are_not_awaited) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 2, 2);

@@ -42,6 +42,22 @@ TEST(Remembered, comes_back_as_it_was) {
   EXPECT_EQ(back->outcomes, r.outcomes);
 }
 
+TEST(Remembered, keeps_how_much_was_in_flight) {
+  Remembered r = a_stop();
+  auto back = decode_remembered(encode(r));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->in_flight, 0U);
+  EXPECT_EQ(back->unseen, std::nullopt);
+  r.in_flight = 5;
+  r.relaying = 4;
+  r.unseen = 0;
+  back = decode_remembered(encode(r));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->in_flight, 5U);
+  EXPECT_EQ(back->relaying, 4U);
+  EXPECT_EQ(back->unseen, std::optional<std::uint64_t>(0));
+}
+
 TEST(Remembered, of_a_drain_has_no_stop) {
   Remembered r;
   r.progress.phase = Phase::drained;
@@ -69,6 +85,8 @@ TEST(Remembered, keeps_any_detail_in_one_line_and_within_1_KiB) {
   for (int byte = 0; byte < 256; ++byte) {
     r.progress.stop->cause.detail = std::string(5'000, static_cast<char>(byte));
     r.outcomes.fill(~std::uint64_t{0});
+    r.in_flight = r.relaying = std::uint32_t{0} - 1;
+    r.unseen = r.in_flight;
     std::string const blob = encode(r);
     ASSERT_LE(blob.size(), 1024U) << "detail of byte " << byte;
     ASSERT_EQ(blob.find('\n'), std::string::npos);

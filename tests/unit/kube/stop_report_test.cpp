@@ -38,6 +38,15 @@ TEST(StopReport, Nobody_knows_unless_a_source_was_there_or_nothing_can_have_run)
   EXPECT_TRUE(read_report(R"({"cause":"x","stopped_in_starting":true})")->is_known);
 }
 
+TEST(StopReport, Nobody_knows_how_requests_ended_that_only_a_dead_supervisor_counted) {
+  auto const of = [](std::string const& left) {
+    return read_report(R"({"cause":"x","in_flight":"sdk","requests":{},"in_flight_at_phase":)" +
+                       left + "}");
+  };
+  EXPECT_FALSE(of("2")->is_known);
+  EXPECT_TRUE(of("0")->is_known);
+}
+
 TEST(StopReport, Other_texts_are_none) {
   for (char const* const text : {"", "{", "[]", "Error: out of memory", R"({"cause":1})", "null"}) {
     EXPECT_FALSE(read_report(text)) << text;

@@ -36,6 +36,16 @@ TEST(Report, It_has_how_much_was_in_flight_when_time_ended_the_drain) {
   EXPECT_EQ(nlohmann::json::parse(report_json(report, {}))["in_flight_at_end"], 3);
 }
 
+TEST(Report, It_has_how_much_was_in_flight_before_a_restart_if_not_all_of_it_was_seen_to_end) {
+  lifecycle::Report report = report_of("why");
+  report.unseen = 0;  // it is not known how many
+  EXPECT_FALSE(nlohmann::json::parse(report_json(report, {})).contains("in_flight_at_phase"));
+  report.unseen = 3;
+  EXPECT_EQ(nlohmann::json::parse(report_json(report, {}))["in_flight_at_phase"], 3);
+  auto const will = nlohmann::json::parse(will_json(report, lifecycle::Phase::draining, 1));
+  EXPECT_EQ(will["in_flight_at_phase"], 3);
+}
+
 TEST(Report, However_long_the_texts_are_it_fits_and_keeps_the_end_of_a_traceback) {
   for (std::string const piece : {"x", "\n", "\xC3\xA9", "\xFF", "\x01"}) {
     std::string detail;
