@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "core/mixer.hpp"
@@ -53,7 +54,9 @@ class Tally {
   void aborted_with_work() { aborted_with_work_ = true; }
 
   void restore(Remembered const& remembered) {
-    outcomes_ = remembered.outcomes;
+    // Peers may have come back, and their requests ended, before this life knew of the stop.
+    std::transform(outcomes_.begin(), outcomes_.end(), remembered.outcomes.begin(),
+                   outcomes_.begin(), std::plus<>());
     in_flight_at_end_ = remembered.in_flight_at_end;
     died_with_work_ = remembered.died_with_work;
     aborted_with_work_ = remembered.aborted_with_work;
