@@ -12,22 +12,12 @@
 #include <unistd.h>
 
 #include "ingress/client_parts.hpp"
+#include "tests/unit/ingress/no_observer.hpp"
 
 namespace lastcall::ingress {
 namespace {
 
 using State = ClientConnection::State;
-
-class NoObserver final : public ConnectionObserver {
- public:
-  void refused(relay::Refusal const&) override {}
-  void control_called(ControlCall const&) override {}
-  void greeting_failed(GreetingFailed const&) override {}
-  void evicted(Scarce) override {}
-  void shed(Scarce) override {}
-  void slow_turn(std::string_view, std::chrono::steady_clock::duration) override {}
-  void connections(std::size_t, std::size_t) override {}
-};
 
 class NoMaker final : public RequestMaker {
  public:

@@ -8,24 +8,19 @@
 #include <gtest/gtest.h>
 
 #include "relay/request_reader.hpp"
+#include "tests/unit/ingress/no_observer.hpp"
 
 namespace lastcall::ingress {
 namespace {
 
 using Verdict = ControlGate::Verdict;
 
-class Seen final : public ConnectionObserver {
+class Seen final : public NoObserver {
  public:
-  void refused(relay::Refusal const&) override {}
   void control_called(ControlCall const& call) override {
     calls.push_back(call);
     path = std::string(call.path);
   }
-  void greeting_failed(GreetingFailed const&) override {}
-  void evicted(Scarce) override {}
-  void shed(Scarce) override {}
-  void slow_turn(std::string_view, std::chrono::steady_clock::duration) override {}
-  void connections(std::size_t, std::size_t) override {}
 
   std::vector<ControlCall> calls;
   std::string path;
