@@ -13,11 +13,11 @@ Client::Client(ClientParts& parts, ClientOwner& owner, Accepted accepted)
       parts_(parts),
       owner_(owner),
       connection_(parts, *this, std::move(accepted.socket), std::move(accepted.tls)),
-      request_({.address = accepted.address,
-                .of_address = std::move(accepted.of_address),
-                .is_proxy = parts.options.trusted_proxies.contain(accepted.address),
+      request_({.is_proxy = parts.options.trusted_proxies.contain(accepted.address),
                 .place = accepted.place,
-                .since = parts.poller.now()}),
+                .since = parts.poller.now(),
+                .of_address = std::move(accepted.of_address),
+                .address = std::move(accepted.address)}),
       charge_(parts.memory) {
   connection_.wait_for(Wait::request);
   weigh();

@@ -21,11 +21,11 @@ struct ClientParts;
 
 /// The facts about a client that all its requests share.
 struct ClientPeer {
-  std::string address;
-  AddressLimit::Place of_address;
   bool is_proxy = false;              // whether its fields about its clients are trusted
   std::uint32_t place = 0;            // among all, in parts of 2^32: when it is closed in a drain
   std::chrono::milliseconds since{};  // when it connected; zero once a request has come
+  AddressLimit::Place of_address;
+  std::string address;
 };
 
 class CurrentRequest {
