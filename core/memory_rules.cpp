@@ -78,9 +78,9 @@ bool is_outranked(Machines const& m, Remembered const& remembered) {
   return ours || m.recovery.is_decided() || remembered.progress.phase <= m.coordinator.phase();
 }
 
-/// The requests to answer for of which no life saw the end; unseen.hpp. Before
-/// the drain their number means nothing, and requests that began after the record are possible as
-/// long as new ones are accepted. After the exit none is in flight.
+/// Returns how many of the requests that a life remembered count as unseen (unseen.hpp). Before the
+/// drain their number means nothing, and as long as new requests are accepted some may have begun
+/// after the record. After the exit none is in flight.
 std::optional<std::uint64_t> unseen_of(Phase phase, std::uint64_t in_flight) {
   if (phase < Phase::deregistering) {
     return 0;
