@@ -31,24 +31,20 @@ std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member
                                        std::span<Inner> inner) {
   Scanner::forget(inner);
   Scanner scanner(text);
-  scanner.skip_space();
-  scanner.list(1, members, inner);
-  scanner.end();
+  scanner.end(scanner.list(scanner.past_space(scanner.begin()), 1, members, inner));
   return scanner.error();
 }
 
 std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements) {
   Scanner scanner(text);
-  scanner.skip_space();
-  scanner.array(1, [&](Value const& value) { elements.push_back(value); });
-  scanner.end();
+  scanner.end(scanner.array(scanner.past_space(scanner.begin()), 1, &elements, nullptr));
   return scanner.error();
 }
 
 bool is_value(std::string_view text) {
   Scanner scanner(text);
-  scanner.value(0);
-  scanner.end();
+  Value value;
+  scanner.end(scanner.value(scanner.begin(), 0, value));
   return !scanner.error();
 }
 

@@ -8,7 +8,7 @@
 // Pure, no thread rule. Source: RFC 8259.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -16,26 +16,17 @@
 #include <vector>
 
 #include "base/json_escape.hpp"
+#include "base/json_plain.hpp"
 #include "base/json_reader.hpp"
 #include "base/utf8.hpp"
 
 namespace lastcall::json {
 
-/// Marks the bytes that a string may hold unchanged; all others need a closer look.
-constexpr std::array<bool, 256> make_plain() {
-  std::array<bool, 256> plain{};
-  for (std::size_t c = 0x20; c < 0x80; ++c) {
-    plain[c] = c != '"' && c != '\\';
-  }
-  return plain;
-}
-inline constexpr auto kPlain = make_plain();
-
-/// One pass over a text; the first error is kept.
+/// One pass over a text. What reads a part takes the place where it begins and returns that after
+/// it, or null after an error, of which the first is kept.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text)
-      : begin_(text.data()), p_(text.data()), end_(text.data() + text.size()) {}
+  explicit Scanner(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()) {}
 
   std::optional<SyntaxError> error() const { return error_; }
 
@@ -49,307 +40,269 @@ class Scanner {
     }
   }
 
-  /// Appends the members of an object.
-  void list(int depth, std::vector<Member>& members, std::span<Inner> inner) {
+  char const* begin() const { return begin_; }
+
+  /// Reads an object, and appends its members.
+  char const* list(char const* p, int depth, std::vector<Member>& members, std::span<Inner> inner) {
     constexpr std::size_t kUsual = 8;
     members.reserve(kUsual);
-    object(depth, inner, [&members](Value const& key, Value const& value) {
-      members.push_back({key.escaped, key.text, value});
-    });
+    return object(p, depth, &members, inner);
   }
 
-  template <typename Sink>
-  void object(int depth, std::span<Inner> inner, Sink&& sink) {
-    if (!take('{', "a JSON object")) {
-      return;
+  /// Reads an array, and appends its elements if `all` is not null. The first one is `first`, if
+  /// that is not null.
+  char const* array(char const* p, int depth, std::vector<Value>* all, Inner* first) {
+    if (!is_at(p, '[')) {
+      return fail(p, "a JSON array");
     }
-    skip_space();
-    if (peek('}')) {
-      ++p_;
-      return;
+    p = past_space(p + 1);
+    if (is_at(p, ']')) {
+      return p + 1;
     }
-    while (!error_) {
-      skip_space();
-      if (!peek('"')) {
-        return fail("a key in double quotes");
+    while (true) {
+      Value element;
+      bool const is_inner = first != nullptr && first->elements++ == 0;
+      p = is_inner ? inner_value(p, depth, *first, element) : value(p, depth, element);
+      if (p == nullptr) {
+        return nullptr;
       }
-      Value const key = string();
-      skip_space();
-      if (error_ || !take(':', "':' after a key")) {
-        return;
+      if (all != nullptr) {
+        all->push_back(element);
       }
-      Value const found = value_of(key.text, depth, inner);
-      if (error_) {
-        return;
+      p = past_space(p);
+      if (!is_at(p, ',')) {
+        return is_at(p, ']') ? p + 1 : fail(p, "',' or ']' after a value");
       }
-      sink(key, found);
-      if (!more('}', "',' or '}' after a value")) {
-        return;
-      }
+      ++p;
     }
   }
 
-  template <typename Sink>
-  void array(int depth, Sink&& sink) {
-    elements([this, depth] { return value(depth); }, sink);
-  }
-
-  template <typename Read, typename Sink>
-  void elements(Read&& read, Sink&& sink) {
-    if (!take('[', "a JSON array")) {
-      return;
+  char const* value(char const* p, int depth, Value& found) {
+    p = past_space(p);
+    if (p == end_) {
+      return fail(p, "a value");
     }
-    skip_space();
-    if (peek(']')) {
-      ++p_;
-      return;
-    }
-    while (!error_) {
-      Value const found = read();
-      if (error_) {
-        return;
-      }
-      sink(found);
-      if (!more(']', "',' or ']' after a value")) {
-        return;
-      }
-    }
-  }
-
-  Value value(int depth) {
-    skip_space();
-    if (p_ == end_) {
-      fail("a value");
-      return {};
-    }
-    char const* const start = p_;
-    auto const ignore = [](auto const&...) {};
-    switch (*p_) {
+    switch (*p) {
       case '"':
-        return string();
+        return string(p, found);
       case '{':
-      case '[': {
-        Kind const kind = *p_ == '{' ? Kind::object : Kind::array;
-        if (depth >= kMaxDepth) {
-          fail("fewer levels of nesting");
-        } else if (kind == Kind::object) {
-          object(depth + 1, {}, ignore);
-        } else {
-          array(depth + 1, ignore);
-        }
-        return {kind, false, since(start)};
-      }
+      case '[':
+        return nested(p, depth, found);
       case 't':
-        return word("true", Kind::boolean);
+        return word(p, "true", Kind::boolean, found);
       case 'f':
-        return word("false", Kind::boolean);
+        return word(p, "false", Kind::boolean, found);
       case 'n':
-        return word("null", Kind::null);
+        return word(p, "null", Kind::null, found);
       default:
-        number();
-        return {Kind::number, false, since(start)};
+        return number(p, found);
     }
   }
 
-  void end() {
-    skip_space();
-    if (!error_ && p_ != end_) {
-      fail("the end of the line");
+  void end(char const* p) {
+    if (p != nullptr && past_space(p) != end_) {
+      fail(past_space(p), "the end of the line");
     }
   }
 
-  void skip_space() {
-    while (p_ != end_ && (*p_ == ' ' || *p_ == '\t' || *p_ == '\r' || *p_ == '\n')) {
-      ++p_;
+  char const* past_space(char const* p) const {
+    while (p != end_ && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')) {
+      ++p;
     }
+    return p;
   }
 
  private:
-  Value value_of(std::string_view key, int depth, std::span<Inner> inner) {
-    for (Inner& each : inner) {
-      if (each.key == key) {
-        forget({&each, 1});  // of several members of this key the last one counts
-        return each.place == Inner::Place::value ? inner_value(depth, each)
-                                                 : inner_array(depth, each);
+  /// Appends the members if `members` is not null.
+  char const* object(char const* p, int depth, std::vector<Member>* members,
+                     std::span<Inner> inner) {
+    if (!is_at(p, '{')) {
+      return fail(p, "a JSON object");
+    }
+    p = past_space(p + 1);
+    if (is_at(p, '}')) {
+      return p + 1;
+    }
+    while (true) {
+      p = past_space(p);
+      if (!is_at(p, '"')) {
+        return fail(p, "a key in double quotes");
       }
-    }
-    return value(depth);
-  }
-
-  Value inner_value(int depth, Inner& inner) {
-    skip_space();
-    char const* const start = p_;
-    bool const is_object = peek('{') && depth < kMaxDepth;
-    if (is_object) {
-      list(depth + 1, *inner.members, inner.inner);
-    }
-    Value const found = is_object ? Value{Kind::object, false, since(start)} : value(depth);
-    inner.kind = found.kind;
-    return found;
-  }
-
-  Value inner_array(int depth, Inner& inner) {
-    skip_space();
-    char const* const start = p_;
-    if (!peek('[') || depth >= kMaxDepth) {
-      return value(depth);
-    }
-    elements(
-        [&] { return inner.elements++ == 0 ? inner_value(depth + 1, inner) : value(depth + 1); },
-        [](Value const&) {});
-    return {Kind::array, false, since(start)};
-  }
-
-  std::string_view since(char const* start) const {
-    return {start, static_cast<std::size_t>(p_ - start)};
-  }
-  std::string_view rest() const { return {p_, static_cast<std::size_t>(end_ - p_)}; }
-  bool peek(char c) const { return p_ != end_ && *p_ == c; }
-
-  void fail(char const* expected) {
-    if (!error_) {
-      error_ = SyntaxError{static_cast<std::size_t>(p_ - begin_), expected};
-    }
-  }
-
-  bool take(char c, char const* expected) {
-    if (!peek(c)) {
-      fail(expected);
-      return false;
-    }
-    ++p_;
-    return true;
-  }
-
-  /// After an element: true when another one follows.
-  bool more(char close, char const* expected) {
-    skip_space();
-    if (peek(',')) {
-      ++p_;
-      return true;
-    }
-    take(close, expected);
-    return false;
-  }
-
-  void skip_plain() {
-    char const* p = p_;
-    while (p != end_ && kPlain[utf8::byte_of(*p)]) {
+      Value key;
+      p = string(p, key);
+      if (p == nullptr) {
+        return nullptr;
+      }
+      p = past_space(p);
+      if (!is_at(p, ':')) {
+        return fail(p, "':' after a key");
+      }
+      Value found;
+      p = value_of(key.text, p + 1, depth, inner, found);
+      if (p == nullptr) {
+        return nullptr;
+      }
+      if (members != nullptr) {
+        members->push_back({key.escaped, key.text, found});
+      }
+      p = past_space(p);
+      if (!is_at(p, ',')) {
+        return is_at(p, '}') ? p + 1 : fail(p, "',' or '}' after a value");
+      }
       ++p;
     }
-    p_ = p;
   }
 
-  Value string() {
-    char const* const start = ++p_;  // past the opening quote
+  char const* value_of(std::string_view key, char const* p, int depth, std::span<Inner> inner,
+                       Value& found) {
+    for (Inner& each : inner) {
+      if (each.key == key) {
+        if (each.kind != Kind::null || each.elements > 0) {
+          forget({&each, 1});  // of several members of this key the last one counts
+        }
+        return each.place == Inner::Place::value ? inner_value(p, depth, each, found)
+                                                 : inner_array(p, depth, each, found);
+      }
+    }
+    return value(p, depth, found);
+  }
+
+  char const* inner_value(char const* p, int depth, Inner& inner, Value& found) {
+    p = past_space(p);
+    char const* after = nullptr;
+    if (is_at(p, '{') && depth < kMaxDepth) {
+      after = list(p, depth + 1, *inner.members, inner.inner);
+      found = {Kind::object, false, between(p, after)};
+    } else {
+      after = value(p, depth, found);
+    }
+    inner.kind = found.kind;
+    return after;
+  }
+
+  char const* inner_array(char const* p, int depth, Inner& inner, Value& found) {
+    p = past_space(p);
+    if (!is_at(p, '[') || depth >= kMaxDepth) {
+      return value(p, depth, found);
+    }
+    char const* const after = array(p, depth + 1, nullptr, &inner);
+    found = {Kind::array, false, between(p, after)};
+    return after;
+  }
+
+  char const* nested(char const* p, int depth, Value& found) {
+    if (depth >= kMaxDepth) {
+      return fail(p, "fewer levels of nesting");
+    }
+    bool const is_object = *p == '{';
+    char const* const after =
+        is_object ? object(p, depth + 1, nullptr, {}) : array(p, depth + 1, nullptr, nullptr);
+    found = {is_object ? Kind::object : Kind::array, false, between(p, after)};
+    return after;
+  }
+
+  static std::string_view between(char const* p, char const* after) {
+    return {p, after != nullptr ? static_cast<std::size_t>(after - p) : 0};
+  }
+  bool is_at(char const* p, char c) const { return p != end_ && *p == c; }
+
+  char const* fail(char const* p, char const* expected) {
+    error_ = SyntaxError{static_cast<std::size_t>(p - begin_), expected};
+    return nullptr;
+  }
+
+  char const* string(char const* p, Value& found) {
+    char const* const start = ++p;  // past the opening quote
     bool escaped = false;
-    while (true) {
-      skip_plain();
-      if (p_ == end_) {
-        break;
-      }
-      if (*p_ == '"') {
-        Value const found{Kind::string, escaped, since(start)};
-        ++p_;
-        return found;
-      } else if (*p_ == '\\') {
-        escaped = true;
-        escape();
-      } else if (utf8::byte_of(*p_) < 0x20) {
-        fail("an escape instead of a control character");
-      } else if (std::size_t const length = utf8::sequence_length(rest())) {
-        p_ += length;
-      } else {
-        fail("valid UTF-8");
-      }
-      if (error_) {
-        return {};
+    for (p = past_plain(p, end_); !is_at(p, '"'); p = past_plain(p, end_)) {
+      escaped = escaped || is_at(p, '\\');
+      p = past_unusual(p);
+      if (p == nullptr) {
+        return nullptr;
       }
     }
-    fail("a closing quote");
-    return {};
+    found = {Kind::string, escaped, between(start, p)};
+    return p + 1;
   }
 
-  void escape() {
-    ++p_;  // past the backslash
-    if (p_ != end_ && *p_ != 'u' &&
-        std::string_view("\"\\/bfnrt").find(*p_) != std::string_view::npos) {
-      ++p_;
-      return;
+  /// Reads what is not plain, and not the closing quote.
+  char const* past_unusual(char const* p) {
+    if (p == end_) {
+      return fail(p, "a closing quote");
     }
-    if (!peek('u') || !is_hex4(p_ + 1)) {
-      return fail("an escape that JSON knows");
+    if (*p == '\\') {
+      return past_escape(p + 1);
     }
-    unsigned const unit = hex4(p_ + 1);
-    p_ += 5;
+    if (utf8::byte_of(*p) < 0x20) {
+      return fail(p, "an escape instead of a control character");
+    }
+    std::size_t const length = utf8::sequence_length({p, static_cast<std::size_t>(end_ - p)});
+    return length > 0 ? p + length : fail(p, "valid UTF-8");
+  }
+
+  char const* past_escape(char const* p) {
+    if (p != end_ && *p != 'u' &&
+        std::string_view("\"\\/bfnrt").find(*p) != std::string_view::npos) {
+      return p + 1;
+    }
+    if (!is_at(p, 'u') || !is_hex4(p + 1)) {
+      return fail(p, "an escape that JSON knows");
+    }
+    unsigned const unit = hex4(p + 1);
+    p += 5;
     if (is_high_surrogate(unit)) {
-      if (end_ - p_ < 6 || p_[0] != '\\' || p_[1] != 'u' || !is_hex4(p_ + 2) ||
-          !is_low_surrogate(hex4(p_ + 2))) {
-        return fail("the second half of a surrogate pair");
-      }
-      p_ += 6;
-    } else if (is_low_surrogate(unit)) {
-      fail("no lone surrogate");
+      bool const has_other = end_ - p >= 6 && p[0] == '\\' && p[1] == 'u' && is_hex4(p + 2) &&
+                             is_low_surrogate(hex4(p + 2));
+      return has_other ? p + 6 : fail(p, "the second half of a surrogate pair");
     }
+    return is_low_surrogate(unit) ? fail(p, "no lone surrogate") : p;
   }
 
   bool is_hex4(char const* digits) const {
-    if (end_ - digits < 4) {
-      return false;
-    }
-    for (int i = 0; i < 4; ++i) {
-      if (hex_value(digits[i]) < 0) {
-        return false;
-      }
-    }
-    return true;
+    return end_ - digits >= 4 &&
+           std::all_of(digits, digits + 4, [](char c) { return hex_value(c) >= 0; });
   }
 
-  Value word(std::string_view expected, Kind kind) {
-    if (!rest().starts_with(expected)) {
-      fail("a value");
-      return {};
+  char const* word(char const* p, std::string_view expected, Kind kind, Value& found) {
+    if (!std::string_view(p, static_cast<std::size_t>(end_ - p)).starts_with(expected)) {
+      return fail(p, "a value");
     }
-    char const* const start = p_;
-    p_ += expected.size();
-    return {kind, false, since(start)};
+    found = {kind, false, {p, expected.size()}};
+    return p + expected.size();
   }
 
-  void digits() {
-    if (p_ == end_ || !is_digit(*p_)) {
-      return fail("a digit");
+  char const* past_digits(char const* p) {
+    if (p == end_ || !is_digit(*p)) {
+      return fail(p, "a digit");
     }
-    while (p_ != end_ && is_digit(*p_)) {
-      ++p_;
+    while (p != end_ && is_digit(*p)) {
+      ++p;
     }
+    return p;
   }
 
-  void number() {
-    if (peek('-')) {
-      ++p_;
-    } else if (!is_digit(*p_)) {
-      return fail("a value");
+  char const* number(char const* p, Value& found) {
+    char const* const start = p;
+    if (*p == '-') {
+      ++p;
+    } else if (!is_digit(*p)) {
+      return fail(p, "a value");
     }
-    if (peek('0')) {
-      ++p_;
-    } else {
-      digits();
+    p = is_at(p, '0') ? p + 1 : past_digits(p);
+    if (p != nullptr && is_at(p, '.')) {
+      p = past_digits(p + 1);
     }
-    if (peek('.')) {
-      ++p_;
-      digits();
+    if (p != nullptr && (is_at(p, 'e') || is_at(p, 'E'))) {
+      ++p;
+      p = past_digits(is_at(p, '+') || is_at(p, '-') ? p + 1 : p);
     }
-    if (peek('e') || peek('E')) {
-      ++p_;
-      if (peek('+') || peek('-')) {
-        ++p_;
-      }
-      digits();
+    if (p != nullptr) {
+      found = {Kind::number, false, between(start, p)};
     }
+    return p;
   }
 
   char const* begin_;
-  char const* p_;
   char const* end_;
   std::optional<SyntaxError> error_;
 };

@@ -1,16 +1,12 @@
 #include "base/json_writer.hpp"
 
+#include "base/json_plain.hpp"
 #include "base/utf8.hpp"
 
 namespace lastcall::json {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool is_plain(char c) {
-  unsigned char const byte = utf8::byte_of(c);
-  return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
-}
 
 void append_escape(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -39,10 +35,8 @@ void append_escape(std::string& out, char c) {
 void append_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    std::size_t plain = 0;
-    while (plain < text.size() && is_plain(text[plain])) {
-      ++plain;
-    }
+    char const* const begin = text.data();
+    auto const plain = static_cast<std::size_t>(past_plain(begin, begin + text.size()) - begin);
     out.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) {

@@ -72,6 +72,21 @@ TEST(JsonReader, Agrees_with_a_general_parser_about_what_is_json) {
   }
 }
 
+TEST(JsonReader, Looks_at_each_byte_wherever_it_is_in_a_string) {
+  for (std::size_t const size : {1U, 14U, 15U, 16U, 17U, 33U}) {  // it reads blocks of 16
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'x');
+        text[at] = static_cast<char>(byte);
+        text = '"' + text + '"';
+        std::vector<char> const alone(text.begin(), text.end());  // nothing may be read behind it
+        EXPECT_EQ(is_value({alone.data(), alone.size()}), nlohmann::json::accept(text))
+            << "byte " << byte << " at " << at << " of " << size;
+      }
+    }
+  }
+}
+
 TEST(JsonReader, Lists_members_in_order_with_duplicates) {
   std::vector<Member> members;
   ASSERT_FALSE(read_object(R"({"a":1,"b":[{"a":2}],"a":"x\n"})", members));
