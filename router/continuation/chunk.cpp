@@ -15,13 +15,33 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-std::uint64_t number_of(Members const& members, std::string_view name) {
-  json::Value const* const value = find(members, name);
+/// The values of the members that have these names, in the order of the names: null if there is
+/// none, and the last one of several. One pass, because every event is read.
+template <std::size_t N>
+std::array<json::Value const*, N> values_of(Members const& members,
+                                            std::array<std::string_view, N> const& names) {
+  std::array<json::Value const*, N> values{};
+  for (json::Member const& member : members) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (member.key == names[i]) {
+        values[i] = &member.value;
+        break;
+      }
+    }
+  }
+  return values;
+}
+
+/// Whether there is a value, and it is not `null`.
+bool is_given(json::Value const* value) {
+  return value != nullptr && value->kind != Kind::null;
+}
+
+std::uint64_t number_of(json::Value const* value) {
   return value != nullptr ? json::to_unsigned(*value).value_or(0) : 0;
 }
 
-std::optional<json::Value> text_of(Members const& members, std::string_view name) {
-  json::Value const* const value = find(members, name);
+std::optional<json::Value> text_of(json::Value const* value) {
   return value != nullptr && value->kind == Kind::string ? std::optional(*value) : std::nullopt;
 }
 
@@ -31,13 +51,14 @@ bool is_empty_list(json::Value const& value) {
   return value.kind == Kind::array && !json::read_array(value.text, elements) && elements.empty();
 }
 
-/// Whether a delta may contain this member without carrying content that is not recorded. Anything
-/// else is odd.
+/// The members that a delta may have. Others may carry content that is not recorded, and are odd.
+constexpr auto kInDelta = std::to_array<std::string_view>(
+    {"role", "content", "reasoning", "reasoning_content", "tool_calls"});
+
 bool is_known_in_delta(json::Member const& member) {
-  constexpr std::array kKnown = std::to_array<std::string_view>(
-      {"role", "content", "reasoning", "reasoning_content", "tool_calls"});
-  return member.value.kind == Kind::null || is_empty_list(member.value) ||
-         std::find(kKnown.begin(), kKnown.end(), member.key) != kKnown.end();
+  return member.value.kind == Kind::null ||
+         std::find(kInDelta.begin(), kInDelta.end(), member.key) != kInDelta.end() ||
+         is_empty_list(member.value);
 }
 
 void read_delta(Chunk& chunk, json::Value const& delta) {
@@ -46,57 +67,54 @@ void read_delta(Chunk& chunk, json::Value const& delta) {
     return;
   }
   chunk.is_odd = !std::all_of(chunk.delta.begin(), chunk.delta.end(), is_known_in_delta);
-  chunk.text = text_of(chunk.delta, "content");
-  chunk.reasoning = text_of(chunk.delta, "reasoning");
+  auto const [role, content, reasoning, other_reasoning, calls] = values_of(chunk.delta, kInDelta);
+  chunk.text = text_of(content);
+  chunk.reasoning = text_of(reasoning);
   if (!chunk.reasoning || chunk.reasoning->text.empty()) {
-    auto const other = text_of(chunk.delta, "reasoning_content");
+    auto const other = text_of(other_reasoning);
     chunk.reasoning = other ? other : chunk.reasoning;
   }
-  chunk.has_role = find_value(chunk.delta, "role") != nullptr;
-  json::Value const* const calls = find_value(chunk.delta, "tool_calls");
-  chunk.has_tool_calls = calls != nullptr && !is_empty_list(*calls);
+  chunk.has_role = is_given(role);
+  chunk.has_tool_calls = is_given(calls) && !is_empty_list(*calls);
 }
 
 Finish finish_of(json::Value const* reason) {
-  if (reason == nullptr) {
+  if (!is_given(reason)) {
     return Finish::none;
   }
   bool const is_failure = reason->text == "abort" || reason->text == "error";
   return is_failure ? Finish::failure : Finish::normal;
 }
 
-void read_choice(Chunk& chunk, Kind kind) {
-  if (kind != Kind::object) {
-    chunk.is_odd = true;
-    return;
-  }
-  if (json::Value const* const delta = find(chunk.choice, "delta")) {
+constexpr auto kInChunk = std::to_array<std::string_view>({"choices", "error", "prompt_token_ids"});
+constexpr auto kInChoice = std::to_array<std::string_view>(
+    {"delta", "text", "index", "logprobs", "finish_reason", "token_ids", "prompt_token_ids"});
+
+/// Returns the prompt's ids, if the choice has them.
+json::Value const* read_choice(Chunk& chunk) {
+  auto const [delta, text, index, logprobs, finish_reason, ids, prompt_ids] =
+      values_of(chunk.choice, kInChoice);
+  if (delta != nullptr) {
     read_delta(chunk, *delta);
   } else {
-    chunk.text = text_of(chunk.choice, "text");
+    chunk.text = text_of(text);
   }
-  chunk.is_odd = chunk.is_odd || number_of(chunk.choice, "index") != 0;
-  chunk.has_logprobs = find_value(chunk.choice, "logprobs") != nullptr;
-  chunk.finish = finish_of(find_value(chunk.choice, "finish_reason"));
-  if (json::Value const* const ids = find_value(chunk.choice, "token_ids")) {
+  chunk.is_odd = chunk.is_odd || number_of(index) != 0;
+  chunk.has_logprobs = is_given(logprobs);
+  chunk.finish = finish_of(finish_reason);
+  if (is_given(ids)) {
     auto list = read_ids(*ids);
     chunk.is_odd = chunk.is_odd || !list;
     chunk.ids = list ? std::move(*list) : TokenIds{};
   }
-}
-
-void read_prompt_ids(Chunk& chunk) {
-  json::Value const* ids = find_value(chunk.choice, "prompt_token_ids");
-  ids = ids != nullptr ? ids : find_value(chunk.top, "prompt_token_ids");
-  if (ids != nullptr) {
-    chunk.prompt_ids = read_ids(*ids);
-  }
+  return prompt_ids;
 }
 
 void read_usage(Chunk& chunk, json::Inner const& usage) {
   if (usage.kind == Kind::object) {
-    chunk.usage = Usage{number_of(*usage.members, "prompt_tokens"),
-                        number_of(*usage.members, "completion_tokens")};
+    auto const [prompt, completion] = values_of(
+        *usage.members, std::to_array<std::string_view>({"prompt_tokens", "completion_tokens"}));
+    chunk.usage = Usage{number_of(prompt), number_of(completion)};
   }
 }
 
@@ -123,18 +141,19 @@ Chunk read_chunk(std::string_view data) {
   if (json::read_object(data, chunk.top, inner)) {
     return {};
   }
-  json::Value const* const list = find(chunk.top, "choices");
-  if (find_value(chunk.top, "error") != nullptr || list == nullptr || list->kind != Kind::array) {
+  auto const [list, error, prompt_ids] = values_of(chunk.top, kInChunk);
+  if (is_given(error) || list == nullptr || list->kind != Kind::array) {
     chunk.choice.clear();
     chunk.delta.clear();
     return chunk;
   }
   chunk.kind = choices.elements == 0 ? Chunk::Kind::usage : Chunk::Kind::piece;
-  if (choices.elements > 0) {
-    read_choice(chunk, choices.kind);
-    chunk.is_odd = chunk.is_odd || choices.elements > 1;
+  bool const has_choice = choices.kind == Kind::object;
+  json::Value const* const of_choice = has_choice ? read_choice(chunk) : nullptr;
+  chunk.is_odd = chunk.is_odd || choices.elements > (has_choice ? 1U : 0U);
+  if (json::Value const* const ids = is_given(of_choice) ? of_choice : prompt_ids; is_given(ids)) {
+    chunk.prompt_ids = read_ids(*ids);
   }
-  read_prompt_ids(chunk);
   read_usage(chunk, counts);
   return chunk;
 }

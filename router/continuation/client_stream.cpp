@@ -139,6 +139,9 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
   if (chunk.text) {
     change(*chunk.text, texts.content);
   }
+  if (!texts.reasoning) {
+    return;
+  }
   // Some versions of vLLM send the same text under both names.
   for (std::string_view const name : {"reasoning", "reasoning_content"}) {
     json::Value const* const own = find_value(chunk.delta, name);
@@ -149,8 +152,11 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
 }
 
 void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
+  if (!leg_.before || leg_.before->early_ids.empty() || !request_.wants_ids) {
+    return;
+  }
   json::Value const* const ids = find_value(chunk.choice, "token_ids");
-  if (ids == nullptr || !leg_.before || leg_.before->early_ids.empty() || !request_.wants_ids) {
+  if (ids == nullptr) {
     return;
   }
   TokenIds all = std::exchange(leg_.before->early_ids, {});

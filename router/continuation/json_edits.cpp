@@ -42,25 +42,18 @@ void JsonEdits::replace(std::string_view part, std::string with) {
   put(begin, begin + part.size(), std::move(with));
 }
 
-void JsonEdits::remove(std::vector<json::Member> const& members,
-                       std::function<bool(json::Member const&)> const& goes) {
-  bool one_stays = false;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    std::string_view const own = written(members[i]);
-    std::size_t begin = offset(own.data());
-    std::size_t end = begin + own.size();
-    if (!goes(members[i])) {
-      one_stays = true;
-      continue;
-    }
-    if (one_stays) {  // together with the text between it and the member before
-      std::string_view const before = written(members[i - 1]);
-      begin = offset(before.data()) + before.size();
-    } else if (i + 1 < members.size()) {
-      end = offset(written(members[i + 1]).data());
-    }
-    put(begin, end, {});
+void JsonEdits::remove_member(std::vector<json::Member> const& members, std::size_t i,
+                              bool one_stays) {
+  std::string_view const own = written(members[i]);
+  std::size_t begin = offset(own.data());
+  std::size_t end = begin + own.size();
+  if (one_stays) {  // together with the text between it and the member before
+    std::string_view const before = written(members[i - 1]);
+    begin = offset(before.data()) + before.size();
+  } else if (i + 1 < members.size()) {
+    end = offset(written(members[i + 1]).data());
   }
+  put(begin, end, {});
 }
 
 void JsonEdits::add(std::string_view object, bool is_empty, std::string_view name,

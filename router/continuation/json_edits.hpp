@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +37,17 @@ class JsonEdits {
   void replace(std::string_view part, std::string with);
   /// Removes all members of an object for which `goes` returns true; `members` must be all members
   /// of the object.
-  void remove(std::vector<json::Member> const& members,
-              std::function<bool(json::Member const&)> const& goes);
+  template <class Goes>
+  void remove(std::vector<json::Member> const& members, Goes const& goes) {
+    bool one_stays = false;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (goes(members[i])) {
+        remove_member(members, i, one_stays);
+      } else {
+        one_stays = true;
+      }
+    }
+  }
   /// Adds a member after the last one. `object` is the text of the object; `is_empty` means that
   /// none of its members stays.
   void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
@@ -54,6 +62,7 @@ class JsonEdits {
     std::size_t end = 0;
     std::string with;
   };
+  void remove_member(std::vector<json::Member> const& members, std::size_t i, bool one_stays);
   void put(std::size_t begin, std::size_t end, std::string with);
   std::size_t offset(char const* at) const { return static_cast<std::size_t>(at - text_.data()); }
 

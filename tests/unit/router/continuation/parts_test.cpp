@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "router/continuation/chunk.hpp"
 #include "router/continuation/event_reader.hpp"
 #include "router/continuation/json_edits.hpp"
 #include "router/continuation/limits.hpp"
@@ -28,6 +29,54 @@ struct Seen {
   std::string data;
   friend bool operator==(Seen const&, Seen const&) = default;
 };
+
+/// The chunk of a chat whose one choice has these members.
+Chunk chunk_with(std::string& text, std::string const& choice) {
+  text = R"({"id":"a","choices":[{)" + choice + "}]}";
+  return read_chunk(text);
+}
+
+TEST(Chunk, The_last_member_of_a_name_counts_and_null_is_as_if_it_were_missing) {
+  std::string text;
+  Chunk const twice = chunk_with(
+      text, R"("delta":{"content":"a","content":"b"},"finish_reason":"stop","finish_reason":null)");
+  ASSERT_TRUE(twice.text);
+  EXPECT_EQ(twice.text->text, "b");
+  EXPECT_EQ(twice.finish, Finish::none);
+  EXPECT_FALSE(twice.is_odd);
+  Chunk const gone = chunk_with(text, R"("delta":{"content":"a","content":null},"token_ids":null)");
+  EXPECT_FALSE(gone.text);
+  EXPECT_FALSE(gone.is_odd);
+  Chunk const old_delta = chunk_with(text, R"("delta":{"content":"a"},"delta":{"role":"b"})");
+  EXPECT_FALSE(old_delta.text);
+  EXPECT_TRUE(old_delta.has_role);
+}
+
+TEST(Chunk, What_is_no_choice_of_a_chat_is_odd) {
+  std::string text;
+  EXPECT_TRUE(chunk_with(text, R"("delta":null)").is_odd);
+  EXPECT_TRUE(chunk_with(text, R"("delta":{"other":"a"})").is_odd);
+  EXPECT_TRUE(chunk_with(text, R"("delta":{},"index":1)").is_odd);
+  EXPECT_TRUE(chunk_with(text, R"("delta":{},"token_ids":["a"])").is_odd);
+  EXPECT_FALSE(chunk_with(text, R"("delta":{"other":[]},"index":0,"token_ids":[1])").is_odd);
+  EXPECT_TRUE(read_chunk(R"({"choices":[1]})").is_odd);
+  EXPECT_TRUE(read_chunk(R"({"choices":[{"delta":{}},{"delta":{}}]})").is_odd);
+  Chunk const counts = read_chunk(R"({"choices":[],"usage":{"prompt_tokens":3}})");
+  EXPECT_EQ(counts.kind, Chunk::Kind::usage);
+  EXPECT_EQ(counts.usage->prompt, 3U);
+  EXPECT_EQ(read_chunk(R"({"choices":[1],"choices":null})").kind, Chunk::Kind::error);
+  EXPECT_EQ(read_chunk(R"({"choices":[],"error":{}})").kind, Chunk::Kind::error);
+}
+
+TEST(Chunk, Ids_of_the_prompt_are_those_of_the_choice_or_else_those_of_the_chunk) {
+  TokenIds const one{1};
+  TokenIds const two{2};
+  std::string const top = R"({"prompt_token_ids":[2],"choices":[)";
+  EXPECT_EQ(read_chunk(top + R"({"prompt_token_ids":[1]}]})").prompt_ids, one);
+  EXPECT_EQ(read_chunk(top + R"({"prompt_token_ids":null}]})").prompt_ids, two);
+  EXPECT_EQ(read_chunk(top + "]}").prompt_ids, two);
+  EXPECT_EQ(read_chunk(top + R"({"prompt_token_ids":"a"}]})").prompt_ids, std::nullopt);
+}
 
 TEST(EventReader, Any_split_gives_the_same_events_and_all_of_the_bytes) {
   std::string const stream =
