@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Writes cmake/hot_functions.order: what a cancel and a request run, for the linker.
 
+The list is of `lastcall` first, then of what only the router runs; each linker ignores what its
+program does not have.
+
 A cancel mostly comes to cores that slept, so what it costs is the pages and cache lines that it
 touches: hot functions between cold ones are several times as many pages. Each situation is run
 under valgrind's callgrind with few and with many repetitions; what is called once more with each of
@@ -21,12 +24,16 @@ from pathlib import Path
 import cancel_topic
 import ingress_proxies
 import ingress_topic
+import router_topic
 from bench import PATIENCE, Bench, need
+from open_streams import next_stream
 from supervised import Serve
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDER = ROOT / "cmake/hot_functions.order"
-PROGRAM = ROOT / "build/release/supervisor/libexec/lastcall/lastcall"  # not its launcher
+BUILD = ROOT / "build/release"
+LASTCALL = BUILD / "supervisor/libexec/lastcall/lastcall"  # not its launcher
+ROUTER = BUILD / "router/lastcall-router"
 FEW, MANY = 2, 42
 EVENTS = 5  # of each stream
 
@@ -51,6 +58,11 @@ def _ingress(bench, engine):
                                   threads=1, lastcall_tls="")  # fmt: skip
 
 
+def _router(bench, engine):
+    return ingress_proxies.start(bench, bench.router, router_topic.ROUTER,
+                                  ("--config", "{config}"), engine=engine)  # fmt: skip
+
+
 def _user(port):
     user = socket.create_connection(("127.0.0.1", port), PATIENCE)
     user.sendall(ingress_topic.REQUEST)
@@ -62,18 +74,16 @@ def _end(process):
     process.wait(PATIENCE)
 
 
-def streams(bench, count):
-    """Streams of a few events whose clients leave."""
+def _streams(bench, count, front, event):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(PATIENCE)
-        process, port = _ingress(bench, listener.getsockname()[1])
+        process, port = front(bench, listener.getsockname()[1])
         for _ in range(count):
             with _user(port) as user:
-                engine, _ = listener.accept()
-                ingress_topic.take_request(engine)
+                engine = next_stream(listener, ingress_topic.REQUEST[-1:])
                 engine.sendall(ingress_topic.HEAD)
                 for _ in range(EVENTS):
-                    engine.sendall(ingress_topic.EVENT)
+                    engine.sendall(event)
                     user.recv(65536)
             engine.settimeout(PATIENCE)
             engine.recv(1)  # until it is ended
@@ -81,10 +91,9 @@ def streams(bench, count):
         _end(process)
 
 
-def small_requests(bench, count):
-    """Requests on one kept connection."""
+def _small_requests(bench, count, front):
     with ingress_proxies.engine(bench) as engine:
-        process, port = _ingress(bench, engine)
+        process, port = front(bench, engine)
         with _user(port) as user:
             for _ in range(count - 1):
                 user.recv(65536)
@@ -93,8 +102,27 @@ def small_requests(bench, count):
         _end(process)
 
 
+def streams(bench, count):
+    """Streams of a few events whose clients leave."""
+    _streams(bench, count, _ingress, ingress_topic.EVENT)
+
+
+def small_requests(bench, count):
+    """Requests on one kept connection."""
+    _small_requests(bench, count, _ingress)
+
+
+def routed_streams(bench, count):
+    """Streams whose events the router reads."""
+    _streams(bench, count, _router, router_topic.EVENT)
+
+
+def routed_requests(bench, count):
+    _small_requests(bench, count, _router)
+
+
 def _instructions(file):
-    """{function: instructions} of a profile of callgrind, of this program alone."""
+    """{function: instructions} of a profile of callgrind, without those of libraries."""
     tables, found = {"fn": {}, "ob": {}}, collections.Counter()
     now, is_call = {"fn": "", "ob": ""}, False
     for line in file.read_text(errors="replace").splitlines():
@@ -106,7 +134,7 @@ def _instructions(file):
         elif line.startswith("calls="):
             is_call = True
         elif re.match(r"[-+*\d]", line):
-            if not is_call and now["ob"].endswith("/lastcall") and " " not in now["fn"]:
+            if not is_call and now["ob"].endswith((LASTCALL.name, ROUTER.name)) and " " not in now["fn"]:
                 found[re.sub(r"'\d+$", "", now["fn"])] += int(line.split()[1])
             is_call = False
     return found
@@ -123,19 +151,24 @@ def hot(bench, situation, folder):
     return [name for name, cost in many.items() if cost - few[name] >= MANY - FEW]
 
 
-def main():
-    bench = Bench(ROOT / "build/release", quick=True)
-    folder = bench.scratch
+def _under_callgrind(program, folder):
     # Its debug information is newer than what Debian's valgrind reads.
-    program, under = folder / "lastcall", folder / "under-callgrind"
-    subprocess.run(["objcopy", "--strip-debug", str(PROGRAM), str(program)], check=True)
+    stripped, under = folder / program.name, folder / f"callgrind-{program.name}"
+    subprocess.run(["objcopy", "--strip-debug", str(program), str(stripped)], check=True)
     under.write_text(f"#!/bin/sh\nexec {need('valgrind')} -q --tool=callgrind --demangle=no"
-                     f' --callgrind-out-file="$CALLGRIND_OUT" {program} "$@"\n')  # fmt: skip
+                     f' --callgrind-out-file="$CALLGRIND_OUT" {stripped} "$@"\n')  # fmt: skip
     under.chmod(0o755)
-    bench.lastcall = str(under)
+    return str(under)
+
+
+def main():
+    bench = Bench(BUILD, quick=True)
+    folder = bench.scratch
+    bench.lastcall = _under_callgrind(LASTCALL, folder)
+    bench.router = _under_callgrind(ROUTER, folder)
     started = time.monotonic()
     names = {}
-    for situation in (cancels, streams, small_requests):
+    for situation in (cancels, streams, small_requests, routed_streams, routed_requests):
         names.update(dict.fromkeys(hot(bench, situation, folder)))
     ORDER.write_text("# Made by bench/hot_functions.py: what lld lays together, in this order.\n"
                      + "".join(f"{name}\n" for name in names))  # fmt: skip

@@ -23,7 +23,7 @@ class OpenStreams:
             user.settimeout(PATIENCE)
             user.sendall(request)
             self.users.append(user)
-            self.inner.append(_next_stream(listener, request[-1:]))
+            self.inner.append(next_stream(listener, request[-1:]))
 
     def send(self, data):
         """From each engine's end; it is with each client when that has what it ends with."""
@@ -37,7 +37,7 @@ class OpenStreams:
             one.close()
 
 
-def _next_stream(listener, end):
+def next_stream(listener, end):
     """A proxy that asks the engine for its metrics in between is not answered."""
     while True:
         connection, _ = listener.accept()
