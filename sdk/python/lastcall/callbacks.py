@@ -4,7 +4,8 @@ Rules
   1. Each kind of callback (health, cleanup, ...) has a lane: its calls run one after the other, in
      order, on a daemon thread of its own. A health check that hangs delays neither a cancel nor
      the cleanup. The thread ends with the client.
-  2. A coroutine function runs on the event loop that was running when it was registered.
+  2. An awaitable that a callback returns, as that of a coroutine function, runs on the event loop
+     that was running when the callback was registered.
   3. A callback that fails is logged and never stops the lane.
   4. If a lane cannot get a thread, the connection's thread does its jobs, because each question is
      asked only once and has to be answered. This does not apply to health checks, which the
@@ -16,6 +17,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import logging
 import queue
@@ -49,9 +51,7 @@ class Lane:
         return list(self._callbacks)
 
     def add(self, callback: Callable[..., Any]) -> None:
-        if inspect.iscoroutinefunction(callback):
-            callback = _on_its_loop(callback)
-        self._callbacks.append(callback)
+        self._callbacks.append(_on_its_loop(callback))
 
     def post(self, job: Job) -> None:
         """Called only from the link's thread, which does the job itself if the lane has no
@@ -188,12 +188,19 @@ def _on_its_loop(callback: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:
         loop = None
 
-    def call(*arguments: object) -> Any:
-        if loop is None or loop.is_closed():
-            return asyncio.run(callback(*arguments))
-        return asyncio.run_coroutine_threadsafe(callback(*arguments), loop).result()
+    # A plain function may return an awaitable, too: a lambda that calls a coroutine function does.
+    async def result_of(given: Awaitable[Any]) -> Any:
+        return await given
 
-    return call
+    def call(*arguments: object) -> Any:
+        given = callback(*arguments)
+        if not inspect.isawaitable(given):
+            return given
+        if loop is None or loop.is_closed():
+            return asyncio.run(result_of(given))
+        return asyncio.run_coroutine_threadsafe(result_of(given), loop).result()
+
+    return functools.update_wrapper(call, callback)
 
 
 def ask_health(callbacks: list[Callable[[], HealthAnswer]]) -> tuple[str, str]:

@@ -66,6 +66,27 @@ def test_a_coroutine_callback_runs_on_the_loop_it_was_registered_on(supervisor, 
     asyncio.run(main())
 
 
+def test_a_function_that_returns_a_coroutine_is_a_callback_too(supervisor, client):
+    async def main():
+        loops = []
+
+        async def note(answer):
+            loops.append(asyncio.get_running_loop())
+            return answer
+
+        client.on_health(lambda: note(("busy", "long prefill")))
+        client.on_cleanup(lambda seconds: note(None))
+        supervisor.send("health.check")
+        answer = await asyncio.to_thread(supervisor.wait, "health")
+        assert answer == {"op": "health", "status": "busy", "detail": "long prefill"}
+        supervisor.send("cleanup", deadline_at_ms=0)
+        await asyncio.to_thread(supervisor.wait, "cleanup.done")
+        assert loops == [asyncio.get_running_loop()] * 2
+
+    eventually(lambda: client.connected)
+    asyncio.run(main())
+
+
 def test_deregister_is_confirmed_after_the_callbacks(supervisor, client):
     eventually(lambda: client.connected)
     client.on_deregister(lambda: 1 / 0)
