@@ -11,6 +11,8 @@ Rules
      that is a kill with the reason `client_disconnect`; closing the generator after its end is not.
   5. A group of exceptions that contains only cancels is a cancel if the context was stopped.
   6. An item costs no extra task and no switch to another thread.
+  7. The request ends when the function returns. So a result whose work is still to be done, such as
+     a generator or a coroutine, is refused: no drain would wait for it, and no cancel reach it.
 
 Threads: handlers run in the caller's task or thread; a kill from elsewhere is carried over to the
 task's loop.
@@ -19,6 +21,7 @@ task's loop.
 from __future__ import annotations
 
 import asyncio
+import collections.abc
 import functools
 import inspect
 from typing import (
@@ -125,7 +128,7 @@ def _wrap_coroutine(handler: Any, enter: Enter, hand: Hand, wants_context: bool)
             try:
                 result = await guard.run(handler(*arguments, **hand(named, context)))
                 context.raise_if_stopped()
-                return result
+                return _checked(result, handler)
             except asyncio.CancelledError:
                 context.kill(LEFT)
                 raise
@@ -171,9 +174,26 @@ def _wrap_function(handler: Any, enter: Enter, hand: Hand, wants_context: bool) 
                 _raise_as_cancelled(error, context)
                 raise
             context.raise_if_stopped()
-            return result
+            return _checked(result, handler)
 
     return call
+
+
+def _checked(result: Any, handler: Any) -> Any:
+    is_to_come = (
+        inspect.isawaitable(result)
+        or inspect.isgenerator(result)
+        or isinstance(result, collections.abc.AsyncIterator)
+    )
+    if not is_to_come:
+        return result
+    if inspect.iscoroutine(result):
+        result.close()  # otherwise Python warns that nothing has awaited it
+    raise TypeError(
+        f"{getattr(handler, '__qualname__', handler)} returned an object of type "
+        f"{type(result).__name__}, whose work would begin after its request has ended; an endpoint "
+        "has to await or yield it itself"
+    )
 
 
 def _raise_as_cancelled(error: BaseException, context: Context) -> None:

@@ -186,6 +186,32 @@ def test_other_things_cannot_be_endpoints(client, bad):
         client.endpoint("x")(bad)
 
 
+async def _tokens():
+    yield "token"
+
+
+async def _answer():
+    return "answer"
+
+
+async def _returns_tokens():
+    return _tokens()
+
+
+@pytest.mark.parametrize(
+    "handler", [lambda: _tokens(), lambda: _answer(), lambda: (each for each in "ab"),
+                _returns_tokens]
+)  # fmt: skip
+def test_a_result_that_is_still_to_come_is_refused(supervisor, client, handler):
+    async def main():
+        with pytest.raises(TypeError, match="await or yield"):
+            await client.endpoint("generate")(handler)(request_id="r")
+
+    eventually(lambda: client.connected)
+    asyncio.run(main())
+    assert supervisor.wait("request.end", id="r")["outcome"] == "error"
+
+
 def test_a_generator_of_threads_is_a_handler_too(supervisor, client):
     closed = []
 
