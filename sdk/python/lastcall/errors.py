@@ -99,6 +99,13 @@ def is_only_cancels(error: BaseException) -> bool:
     return True
 
 
+def concerns_a_request(error: Optional[BaseException]) -> bool:
+    """Whether it is the end of one request, which is no failure of the engine."""
+    return error is not None and (
+        isinstance(error, (Cancelled, Rejected)) or is_only_cancels(error)
+    )
+
+
 def _members(error: BaseException) -> tuple[BaseException, ...]:
     # Recognised by its members: before Python 3.11 groups are a library's, later they are built in.
     members = getattr(error, "exceptions", None)

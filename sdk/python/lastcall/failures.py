@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Generator, Optional, TypeVar, Union, cast
 
 from . import session, uncaught, wire
-from .errors import Cancelled, Rejected, is_only_cancels
+from .errors import concerns_a_request
 from .watch import ChildWatcher, Forget, Report, watch_future
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,8 +45,7 @@ class Guard(contextlib.ContextDecorator):
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        harmless = isinstance(error, (Cancelled, Rejected)) or (error and is_only_cancels(error))
-        if isinstance(error, Exception) and not harmless:
+        if isinstance(error, Exception) and not concerns_a_request(error):
             detail = "".join(traceback.format_exception(type(error), error, trace))
             self._report(f"{self._name} failed: {type(error).__name__}", detail)
 

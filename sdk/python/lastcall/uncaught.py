@@ -2,7 +2,8 @@
 
 An uncaught exception on the main thread ends the process: the report adds the traceback to an end
 that the supervisor would otherwise only see as an exit. On another thread it ends only that thread,
-which is fatal for an engine's worker but harmless for a telemetry thread; hence the choice.
+which is fatal for an engine's worker but harmless for a telemetry thread; hence the choice. The
+cancel or the refusal of a request is harmless there in either case.
 multiprocessing calls no hook for the target of a child. Up to Python 3.12 it runs its finalizers
 while the exception is being raised; for later versions use `Client.guard` around the target.
 
@@ -19,6 +20,8 @@ import threading
 import traceback
 from types import TracebackType
 from typing import Callable, Literal, Optional
+
+from .errors import concerns_a_request
 
 Choice = Literal["all", "main", "off"]
 Report = Callable[[str, str], object]  # reason, traceback
@@ -74,7 +77,7 @@ def _on_child_end() -> None:
 
 def _on_thread(failure: threading.ExceptHookArgs) -> None:
     kind = failure.exc_type
-    if not issubclass(kind, SystemExit):
+    if not issubclass(kind, SystemExit) and not concerns_a_request(failure.exc_value):
         name = failure.thread.name if failure.thread else "unknown"
         detail = "".join(
             traceback.format_exception(kind, failure.exc_value, failure.exc_traceback)

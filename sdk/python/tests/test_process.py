@@ -60,6 +60,24 @@ def test_an_uncaught_exception_is_reported_as_fatal(supervisor, path, code, reas
     assert "Traceback" in done.stderr  # the usual hook still works
 
 
+@pytest.mark.parametrize(
+    "error", ["Cancelled('r', 'operator')", "Rejected('r', 'draining')", "LastcallError('other')"]
+)
+def test_a_request_that_ends_a_thread_is_not_fatal(supervisor, path, error):
+    done = run_python(
+        "import lastcall, threading\n"
+        "client = lastcall.connect(critical=True)\n"
+        "def work():\n"
+        f"    raise lastcall.{error}\n"
+        "thread = threading.Thread(target=work)\nthread.start(); thread.join()\n"
+        "client.begin('last').end()",
+        path,
+    )
+    supervisor.wait("request.end", id="last")
+    assert len(supervisor.all("fatal")) == (1 if error.startswith("LastcallError") else 0)
+    assert error.split("(")[0] in done.stderr  # the usual hook still works
+
+
 def test_reporting_uncaught_exceptions_can_be_turned_off(supervisor, path):
     run_python(
         "import lastcall, time\n"
