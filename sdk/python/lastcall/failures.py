@@ -169,12 +169,12 @@ class Failures:
             self._report_failures(report_uncaught or "all")
 
     def _report_failures(self, choice: uncaught.Choice) -> None:
-        uncaught.install(self.report_fatal, choice)
+        uncaught.install(self._report_uncaught, choice)
         if choice == "all" and hasattr(os, "pidfd_open"):
             self._children().find_children()
 
     def _stop_reporting(self) -> None:
-        uncaught.remove(self.report_fatal)
+        uncaught.remove(self._report_uncaught)
         if self._watcher is not None:
             self._watcher.close()
 
@@ -182,6 +182,10 @@ class Failures:
         if self._watcher is None:
             self._watcher = ChildWatcher(self._report_end, self._is_over)
         return self._watcher
+
+    def _report_uncaught(self, reason: str, detail: str) -> None:
+        if not self._is_over():
+            self.report_fatal(reason, detail)  # waits, because the process may end
 
     def _report_end(self, reason: str, detail: str) -> None:
         if not self._is_over():

@@ -253,6 +253,16 @@ def test_an_end_while_the_supervisor_cleans_up_is_expected(supervisor, client):
     assert supervisor.all("fatal") == []
 
 
+def test_an_uncaught_exception_while_the_supervisor_cleans_up_is_expected(supervisor, client):
+    eventually(lambda: client.connected)
+    supervisor.send("phase", phase="cleaning_up", deadline_at_ms=10**12)
+    eventually(lambda: client.phase == "cleaning_up")
+    sys.excepthook(asyncio.CancelledError, asyncio.CancelledError(), None)
+    client.begin("last").end()
+    supervisor.wait("request.end")
+    assert supervisor.all("fatal") == []
+
+
 def test_other_things_cannot_be_watched(client):
     with pytest.raises(TypeError, match="expected a task"):
         client.watch("engine")
