@@ -65,8 +65,9 @@ class Options:
     def __post_init__(self) -> None:
         for path, name in self.endpoints.items():
             wire.check_id(name, "endpoint")
-            if not path.startswith("/"):
-                raise InvalidArgument(f"endpoints: {path!r}: expected a path that begins with '/'")
+            _check_path(path, "endpoints")
+        for path in self.ignore:
+            _check_path(path, "ignore")
         if self.overload_status not in OVERLOAD_STATUSES:
             raise InvalidArgument(
                 f"overload_status: {self.overload_status}: expected 503, 529 or 429"
@@ -110,6 +111,11 @@ class Options:
         if path in self.endpoints:
             return self.endpoints[path]
         return KNOWN_PATHS.get(path, OTHER) if method == "POST" else None
+
+
+def _check_path(path: str, field: str) -> None:
+    if not path.startswith("/"):
+        raise InvalidArgument(f"{field}: {path!r}: expected a path that begins with '/'")
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -58,6 +58,7 @@ def test_the_defaults_are_the_same_with_and_without_an_environment():
         ("PEEK_BYTES", "-1", "expected a number of bytes"),
         ("ENDPOINTS", "/mine", "'/mine': expected /path=endpoint"),
         ("ENDPOINTS", "mine=own", "'mine': expected a path that begins with '/'"),
+        ("IGNORE", "/reset,admin/*", "'admin/\\*': expected a path that begins with '/'"),
         ("HAND_OFF", "decode", "'decode': expected one of chat_completions"),
     ],
 )
@@ -66,6 +67,11 @@ def test_a_bad_variable_is_named_before_the_server_starts(monkeypatch, name, val
     with pytest.raises(ValueError, match=expected) as raised:
         Middleware(echo)
     assert str(raised.value).startswith(f"lastcall.asgi: LASTCALL_ASGI_{name}: ")
+
+
+def test_one_text_is_no_list_of_ignored_paths():
+    with pytest.raises(ValueError, match=r"^ignore: 'a': expected a path"):  # "*" would match all
+        Options(ignore="/admin/*")
 
 
 def test_endpoints_are_registered_before_the_first_request(supervisor, client):
