@@ -313,11 +313,14 @@ class Client(Hooks, Failures):
         active_prefill_tokens: Optional[int] = None,
     ) -> None:
         """For busy detection; a report is valid only for some seconds, so repeat it."""
+        given = {
+            "dp_rank": dp_rank,
+            "active_decode_blocks": active_decode_blocks,
+            "kv_total_blocks": kv_total_blocks,
+            "active_prefill_tokens": active_prefill_tokens,
+        }
         self._session.report_load(
-            dp_rank=dp_rank,
-            active_decode_blocks=active_decode_blocks,
-            kv_total_blocks=kv_total_blocks,
-            active_prefill_tokens=active_prefill_tokens,
+            **{name: wire.check_count(n, name) for name, n in given.items() if n is not None}
         )
 
 

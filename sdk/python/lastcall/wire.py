@@ -10,6 +10,7 @@ Rules
 from __future__ import annotations
 
 import json
+import operator
 from typing import Any, Iterable, Iterator
 
 from .errors import InvalidArgument
@@ -18,6 +19,7 @@ VERSION = 1
 MAX_LINE = 64 * 1024  # without the newline
 MAX_ID = 256  # bytes of an id or a name
 MAX_PRIORITY = 7  # the least urgent
+MAX_COUNT = 10**15
 
 PHASES = frozenset(
     ("starting", "serving", "deregistering", "draining", "drained", "cleaning_up", "exited")
@@ -129,6 +131,20 @@ def check_priority(priority: object) -> int:
     if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
         raise InvalidArgument(f"cannot use the priority {priority!r}: expected 0 to {MAX_PRIORITY}")
     return priority
+
+
+def check_count(number: Any, what: str) -> int:
+    """Returns a whole number of any type, such as numpy's, as an int; otherwise raises
+    InvalidArgument."""
+    try:
+        count = operator.index(number)
+    except TypeError:
+        count = -1
+    if not 0 <= count <= MAX_COUNT:
+        raise InvalidArgument(
+            f"cannot use the {what} {number!r}: expected a whole number, 0 to {MAX_COUNT}"
+        )
+    return count
 
 
 def clip_name(text: str) -> str:

@@ -4,7 +4,10 @@ import asyncio
 import threading
 import time
 
+import pytest
 from strict_supervisor import FakeSupervisor, eventually
+
+import lastcall
 
 
 def test_health_is_answered_by_the_worst_callback(supervisor, client):
@@ -149,6 +152,22 @@ def test_load_is_reported(supervisor, client):
     assert supervisor.wait("load") == {
         "op": "load", "dp_rank": 1, "active_decode_blocks": 3, "kv_total_blocks": 10,
     }  # fmt: skip
+
+
+class Numpys:
+    """Like an integer of numpy or torch, which json cannot encode."""
+
+    def __index__(self):
+        return 7
+
+
+def test_any_whole_number_is_a_load_and_nothing_else_is(supervisor, client):
+    eventually(lambda: client.connected)
+    for bad in (0.5, -1, 10**15 + 1, "7"):
+        with pytest.raises(lastcall.InvalidArgument, match="cannot use the kv_total_blocks"):
+            client.report_load(kv_total_blocks=bad)
+    client.report_load(kv_total_blocks=Numpys())
+    assert supervisor.wait("load") == {"op": "load", "dp_rank": 0, "kv_total_blocks": 7}
 
 
 def test_the_threads_of_a_client_end_with_it(supervisor, make_client):
