@@ -148,28 +148,38 @@ void Ledger::rejected(ipc::Rejected const& message, Later& later) {
 
 void Ledger::answered(std::uint64_t seq, bool is_error, Later& later) {
   auto const question = questions_.extract(seq);
-  if (is_error && !question.empty()) {
-    admitted(question.mapped(), later);
+  if (question.empty()) {
+    return;
+  }
+  absence_.answered();
+  if (is_error) {
+    admitted(question.mapped().id, later);
   }
 }
 
 std::optional<Clock::time_point> Ledger::tick(Clock::time_point now, Later& later) {
   ends_.forget_written();
-  std::optional<Clock::time_point> due;
-  auto const unadmitted = absence_.unadmitted_at();
-  if (waiting_ > 0 && unadmitted && now < *unadmitted) {
-    due = unadmitted;
-  } else if (waiting_ > 0 && unadmitted) {
-    for (auto& [id, entry] : entries_) {
-      if (entry.waiting) {
-        entry.settle({.may_run = true}, later);
-      }
-    }
-    waiting_ = 0;
-  }
+  auto const due = waiting_ > 0 ? tick_admission(now, later) : std::nullopt;
   auto const next = progress_.tick(
       now, [this](ContextState const& context) { return find(context) != nullptr; }, later);
   return due && (!next || *due < *next) ? due : next;
+}
+
+std::optional<Clock::time_point> Ledger::tick_admission(Clock::time_point now, Later& later) {
+  auto const oldest = questions_.begin();
+  auto const again = absence_.listen(
+      oldest == questions_.end() ? std::nullopt : std::optional(oldest->second.asked_at), now);
+  auto const unadmitted = absence_.unadmitted_at();
+  if (!unadmitted || now < *unadmitted) {
+    return unadmitted ? unadmitted : again;
+  }
+  for (auto& [id, entry] : entries_) {
+    if (entry.waiting) {
+      entry.settle({.may_run = true}, later);
+    }
+  }
+  waiting_ = 0;
+  return std::nullopt;
 }
 
 void Ledger::clear(Later& later) {

@@ -4,7 +4,8 @@
 //  1. The table is authoritative, whatever was sent before. announce() reports all of it again: the
 //     live requests as `resumed`, their cancels, and the ends that no supervisor has read.
 //  2. A request that waits for admission asks again on each connection, and starts unadmitted when
-//     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter.
+//     there has been no supervisor (no connection, or one without `welcome`) for kUnadmittedAfter,
+//     or none that answers.
 //  3. Memory grows with live requests only; the ends that wait for a supervisor are limited.
 //
 // Thread rule: under the session's mutex; functions that a call adds to `Later` are called without
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,10 +93,15 @@ class Ledger {
   /// `resumed` means that the request began before the supervisor that reads the line.
   ipc::RequestBegin begin_line(Entry const& entry, bool resumed = false) const;
   void ask(Entry& entry);
+  std::optional<Clock::time_point> tick_admission(Clock::time_point now, Later& later);
 
   Outbox& outbox_;
   std::unordered_map<std::string_view, Entry> entries_;  // keys are the contexts' own ids
-  std::unordered_map<std::uint64_t, std::string> questions_;
+  struct Question {
+    std::string id;
+    Clock::time_point asked_at;
+  };
+  std::map<std::uint64_t, Question> questions_;  // those without an answer, oldest first
   std::size_t waiting_{};
   EndReports ends_{outbox_};
   ProgressReports progress_{outbox_};

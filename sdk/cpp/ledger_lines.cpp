@@ -65,7 +65,7 @@ void Ledger::ask(Entry& entry) {
   line.admit = true;
   std::uint64_t const seq = outbox_.next_seq();
   if (outbox_.send(line, seq)) {
-    questions_.emplace(seq, entry.context->id());
+    questions_.emplace(seq, Question{entry.context->id(), Clock::now()});
   }  // otherwise the next connection is asked, soon
 }
 

@@ -3,7 +3,8 @@
 Rules
   1. Without a socket (LASTCALL_SOCKET unset) everything works and nothing is sent.
   2. With one, the engine never waits for the supervisor and never fails because of it, except when
-     it asks for admission; and even then the request starts after 1 s without a supervisor.
+     it asks for admission; and even then the request starts after 1 s without a supervisor, or 2 s
+     without an answer.
   3. A forked child is detached: its copy of the client sends nothing until the child connects
      again. From then on the copy stands for the new client (see standin.py), and so does a closed
      client.

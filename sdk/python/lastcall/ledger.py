@@ -7,7 +7,9 @@ Rules
      there has been no supervisor (no connection, or one without `welcome`) for `UNADMITTED_AFTER`
      seconds: only the first second of an absence delays a request. A close starts the requests that
      wait, and afterwards none waits.
-  3. Memory grows only with live requests; at most `MAX_UNHEARD` ends wait for a supervisor, beyond
+  3. A supervisor that is connected acknowledges each question at once. If it has not done so for
+     `SILENT_AFTER` seconds, it stands still, and counts as absent until it answers again.
+  4. Memory grows only with live requests; at most `MAX_UNHEARD` ends wait for a supervisor, beyond
      that the oldest are forgotten.
 
 Threads: all methods from any; the lock is the link's, so that the table and the queue never differ.
@@ -29,6 +31,9 @@ from .owner import Owner
 from .peer import Line
 
 UNADMITTED_AFTER = 1.0
+SILENT_AFTER = 2.0
+# An answer may have arrived while this process stood still itself: it has this time to be read.
+READ_WITHIN = 0.1
 PROGRESS_EVERY = 0.5
 MAX_UNCONFIRMED = 1024
 
@@ -72,6 +77,9 @@ class Ledger(Owner):
         self._moved: set[str] = set()
         self._moved_at = 0.0
         self._closed = False
+        self._asked: dict[int, float] = {}  # when; the questions without an answer, oldest first
+        self._late_since: Optional[float] = None  # an answer has been late since then
+        self._is_silent = False
 
     @property
     def enabled(self) -> bool:
@@ -121,6 +129,7 @@ class Ledger(Owner):
         self._waiting.clear()
         self._unconfirmed.clear()
         self._moved.clear()
+        self._forget_questions()
 
     def close(self) -> None:
         """Called when no answer will come any more."""
@@ -208,6 +217,7 @@ class Ledger(Owner):
     def lost(self, tokens: list[object]) -> None:
         self._unconfirmed.extend(token for token in tokens if isinstance(token, Entry))
         self._moved.clear()
+        self._forget_questions()
 
     def tick(self, now: float) -> Optional[float]:
         """Sends and starts what is due; returns when something is due next."""
@@ -239,24 +249,50 @@ class Ledger(Owner):
 
     def _question(self, entry: Entry) -> bytes:
         def react(error: Optional[str]) -> None:
+            self._asked.pop(seq, None)
+            self._late_since, self._is_silent = None, False
             # A supervisor that cannot even read the question must not stop the engine.
             if error is not None and self._waiting.pop(entry.context.id(), None) is not None:
                 entry.settle(admitted=False)
 
         entry.announced = True
-        return entry.line(admit=True, seq=self._outlet.expect(react))
+        seq = self._outlet.expect(react)
+        self._asked[seq] = time.monotonic()
+        return entry.line(admit=True, seq=seq)
+
+    def _forget_questions(self) -> None:
+        self._asked.clear()
+        self._late_since, self._is_silent = None, False
 
     def _unadmitted_at(self) -> float:
         """The time from which on no request waits for admission any more."""
+        if self._is_silent:
+            return 0.0
         return math.inf if self._outlet.welcomed else self._outlet.lost_at + UNADMITTED_AFTER
 
     def _tick_admission(self, now: float) -> Iterator[float]:
-        if not self._waiting or self._outlet.welcomed:
+        if not self._waiting:
             return
-        if now < self._unadmitted_at():
-            yield self._unadmitted_at()
+        if self._outlet.welcomed and not self._is_silent:
+            yield from self._listen(now)
+        unadmitted_at = self._unadmitted_at()
+        if unadmitted_at <= now:
+            self._start_unadmitted()
+        elif math.isfinite(unadmitted_at):
+            yield unadmitted_at
+
+    def _listen(self, now: float) -> Iterator[float]:
+        """Finds out whether the supervisor still answers."""
+        late_at = next(iter(self._asked.values()), math.inf) + SILENT_AFTER
+        if now < late_at:
+            if math.isfinite(late_at):
+                yield late_at
             return
-        self._start_unadmitted()
+        if self._late_since is None:
+            self._late_since = now
+        self._is_silent = now >= self._late_since + READ_WITHIN
+        if not self._is_silent:
+            yield self._late_since + READ_WITHIN
 
     def _start_unadmitted(self) -> None:
         given_up = list(self._waiting.values())

@@ -9,6 +9,7 @@ from asgi_server import Server, echo, run, wrap
 from strict_supervisor import FakeSupervisor, eventually
 
 import lastcall
+from lastcall import ledger
 
 
 def test_admission_waits_for_admitted(supervisor, client):
@@ -195,6 +196,48 @@ def test_a_mute_supervisor_does_not_hold_admission(path, make_client):
             fake.send("rejected", id="q", reason="overloaded")
             eventually(lambda: len(fake.all("request.begin")) == 2)
             assert fake.all("request.begin")[1]["resumed"] is True
+
+
+def test_a_supervisor_that_stands_still_counts_as_absent_until_it_answers(
+    supervisor, client, monkeypatch
+):
+    monkeypatch.setattr(ledger, "SILENT_AFTER", 0.3)
+    eventually(lambda: client.connected)
+    supervisor.acks = supervisor.admit = False
+    client.begin("first", admit=True)  # would wait for ever
+    question = supervisor.wait("request.begin", id="first", admit=True)
+    monkeypatch.setattr(ledger, "SILENT_AFTER", 60)
+    client.begin("second", admit=True)  # at once: only the first one waits
+    assert "began_at_ms" in supervisor.wait("request.begin", id="second", resumed=True)
+    supervisor.acks = True
+    supervisor.send("ack", seq=question["seq"])
+    supervisor.send("cancel", ids=["first"], mode="stop", reason="control")
+    client.find("first").wait_stopped(10)  # the line before it was handled, too
+    asking = threading.Thread(target=client.begin, args=("third",), kwargs={"admit": True})
+    asking.start()
+    assert supervisor.wait("request.begin", id="third")["admit"] is True
+    assert asking.is_alive()
+    supervisor.send("admitted", id="third")
+    asking.join(10)
+    assert not asking.is_alive()
+
+
+def test_a_request_that_waits_in_the_supervisors_queue_goes_on_waiting(
+    supervisor, client, monkeypatch
+):
+    monkeypatch.setattr(ledger, "SILENT_AFTER", 60)
+    eventually(lambda: client.connected)
+    supervisor.admit = False
+    asking = threading.Thread(target=client.begin, args=("q",), kwargs={"admit": True})
+    asking.start()
+    supervisor.wait("request.begin", id="q")
+    eventually(lambda: not client._session.ledger._asked)
+    monkeypatch.setattr(ledger, "SILENT_AFTER", 0.05)
+    asking.join(0.5)
+    assert asking.is_alive()
+    supervisor.send("admitted", id="q")
+    asking.join(10)
+    assert not asking.is_alive()
 
 
 def test_an_error_to_the_question_starts_it_unadmitted(supervisor, client):

@@ -93,6 +93,37 @@ TEST(ClientConnection, A_waiting_request_asks_again_on_the_next_connection) {
   EXPECT_TRUE(received.get_future().get().may_run);
 }
 
+TEST(ClientConnection, A_supervisor_that_stands_still_counts_as_absent_until_it_answers) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  supervisor.welcome();
+  await([&] { return client.is_connected(); });
+  client.begin_admitted({.id = "first"}).end();  // would wait for ever
+  std::uint64_t seq = 0;
+  supervisor.next<ipc::RequestBegin>(&seq);
+  supervisor.next<ipc::RequestEnd>();
+  client.begin_admitted({.id = "second"}).end();
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>().resumed) << "it did not ask";
+  supervisor.next<ipc::RequestEnd>();
+
+  RequestContext const seen = client.begin({.id = "seen"});
+  supervisor.next<ipc::RequestBegin>();
+  supervisor.say(R"({"op":"ack","seq":)" + std::to_string(seq) + "}");
+  supervisor.say(R"({"op":"cancel","ids":["seen"],"mode":"stop","reason":"control"})");
+  ASSERT_TRUE(seen.wait_stopped(kPatience)) << "so the line before it was handled, too";
+  std::promise<Admission> received;
+  client.begin_admitted({.id = "third"},
+                        [&](auto const&, Admission const& made) { received.set_value(made); });
+  EXPECT_TRUE(supervisor.next<ipc::RequestBegin>(&seq).admit);
+  supervisor.say(R"({"op":"ack","seq":)" + std::to_string(seq) + "}");
+  auto decided = received.get_future();
+  EXPECT_EQ(decided.wait_for(std::chrono::milliseconds(2300)), std::future_status::timeout)
+      << "it waits in the supervisor's queue";
+  supervisor.say(R"({"op":"admitted","id":"third"})");
+  EXPECT_TRUE(decided.get().may_run);
+}
+
 TEST(ClientConnection, A_supervisor_that_does_not_read_costs_bounded_memory_and_loses_nothing) {
   FakeSupervisor supervisor;
   supervisor.listen();

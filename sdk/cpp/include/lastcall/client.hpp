@@ -5,7 +5,7 @@
 //     runs unchanged outside of a pod.
 //  2. With a socket, the engine never waits for the supervisor and never fails because of it. The
 //     exception is a requested admission; and even then, a request starts after 1 s without a
-//     supervisor.
+//     supervisor, or 2 s without an answer.
 //  3. The client always reconnects. After each connect it announces its endpoints and its live
 //     requests again, so that a restart of the supervisor loses nothing.
 //  4. If a supervisor does not read, that announcement is kept, whatever its length, and at most 1
