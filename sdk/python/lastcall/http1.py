@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 import urllib.parse
 from typing import Any, AsyncIterator, Mapping, Optional
@@ -21,6 +22,7 @@ MAX_EVENT = 16 * 1024 * 1024
 MAX_ANSWER = 64 * 1024 * 1024
 
 _LINE = 64 * 1024
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _PIECE = 64 * 1024
 
 
@@ -133,13 +135,17 @@ class Exchange:
 
     async def _event_lines(self) -> AsyncIterator[str]:
         rest = b""
+        was_return = False
         async for piece in self.pieces():
-            lines = (rest + piece).replace(b"\r\n", b"\n").split(b"\n")
+            if was_return and piece.startswith(b"\n"):
+                piece = piece[1:]  # the rest of a line end
+            was_return = piece.endswith(b"\r")
+            lines = _LINE_END.split(rest + piece)
             rest = lines.pop()
             if len(rest) > MAX_EVENT:
                 raise ConnectionError(f"an event has more than {MAX_EVENT} bytes")
             for line in lines:
-                yield line.rstrip(b"\r").decode("utf-8", "replace")
+                yield line.decode("utf-8", "replace")
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while True:

@@ -281,7 +281,8 @@ class _Call:
     async def items(self) -> AsyncGenerator[Any, None]:
         assert self._exchange is not None
         try:
-            if self._exchange.headers.get("content-type", "").startswith("text/event-stream"):
+            kind = self._exchange.headers.get("content-type", "").partition(";")[0]
+            if kind.strip().lower() == "text/event-stream":
                 events = self._exchange.events()
                 async for name, data in events:
                     if name == "error":

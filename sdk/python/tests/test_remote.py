@@ -54,6 +54,23 @@ def test_the_items_of_a_stream_and_a_whole_answer_come_back():
     run(main)
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_the_events_of_any_server_are_read(end, size):
+    events = b": hello\nevent: message\ndata: 1\n\ndata: two\ndata: lines\n\n".replace(b"\n", end)
+    pieces = [events[at : at + size] for at in range(0, len(events), size)]
+
+    async def tier(scope, receive, send):
+        await answer(send, *pieces, kind=b"Text/Event-Stream; charset=utf-8")
+
+    async def main():
+        async with Tier(tier) as one:
+            stream = await Endpoint(NAME, urls=[one.url]).generate(None)
+            assert await items_of(stream) == [1, "two\nlines"]
+
+    run(main)
+
+
 def test_the_ids_of_the_caller_go_along():
     async def main():
         async with Tier(doubles) as one:
