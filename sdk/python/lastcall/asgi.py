@@ -116,7 +116,9 @@ class Middleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             try:
-                self._client()  # so that the supervisor has the endpoints before the first request
+                # Made now, so that the supervisor has the endpoints before the first request.
+                if self._client().enabled:
+                    _check_loop()
             except LastcallError as error:
                 return await _fail_to_start(receive, send, f"lastcall.asgi: {error}")
         elif scope["type"] == "http":
@@ -366,6 +368,12 @@ def _drop_tracebacks(error: Optional[BaseException], until: Optional[BaseExcepti
 def _kill(context: Optional[Context]) -> None:
     if context is not None:
         context.kill(LEFT)
+
+
+def _check_loop() -> None:
+    """Otherwise each request that is tracked would fail."""
+    if asyncio._get_running_loop() is None:
+        raise LastcallError("this server does not run asyncio's event loop, which is needed")
 
 
 async def _fail_to_start(receive: Receive, send: Send, message: str) -> None:

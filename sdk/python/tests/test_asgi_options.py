@@ -144,6 +144,21 @@ def test_a_client_that_was_connected_otherwise_is_named_at_the_start(supervisor,
     assert "is connected with {'name': 'mine'} already" in message["message"]
 
 
+def test_a_server_without_asyncio_is_refused_at_its_start(supervisor, client):
+    sent = []
+
+    async def receive():
+        return {"type": "lifespan.startup"}
+
+    async def send(message):
+        sent.append(message)
+
+    with pytest.raises(StopIteration):  # the coroutine runs to its end without any event loop
+        wrap(quiet, client)({"type": "lifespan"}, receive, send).send(None)
+    [message] = sent
+    assert message["type"] == "lifespan.startup.failed" and "asyncio" in message["message"]
+
+
 async def quiet(scope, receive, send):
     pass
 
