@@ -42,7 +42,7 @@ class RequestScope:
         self._id = id
         self._endpoint = None if endpoint is None else wire.check_id(endpoint, "endpoint")
         self._model = None if model is None else wire.clip_name(model)
-        self._stream = stream
+        self._stream = None if stream is None else bool(stream)  # it may be a client's JSON
         self._root = root
         self._admit = admit
         self._priority = None if priority is None else wire.check_priority(priority)

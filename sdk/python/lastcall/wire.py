@@ -150,6 +150,8 @@ def check_count(number: Any, what: str) -> int:
 def clip_name(text: str) -> str:
     """Shortens a name for people and labels: one that is too long (a model's path) loses its
     start."""
+    if not isinstance(text, str):
+        raise InvalidArgument(f"cannot use the name {text!r}: expected a string")
     if len(text) * 4 <= MAX_ID:
         return text
     return text.encode("utf-8", "replace")[-MAX_ID:].decode("utf-8", "ignore")

@@ -151,6 +151,17 @@ def test_a_thousand_long_ids_are_cancelled_in_lines_that_fit(supervisor, client)
     assert all(each.is_stopped() for each in contexts)
 
 
+@pytest.mark.parametrize("given, sent", [(1, True), ("yes", True), (0, False), (True, True)])
+def test_a_client_of_the_engine_cannot_spoil_the_line_that_asks(supervisor, client, given, sent):
+    # Programs pass on what a client's JSON has, and a line that is refused asks for nothing.
+    eventually(lambda: client.connected)
+    client.begin("r", stream=given, admit=True)
+    assert supervisor.wait("request.begin", id="r")["stream"] is sent
+    for model in (7, {}, ["m"]):
+        with pytest.raises(lastcall.InvalidArgument, match="cannot use the name"):
+            client.begin("s", model=model)
+
+
 def test_a_path_that_is_too_long_is_a_clear_error(monkeypatch):
     path = "/tmp/" + "x" * 110
     with pytest.raises(lastcall.InvalidArgument, match="107"):
