@@ -117,6 +117,8 @@ class Failures:
         supervisor has acknowledged, for at most `timeout` seconds; returns whether one has. If not,
         the report is sent later. If none is connected, the report is also logged.
         """
+        # A program that fails may pass on the exception itself, which must not cost the report.
+        reason, detail = str(reason), None if detail is None else str(detail)
         if detail is None:
             detail = traceback.format_exc() if sys.exc_info()[0] is not None else ""
         if not self._session.welcomed:

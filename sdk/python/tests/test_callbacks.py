@@ -140,6 +140,13 @@ def test_fatal_carries_the_traceback_and_is_acknowledged(supervisor, client):
     assert len(supervisor.all("fatal")) == 1
 
 
+def test_fatal_takes_an_exception_as_its_reason(supervisor, client):
+    eventually(lambda: client.connected)
+    assert client.report_fatal(RuntimeError("CUDA error"), OSError("gone"), timeout=10)
+    fatal = supervisor.wait("fatal")
+    assert (fatal["reason"], fatal["detail"]) == ("CUDA error", "gone")
+
+
 def test_fatal_waits_for_the_supervisor_to_come_back(path, client):
     assert client.report_fatal("dead", "detail", timeout=0) is False
     with FakeSupervisor(path) as fake:
