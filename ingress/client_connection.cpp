@@ -8,7 +8,6 @@
 namespace lastcall::ingress {
 namespace {
 
-constexpr int kReadsATurn = 16;
 /// The size of a read while memory is scarce, because bytes that come after a request are kept.
 constexpr std::size_t kSmallRead = std::size_t{4} * 1024;
 /// A client that still sends after this time does not read our last bytes.
@@ -40,7 +39,7 @@ void ClientConnection::read_more() {
   }
   int reads = 0;
   while (socket_.may_read() && owner_.wants_input()) {
-    if (++reads > kReadsATurn) {
+    if (parts_.poller.is_share_used(reads++)) {
       parts_.poller.again(owner_);
       return;
     }

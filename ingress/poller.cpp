@@ -1,6 +1,5 @@
 #include "ingress/poller.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -21,6 +20,11 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+
+/// What a socket gets of a turn. The number of reads alone would not limit it: a read may bring ten
+/// thousand chunks of one byte, each of which is handled by itself.
+constexpr int kMostReads = 16;
+constexpr std::chrono::milliseconds kShare{1};
 
 }  // namespace
 
@@ -108,7 +112,9 @@ void Poller::remove(int fd) {
 }
 
 void Poller::bury(std::unique_ptr<Watched> watched) {
-  std::erase(again_, watched.get());
+  if (watched->is_due_again_) {
+    std::erase(again_, watched.get());
+  }
   bury_unwatched(std::move(watched));
 }
 
@@ -133,7 +139,17 @@ void Poller::free_buried() {
 }
 
 void Poller::again(Watched& watched) {
-  again_.push_back(&watched);
+  if (!std::exchange(watched.is_due_again_, true)) {
+    again_.push_back(&watched);
+    post_again();
+  }
+}
+
+bool Poller::is_share_used(int reads) const {
+  return reads >= kMostReads || (reads > 0 && std::chrono::steady_clock::now() - now_ >= kShare);
+}
+
+void Poller::post_again() {
   if (!std::exchange(again_is_due_, true)) {
     asio::post(loop_->io, [this, alive = loop_->alive] {
       if (*alive) {
@@ -146,15 +162,16 @@ void Poller::again(Watched& watched) {
 void Poller::run_again() {
   again_is_due_ = false;
   Turn const begun(*this);
-  std::vector<Watched*> due = std::exchange(again_, {});
-  while (!due.empty()) {
-    Watched* const next = due.back();
-    due.pop_back();
-    bool const is_buried = std::any_of(buried_.begin(), buried_.end(),
-                                       [&](auto const& dead) { return dead.get() == next; });
-    if (!is_buried) {
-      serve(*next, 0);
-    }
+  auto const end = now_ + kBearable;
+  // Those that request yet another turn are served in that one.
+  for (std::size_t left = again_.size(); left > 0 && !again_.empty() && now_ < end; --left) {
+    Watched* const next = again_.front();
+    again_.pop_front();
+    next->is_due_again_ = false;
+    serve(*next, 0);
+  }
+  if (!again_.empty()) {
+    post_again();
   }
 }
 

@@ -7,7 +7,9 @@
 //     (docs/adr/0014-one-registration.md).
 //  2. A socket that was closed in a turn is freed after it, so that an event of the same turn still
 //     finds it.
-//  3. One turn delivers at most kBatch events, so that the loop's other work is never starved.
+//  3. The loop's other work is never starved: one turn delivers at most kBatch events, a socket on
+//     which bytes arrive faster than they are handled has its share of a turn and waits for the
+//     next one, and sockets that wait so are served for kBearable in a turn, each of them once.
 //  4. Ends come first in a turn: a connection that its engine has closed has left the pool before a
 //     request of the same turn looks for a connection.
 //  5. A socket that takes longer than kBearable is reported, because no other one is served
@@ -19,6 +21,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -46,6 +49,10 @@ class Watched : public Buried {
   virtual void ready(std::uint32_t events) = 0;
   /// The name in reports of slowness, a static text.
   virtual std::string_view kind() const = 0;
+
+ private:
+  friend class Poller;
+  bool is_due_again_ = false;  // it has requested another turn
 };
 
 class Poller {
@@ -69,8 +76,10 @@ class Poller {
   void bury(std::unique_ptr<Watched> watched);
   /// The same for an object without a descriptor.
   void bury_unwatched(std::unique_ptr<Buried> buried);
-  /// Calls ready(0) of `watched` in the next turn.
+  /// Calls ready(0) of `watched` in one of the next turns, once, however often it was requested.
   void again(Watched& watched);
+  /// Whether the socket that is served has to wait for its next turn, after this many reads.
+  bool is_share_used(int reads) const;
 
   /// The time. Within a turn it is the time at which the current socket's turn began, so no system
   /// call is needed.
@@ -82,6 +91,7 @@ class Poller {
   static constexpr int kBatch = 64;
 
   void turn();
+  void post_again();
   void run_again();
   void free_buried();
 
@@ -90,7 +100,7 @@ class Poller {
   std::unique_ptr<Loop> loop_;
   OnSlow const on_slow_;
   std::chrono::steady_clock::time_point now_;  // when the last socket was served
-  std::vector<Watched*> again_;
+  std::deque<Watched*> again_;
   std::vector<std::unique_ptr<Buried>> buried_;
   bool again_is_due_ = false;
   bool burial_is_due_ = false;

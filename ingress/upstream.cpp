@@ -10,7 +10,6 @@
 namespace lastcall::ingress {
 namespace {
 
-constexpr int kEngineReadsATurn = 16;
 /// No server closes a kept connection this soon without announcing that in its answer.
 constexpr std::chrono::milliseconds kRecently{500};
 
@@ -91,7 +90,7 @@ void Upstream::pump(When when) {
   pumping_ = true;
   int reads = 0;
   while (!dead_ && readable_ && owner_ != nullptr && owner_->takes_response()) {
-    if (++reads > kEngineReadsATurn) {
+    if (parts_.poller.is_share_used(reads++)) {
       parts_.poller.again(*this);
       break;
     }

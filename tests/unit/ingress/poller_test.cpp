@@ -123,6 +123,86 @@ TEST_F(PollerTest, In_a_turn_it_is_the_time_at_which_it_came_and_outside_the_clo
   EXPECT_GT(poller.now(), reader.came_at + 1ms);
 }
 
+/// An event and an earlier request for another turn serve a socket in the same turn; if each of
+/// them left a request of its own, their number would grow as long as bytes arrive.
+TEST_F(PollerTest, However_often_another_turn_is_requested_it_is_one) {
+  Busy busy(0ms);
+  poller.again(busy);
+  poller.again(busy);
+  bool is_over = false;
+  boost::asio::post(io, [&] { is_over = true; });
+  while (!is_over) {
+    io.run_one();
+  }
+  EXPECT_EQ(busy.times, 1);
+}
+
+/// Each wants more turns without end, as a socket does whose client sends faster than it is read.
+TEST_F(PollerTest, Sockets_that_always_want_another_turn_leave_the_loop_its_time) {
+  struct Greedy final : Watched {
+    explicit Greedy(Poller& one) : poller(one) {}
+    void ready(std::uint32_t) override {
+      auto const end = std::chrono::steady_clock::now() + Poller::kBearable / 5;
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      ++times;
+      poller.again(*this);
+    }
+    std::string_view kind() const override { return "greedy"; }
+    Poller& poller;
+    int times = 0;
+  };
+  std::vector<std::unique_ptr<Greedy>> crowd;
+  for (int i = 0; i < 60; ++i) {
+    crowd.push_back(std::make_unique<Greedy>(poller));
+    poller.again(*crowd.back());
+  }
+  int turns = 0;
+  std::function<void()> const other = [&] {
+    if (++turns < 100) {
+      boost::asio::post(io, other);
+    }
+  };
+  boost::asio::post(io, other);
+  while (turns < 100) {
+    io.run_one();
+  }
+  int served = 0;
+  for (auto const& one : crowd) {
+    EXPECT_GT(one->times, 0);  // no other one takes its turn
+    served += one->times;
+  }
+  EXPECT_LE(served, 6 * 100);
+}
+
+/// Outside of a turn a socket has one read.
+TEST_F(PollerTest, A_share_is_used_up_by_reads_or_by_time) {
+  struct Reader final : Watched {
+    explicit Reader(Poller& one) : poller(one) {}
+    void ready(std::uint32_t) override {
+      is_first_free = !poller.is_share_used(0);
+      auto const end = std::chrono::steady_clock::now() + Poller::kBearable;
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      is_used_by_time = poller.is_share_used(1);
+      was_served = true;
+    }
+    std::string_view kind() const override { return "reader"; }
+    Poller& poller;
+    bool is_first_free = false;
+    bool is_used_by_time = false;
+    bool was_served = false;
+  } reader(poller);
+  poller.again(reader);
+  while (!reader.was_served) {
+    io.run_one();
+  }
+  EXPECT_TRUE(reader.is_first_free);
+  EXPECT_TRUE(reader.is_used_by_time);
+  EXPECT_FALSE(poller.is_share_used(0));
+  EXPECT_TRUE(poller.is_share_used(16));
+}
+
 class Pair final : public Watched {
  public:
   using Heard = std::function<void(Pair&, std::uint32_t)>;
