@@ -5,6 +5,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace lastcall::probes {
 
@@ -91,17 +92,28 @@ bool ConnectAttempt::add_known_addresses() {
   return !error;
 }
 
+void ConnectAttempt::report_later(CheckOutcome outcome) {
+  asio::post(timer_.get_executor(),
+             [self = shared_from_this(), outcome = std::move(outcome)] { self->report(outcome); });
+}
+
 void ConnectAttempt::look_up() {
   if (*lookup_hangs_) {
-    // Reported later, as start() promises.
-    asio::post(timer_.get_executor(), [self = shared_from_this()] {
-      if (!self->is_over()) {
-        self->report({.result = CheckResult::timed_out,
-                      .detail = "the lookup of " + self->target_.host + " still hangs"});
-      }
-    });
+    report_later({.result = CheckResult::timed_out,
+                  .detail = "the lookup of " + target_.host + " still hangs"});
     return;
   }
+  try {
+    ask_the_resolver();
+  } catch (boost::system::system_error const& error) {
+    *lookup_hangs_ = false;
+    report_later({.result = CheckResult::not_asked,
+                  .detail = "cannot look up " + target_.host + ": " + error.code().message()});
+  }
+}
+
+/// Throws if the thread for lookups cannot be started, which the next call attempts again.
+void ConnectAttempt::ask_the_resolver() {
   *lookup_hangs_ = true;
   resolver_.async_resolve(
       target_.host, std::to_string(target_.port), asio::ip::resolver_base::numeric_service,

@@ -5,8 +5,8 @@
 //     start its next attempt, or be destroyed, inside the report.
 //  2. Numeric addresses and `localhost` are never looked up. Other names go to Asio's resolver,
 //     which makes a thread for them; while a lookup hangs there, no second one is queued.
-//  3. If an attempt fails because we lack a resource, such as a descriptor, the engine was not
-//     asked: that is not a failure of the engine.
+//  3. If an attempt fails because we lack a resource, such as a descriptor or a thread, the engine
+//     was not asked: that is not a failure of the engine.
 //  4. A connection to itself counts as refused. (The kernel may pick a dead engine's port as the
 //     source port, and TCP then connects the socket to itself.)
 //
@@ -59,6 +59,9 @@ class ConnectAttempt : public std::enable_shared_from_this<ConnectAttempt> {
 
   bool add_known_addresses();
   void look_up();
+  void ask_the_resolver();
+  /// As start() promises, a report never comes within the call that caused it.
+  void report_later(CheckOutcome outcome);
   void connect_next();
   void on_connect(boost::system::error_code error, Endpoint const& to);
   void close();

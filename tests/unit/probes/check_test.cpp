@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "tests/unit/probes/fake_engine.hpp"
 #include "tests/unit/probes/http_client.hpp"
@@ -183,6 +184,40 @@ TEST_F(Checks, a_name_that_does_not_resolve_is_not_a_dead_engine) {
   EXPECT_NE(outcome.result, CheckResult::failed_definite);
   EXPECT_NE(outcome.result, CheckResult::passed);
   EXPECT_NE(outcome.detail.find("no-such-host.invalid"), std::string::npos);
+}
+
+/// Threads get a stack that no machine has room for, as if the container's limit of processes were
+/// reached.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_getattr_default_np(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 46);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoMoreThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoMoreThreads(NoMoreThreads const&) = delete;
+  NoMoreThreads& operator=(NoMoreThreads const&) = delete;
+
+ private:
+  pthread_attr_t before_{};
+};
+
+TEST_F(Checks, an_engine_that_no_thread_can_look_up_was_not_asked_and_is_asked_again) {
+  auto const check = http("http://no-such-host.invalid:8000/");
+  {
+    NoMoreThreads const until_here;
+    auto const outcome = run(*check);
+    EXPECT_EQ(outcome.result, CheckResult::not_asked);
+    EXPECT_NE(outcome.detail.find("cannot look up no-such-host.invalid: "), std::string::npos);
+  }
+  EXPECT_EQ(run(*check).result, CheckResult::failed_unclear);
 }
 
 TEST_F(Checks, a_cancelled_check_reports_nothing_more) {
