@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr Duration kAwayFor{5'000};
 constexpr Duration kRetry{50};
 constexpr Duration kKeptBack{5'000};
+constexpr std::int64_t kLongestWait = 3'600'000;  // ms
 
 /// One connection of a call, from its first line to the answer.
 class PrestopCall {
@@ -40,7 +42,7 @@ class PrestopCall {
   End run() {
     if (!open() || !ask()) {
       error_ = errno;
-      return End::away;
+      return error_ == EAGAIN ? End::out_of_time : End::away;
     }
     for (;;) {
       End end = End::away;
@@ -70,9 +72,19 @@ class PrestopCall {
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path_, sizeof address.sun_path - 1);
     fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return fd_ >= 0 &&
+    return fd_ >= 0 && limit_connect() &&
            connect(fd_, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
   }
+
+  /// While the queue of the supervisor's socket is full, connect(2) waits for this long; then it
+  /// fails with EAGAIN.
+  bool limit_connect() const {
+    std::int64_t const left = std::clamp<std::int64_t>(left_ms(), 1, kLongestWait);
+    timeval const limit{left / 1000, left % 1000 * 1000};
+    return setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
+  }
+
+  std::int64_t left_ms() const { return (give_up_at_ - monotonic_now()).count(); }
 
   bool ask() {
     TextOf<512> lines;
@@ -108,12 +120,11 @@ class PrestopCall {
   /// Returns false if the time is up.
   bool wait_for_input() const {
     for (;;) {
-      Instant const now = monotonic_now();
-      if (now >= give_up_at_) {
+      std::int64_t const left = std::min(left_ms(), kLongestWait);
+      if (left <= 0) {
         return false;
       }
       pollfd input{fd_, POLLIN, 0};
-      auto const left = std::min<std::int64_t>((give_up_at_ - now).count(), 3'600'000);
       if (poll(&input, 1, static_cast<int>(left)) > 0) {
         return true;
       }

@@ -1,3 +1,6 @@
+import contextlib
+import socket
+
 import pytest
 from serve_world import DENY_SYSCALLS, SLEEPER, worlds
 
@@ -21,3 +24,19 @@ def served(world):
     one.process = one.run(*SLEEPER)
     one.wait_for_log('"phase begun","phase":"serving"')
     return one
+
+
+@pytest.fixture
+def full(tmp_path_factory):
+    """A socket that is listened on but not accepted from, with no place left."""
+    path = str(tmp_path_factory.mktemp("f") / "a.sock")
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+                waiting.setblocking(False)
+                waiting.connect(path)
+        yield path

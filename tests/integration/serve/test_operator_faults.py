@@ -1,6 +1,5 @@
 """The operator's subcommands where a supervisor dies, hangs or cannot be reached."""
 
-import contextlib
 import json
 import os
 import signal
@@ -184,22 +183,6 @@ def test_a_watch_that_cannot_be_written_ends(served):
 
 
 # --- a supervisor that does not answer
-
-
-@pytest.fixture
-def full(tmp_path_factory):
-    """A socket that is listened on but not accepted from, with no place left."""
-    path = str(tmp_path_factory.mktemp("f") / "a.sock")
-    with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
-        listener.bind(path)
-        listener.listen(0)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
-                waiting.setblocking(False)
-                waiting.connect(path)
-        yield path
 
 
 @pytest.mark.parametrize("words", [("status",), ("wait-ready", "--timeout", "300ms")])

@@ -100,6 +100,15 @@ def test_a_frozen_supervisor_does_not_cost_the_engine_its_stop_signal(prestop):
     assert code == 1 and "the pod's grace is nearly used up" in said
 
 
+def test_a_supervisor_that_does_not_accept_costs_no_more_of_the_grace(full):
+    done = subprocess.run(
+        (SHIM, "--prestop", "engine", "--socket", full), capture_output=True, timeout=PATIENCE,
+        env={**os.environ, "LASTCALL_POD_GRACE_SECONDS": "2"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert b"the pod's grace is nearly used up" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
