@@ -81,14 +81,6 @@ void Launch::forget_directory() {
   }
 }
 
-void reserve_standard_descriptors() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0) {
-      open("/dev/null", O_RDWR | O_CLOEXEC);  // takes the lowest free number, which is fd
-    }
-  }
-}
-
 void become_subreaper() {
   if (getpid() != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     LogLine() << "cannot become subreaper: " << error_text(errno)

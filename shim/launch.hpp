@@ -38,10 +38,6 @@ class Launch {
   int directory_ = -1;
 };
 
-/// Fills closed descriptors among 0-2 until exec, so that none of the shim's own gets such a
-/// number.
-void reserve_standard_descriptors();
-
 /// Makes the shim adopt orphans even if it is not PID 1.
 void become_subreaper();
 

@@ -23,6 +23,7 @@
 
 #include <unistd.h>
 
+#include "base/standard_descriptors.hpp"
 #include "base/undumpable.hpp"
 #include "shim/install.hpp"
 #include "shim/launch.hpp"
@@ -77,7 +78,7 @@ int main(int argc, char** argv) {
   // The environment may have tokens and passwords. Other processes in the pod may have the same
   // uid, and with one PID namespace they see this one, whose root leads to the operators' socket.
   lastcall::become_undumpable();
-  reserve_standard_descriptors();
+  lastcall::reserve_standard_descriptors();
   Launch::close_inherited_descriptors();
   int const code = main_of_shim(argc, argv);
   remove_private_directory(options.private_directory);

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_member.hpp"
+#include "base/standard_descriptors.hpp"
 #include "base/undumpable.hpp"
 #include "ipc/operator_client.hpp"
 #include "supervisor/doctor/findings.hpp"
@@ -117,6 +118,7 @@ int visit(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   become_undumpable();  // the environment holds secrets
+  reserve_standard_descriptors();
   try {
     return visit(argc, argv);
   } catch (std::exception const& error) {

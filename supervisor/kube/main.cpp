@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/standard_descriptors.hpp"
 #include "base/undumpable.hpp"
 #include "supervisor/cli/launch.hpp"
 #include "supervisor/kube/commands.hpp"
@@ -24,6 +25,7 @@ std::string name_of(std::string_view called) {
 
 int main(int argc, char** argv) {
   lastcall::become_undumpable();  // it holds tokens of API servers and keys of the webhook
+  lastcall::reserve_standard_descriptors();
   std::string const name = name_of(argc > 0 ? argv[0] : "");
   try {
     lastcall::cli::Program const program{

@@ -1,7 +1,9 @@
 """How a router ends: new clients go elsewhere, what runs is finished, what is long is cut."""
 
+import os
 import signal
 import socket
+import subprocess
 import time
 
 from raw_engine import SSE_HEAD, chunk, ok, post
@@ -64,6 +66,20 @@ def test_a_stream_longer_than_the_grace_is_cut_with_an_error(router, engines):
     assert b'"type":"migrated"' in said
     assert wire.rest().endswith(BODY)
     assert one.process.wait(timeout=20) == 0
+
+
+def test_closed_standard_descriptors_are_the_numbers_of_nothing(router, engines):
+    """Its log would go into whatever has the number of standard error."""
+    one = router(engines[0].address)
+    assert one.stop() == 0
+    one.process = subprocess.Popen(
+        ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ROUTER, "--config", one.write_config()),
+        start_new_session=True,
+    )
+    wait_until(lambda: accepts(one), "it listens")
+    standard = [os.readlink(f"/proc/{one.process.pid}/fd/{fd}") for fd in range(3)]
+    assert standard == ["/dev/null"] * 3
+    assert one.stop() == 0
 
 
 def test_lastcall_run_drains_it(router, world, engines):
