@@ -4,10 +4,10 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/descriptor_limit.hpp"
+#include "base/failed_writes.hpp"
 #include "router/options.hpp"
 #include "router/router.hpp"
 #include "router/settings.hpp"
@@ -42,7 +42,7 @@ bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded
 
 int serve(Settings const& settings, config::LoadOptions const& options) {
   raise_descriptor_limit();
-  ::signal(SIGPIPE, SIG_IGN);
+  let_failed_writes_be_errors();
   runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
   if (std::size_t const most = most_connections(settings.limits, descriptor_limit());
       most < settings.limits.max_connections) {

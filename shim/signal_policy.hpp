@@ -1,14 +1,14 @@
 // Decides what happens to a signal that arrives at the shim: it is held for the supervisor,
 // forwarded (perhaps as another signal), or dropped.
 //
-// Rules: 1. SIGCHLD, and a SIGPIPE that the shim caused, are for the shim; 2. a signal is a stop
-// signal if it, or the signal that it is rewritten to, is in the stop set; 3. a rewrite is applied
-// once, to any signal that the engine is about to get, except KILL and CONT; 4. a fault signal that
-// the kernel raised concerns memory or code of the shim alone, while one that a process sent is
-// meant for the engine (ABRT requests a core or a stack dump); 5. an engine with its own session is
-// in an orphaned process group, where the kernel drops TSTP, TTIN and TTOU: it gets STOP instead of
-// them, as under dumb-init. Pure values. Source: signal(7), signalfd(2), specification, 'Shim';
-// `--rewrite` follows dumb-init.
+// Rules: 1. SIGCHLD, and a SIGPIPE or SIGXFSZ that the shim caused, are for the shim; 2. a signal
+// is a stop signal if it, or the signal that it is rewritten to, is in the stop set; 3. a rewrite
+// is applied once, to any signal that the engine is about to get, except KILL and CONT; 4. a fault
+// signal that the kernel raised concerns memory or code of the shim alone, while one that a process
+// sent is meant for the engine (ABRT requests a core or a stack dump); 5. an engine with its own
+// session is in an orphaned process group, where the kernel drops TSTP, TTIN and TTOU: it gets STOP
+// instead of them, as under dumb-init. Pure values. Source: signal(7), signalfd(2), specification,
+// 'Shim'; `--rewrite` follows dumb-init.
 #pragma once
 
 #include <cstdint>

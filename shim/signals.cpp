@@ -30,8 +30,9 @@ void take_stop_signal(Parts& s, int signal, pid_t sender) {
 }  // namespace
 
 void take_signal(Parts& s, int signal, pid_t sender, int code) {
-  bool const own_broken_pipe = signal == SIGPIPE && sender == getpid();
-  if (signal == SIGCHLD || own_broken_pipe || SignalPolicy::is_own_fault(signal, code)) {
+  // The reader of a log is gone, or a file may not grow any more.
+  bool const own_failed_write = (signal == SIGPIPE || signal == SIGXFSZ) && sender == getpid();
+  if (signal == SIGCHLD || own_failed_write || SignalPolicy::is_own_fault(signal, code)) {
     return;
   }
   if (s.options.supervised() && s.options.signals.is_stop(signal)) {

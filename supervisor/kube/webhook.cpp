@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -20,6 +19,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
+#include "base/failed_writes.hpp"
 #include "config/text.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
@@ -311,7 +311,7 @@ class Webhook {
 
 int run_webhook(WebhookOptions const& options, config::Environment const& environment,
                 std::ostream& err) {
-  std::signal(SIGPIPE, SIG_IGN);  // a client may leave while it is written to
+  let_failed_writes_be_errors();
   return Webhook(options, environment, err).run();
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/descriptor_limit.hpp"
+#include "base/failed_writes.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 #include "supervisor/runtime/supervisor.hpp"
 #include "telemetry/log.hpp"
@@ -43,6 +44,7 @@ void make_room_for_connections(Log& log, std::uint32_t threads) {
 
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
+  let_failed_writes_be_errors();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log, config.ingress.threads);
   boost::asio::io_context io(1);

@@ -33,7 +33,6 @@ struct OwnSignals::Set {
 
 OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
     : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
-  ::signal(SIGPIPE, SIG_IGN);
   sigset_t handled;
   sigemptyset(&handled);
   for (int const signal : kHandled) {

@@ -2,7 +2,6 @@
 //
 // Rules:
 //  1. TERM, INT and QUIT are passed to the core, which knows their meaning. HUP requests a reload.
-//     PIPE is ignored, because a disconnected peer is not a reason to end.
 //  2. Handlers are installed before the first thread; programs that the supervisor starts get
 //     default signal actions again.
 //  3. The launcher holds back the signals for `serve`. They are unblocked when they have handlers,

@@ -1,6 +1,7 @@
 """How a router ends: new clients go elsewhere, what runs is finished, what is long is cut."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -80,6 +81,19 @@ def test_closed_standard_descriptors_are_the_numbers_of_nothing(router, engines)
     standard = [os.readlink(f"/proc/{one.process.pid}/fd/{fd}") for fd in range(3)]
     assert standard == ["/dev/null"] * 3
     assert one.stop() == 0
+
+
+def test_a_log_that_may_not_grow_ends_no_router(router, engines):
+    """By RLIMIT_FSIZE: the kernel sends SIGXFSZ for each line."""
+    one = router(engines[0].address)
+    resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (0, 0))
+    user, wire = begin(one, engines[0])
+    one.process.send_signal(signal.SIGTERM)  # which is logged
+    wait_until(lambda: not accepts(one), "nobody is accepted")
+    wire.send(chunk(b"data: [DONE]\n\n") + chunk(b""))
+    assert user.rest().endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    assert one.process.wait(timeout=20) == 0
+    assert "shutting down" not in one.log()
 
 
 def test_lastcall_run_drains_it(router, world, engines):

@@ -99,6 +99,15 @@ def test_a_log_that_takes_nothing_changes_no_exit_code(world, code, level):
 
 
 @pytest.mark.parametrize("code", OUTCOMES)
+def test_a_log_that_may_not_grow_changes_no_exit_code(world, code):
+    """By RLIMIT_FSIZE: the kernel sends SIGXFSZ for each line."""
+    one = world(shutdown={"grace_period": "4s"})
+    one.wrapped = ("sh", "-c", 'ulimit -f 0 && exec "$@"', "sh")
+    ends_as_without_the_fault(one, code)
+    assert one.log() == ""
+
+
+@pytest.mark.parametrize("code", OUTCOMES)
 def test_a_termination_message_that_finds_no_room_changes_no_exit_code(world, code):
     one = world(shutdown={"grace_period": "4s"})
     message = one.path("t/message")
