@@ -270,6 +270,11 @@ def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
     assert (probe["command"] + probe["args"])[:3] == ["/usr/bin/lastcall", "probe", "readyz"]
 
 
+@pytest.mark.parametrize("key", ["initContainers", "extraContainers", "volumes"])
+def test_a_list_without_a_value_is_an_empty_one(helm, key):
+    assert helm.pod("-f", DEMO, *sets(f"{key}=null")) == helm.pod("-f", DEMO)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

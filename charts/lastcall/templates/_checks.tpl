@@ -24,7 +24,7 @@
 {{- end -}}
 {{- $taken := list "engine" "lastcall" "lastcall-install" -}}
 {{- range $key := list "initContainers" "extraContainers" -}}
-{{- range get $.Values $key -}}
+{{- range get $.Values $key | default list -}}
 {{- if has .name $taken -}}
 {{- include "lastcall-lib.problem" (printf "%s has a container %q, which is there already; expected another name" $key .name) -}}
 {{- end -}}
