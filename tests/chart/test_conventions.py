@@ -270,6 +270,28 @@ def test_the_test_of_a_release_asks_a_probe_and_is_no_pod_of_it(helm):
     assert (probe["command"] + probe["args"])[:3] == ["/usr/bin/lastcall", "probe", "readyz"]
 
 
+def test_a_policy_admits_the_test_of_a_release_as_long_as_it_runs(helm):
+    def rendered(*settings):
+        objects = helm.all_objects("-f", DEMO, *sets(*settings))
+        return {each["kind"]: each for each in objects
+                if each["metadata"].get("annotations", {}).get("helm.sh/hook")}  # fmt: skip
+
+    assert "NetworkPolicy" not in rendered()
+    objects = rendered("networkPolicy.enabled=true", "config.probes.listen=[::]:7999")
+    policy = objects["NetworkPolicy"]
+    assert unknown_in_object(policy) == []
+    service = objects["Service"]
+    for key in ("helm.sh/hook-weight", "helm.sh/hook-delete-policy"):  # there before the pod is
+        told = [each["metadata"]["annotations"][key] for each in (policy, service)]
+        assert told[0] == told[1]
+    assert policy["spec"]["podSelector"]["matchLabels"] == service["spec"]["selector"]
+    [rule] = policy["spec"]["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [7999]
+    [peer] = rule["from"]
+    labels = objects["Pod"]["metadata"]["labels"]
+    assert peer["podSelector"]["matchLabels"].items() <= labels.items()
+
+
 @pytest.mark.parametrize("key", ["initContainers", "extraContainers", "volumes"])
 def test_a_list_without_a_value_is_an_empty_one(helm, key):
     assert helm.pod("-f", DEMO, *sets(f"{key}=null")) == helm.pod("-f", DEMO)

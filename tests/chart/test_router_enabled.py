@@ -231,6 +231,37 @@ def test_the_notes_show_where_clients_connect(helm):
     assert "account mine needs get, list and watch" in helm.notes("-f", DEMO, *ON, *mine)
 
 
+def test_the_engines_let_the_router_read_their_load(helm):
+    def rules(*settings):
+        words = sets("networkPolicy.enabled=true", *settings)
+        found = helm.objects("-f", DEMO, *words, "-s", "templates/networkpolicy.yaml")
+        return found["NetworkPolicy"]["spec"]["ingress"][1:]
+
+    port = "router.config.load.port=7090"
+    assert rules("router.enabled=true") == rules(port) == []
+    [rule] = rules("router.enabled=true", port)
+    labels = only(rendered(helm), "Deployment")["spec"]["selector"]["matchLabels"]
+    assert [each["port"] for each in rule["ports"]] == [7090]
+    assert rule["from"] == [{"podSelector": {"matchLabels": labels}}]
+
+
+def test_a_service_monitor_finds_the_routers_and_not_the_engines(helm):
+    words = ("metrics.serviceMonitor.enabled=true", "router.config.operators=0.0.0.0:9000")
+    objects = rendered(helm, *words)
+    monitor = only(objects, "ServiceMonitor")["spec"]
+    selector = monitor["selector"]["matchLabels"]
+    everything = helm.all_objects("-f", DEMO, *ON, *sets(*words))
+    [service] = [each for each in everything if each["kind"] == "Service"
+                 and selector.items() <= each["metadata"].get("labels", {}).items()]  # fmt: skip
+    assert unknown_in_object(service) == []
+    labels = only(objects, "Deployment")["spec"]["selector"]["matchLabels"]
+    assert service["spec"]["selector"] == labels and service["spec"]["clusterIP"] == "None"
+    [port] = service["spec"]["ports"]
+    [endpoint] = monitor["endpoints"]
+    assert (port["name"], port["targetPort"]) == (endpoint["port"], 9000)
+    assert not [each for each in rendered(helm) if each[1].endswith("-metrics")]
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

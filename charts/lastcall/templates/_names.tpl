@@ -23,6 +23,12 @@ app.kubernetes.io/name: {{ include "lastcall.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
+{{/* Those by which nothing but the test of a release finds its pod. */}}
+{{- define "lastcall.testLabels" -}}
+app.kubernetes.io/component: test
+app.kubernetes.io/part-of: {{ .Release.Name | quote }}
+{{- end -}}
+
 {{- define "lastcall.labels" -}}
 {{- include "lastcall.labelsAnd" (dict "root" . "more" dict) -}}
 {{- end -}}

@@ -48,6 +48,15 @@ annotations:
 {{- (include "lastcall.routerConfig" . | fromYaml).operators | default "0.0.0.0:7091" -}}
 {{- end -}}
 
+{{/* The port at which it reads the workers' load where that is not the port of their requests, or nothing. */}}
+{{- define "lastcall.routerLoadPort" -}}
+{{- if (.Values.router | default dict).enabled -}}
+{{- with ((.Values.router.config | default dict).load | default dict).port -}}
+{{- int64 . -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "lastcall.routerPort" -}}
 {{- include "lastcall-lib.portOf" (include "lastcall.routerListen" .) -}}
 {{- end -}}
