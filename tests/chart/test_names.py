@@ -1,5 +1,6 @@
 """Names and labels: any that Kubernetes takes, and after an upgrade the same; charts above."""
 
+import re
 import shutil
 
 import pytest
@@ -57,6 +58,40 @@ def test_a_name_that_no_service_can_have_is_refused(helm):
     assert helm.objects("-f", DEMO, *sets("service.enabled=false"), release="1a")
     refusal = helm.refusal("-f", DEMO, *sets("nameOverride=Big", "service.enabled=false"))
     assert '"x-Big" is not a name for an object' in refusal
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["workload=StatefulSet", "metrics.service.enabled=true", "metrics.serviceMonitor.enabled=true",
+     "router.enabled=true"],
+)  # fmt: skip
+def test_a_name_that_no_service_can_have_is_refused_if_any_setting_makes_one(helm, setting):
+    own = ("router.config.workers[0].static.urls[0]=http://10.0.0.7:8000",)
+    words = sets("service.enabled=false", *own, setting)
+    refusal = helm.refusal("-f", DEMO, *words, release="1a")
+    assert '"1a-lastcall" is not a name for a Service' in refusal
+    assert f"set fullnameOverride ({setting.split('=')[0]} makes one)" in refusal
+
+
+@pytest.mark.parametrize("name", ["1a", "a.b", "1" * 53])
+def test_the_service_of_the_test_has_a_name_that_services_can_have(helm, name):
+    objects = helm.all_objects("-f", DEMO, *sets("service.enabled=false"), release=name)
+    [service] = [each["metadata"]["name"] for each in objects if each["kind"] == "Service"]
+    assert re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?", service)
+    [pod] = [each for each in objects if each["kind"] == "Pod"]
+    assert f"{service}:7090" in pod["spec"]["containers"][0]["args"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "longest"), [("StatefulSet", 52), ("LeaderWorkerSet", 48), ("Deployment", 63)]
+)
+def test_a_name_is_as_long_as_the_labels_that_are_made_from_it_allow(helm, workload, longest):
+    """controller-revision-hash is the name, a dash and up to ten characters: 63 at most."""
+    words = ("-f", DEMO, *sets(f"workload={workload}", "leaderWorkerSet.worker.args[0]=w"))
+    assert helm.template(*words, *sets(f"fullnameOverride={'a' * longest}"))
+    refusal = helm.refusal(*words, *sets(f"fullnameOverride={'a' * (longest + 1)}"))
+    if longest < 63:
+        assert f"has {longest + 1} characters, expected at most {longest} for a" in refusal
 
 
 @pytest.mark.parametrize("key", ["nameOverride", "fullnameOverride", "serviceAccountName"])

@@ -10,10 +10,18 @@
 
 {{- define "lastcall.checksNames" -}}
 {{- $name := include "lastcall.fullname" . -}}
-{{- if and .Values.service.enabled (not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name)) -}}
-{{- include "lastcall-lib.problem" (printf "%q is not a name for a Service, expected a letter first, then letters, digits and '-', all lower case; set fullnameOverride, or service.enabled: false" $name) -}}
+{{- $services := include "lastcall.makesServices" . | fromJsonArray -}}
+{{- if and $services (not (include "lastcall.isServiceName" $name)) -}}
+{{- $way := eq (join "" $services) "service.enabled" | ternary "set fullnameOverride, or service.enabled: false" (printf "set fullnameOverride (%s makes one)" (join ", " $services)) -}}
+{{- include "lastcall-lib.problem" (printf "%q is not a name for a Service, expected a letter first, then letters, digits and '-', all lower case; %s" $name $way) -}}
 {{- else if not (regexMatch "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$" $name) -}}
 {{- include "lastcall-lib.problem" (printf "%q is not a name for an object, expected letters, digits, '-' and '.', all lower case; set fullnameOverride" $name) -}}
+{{- end -}}
+{{- with get (dict "StatefulSet" 52 "LeaderWorkerSet" 48) (.Values.workload | default "Deployment") -}}
+{{- /* The controller adds a hash to the name, and LeaderWorkerSet a group's number before that. */ -}}
+{{- if gt (len $name) (int .) -}}
+{{- include "lastcall-lib.problem" (printf "%q has %d characters, expected at most %d for a %s, whose controller makes a label of its pods from the name and has 63 for it; set fullnameOverride" $name (len $name) (int .) $.Values.workload) -}}
+{{- end -}}
 {{- end -}}
 {{- range $key, $labels := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels -}}
 {{- range $reserved := list "app.kubernetes.io/instance" "app.kubernetes.io/name" -}}
@@ -31,6 +39,18 @@
 {{- $taken = append $taken .name -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The settings that make a Service named after the release, as a JSON list. */}}
+{{- define "lastcall.makesServices" -}}
+{{- $metrics := .Values.metrics | default dict -}}
+{{- $found := list -}}
+{{- range $key, $isSet := dict "service.enabled" .Values.service.enabled "workload" (eq (toString .Values.workload) "StatefulSet") "metrics.service.enabled" ($metrics.service | default dict).enabled "metrics.serviceMonitor.enabled" ($metrics.serviceMonitor | default dict).enabled "router.enabled" (.Values.router | default dict).enabled -}}
+{{- if $isSet -}}
+{{- $found = append $found $key -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
 {{- end -}}
 
 {{- define "lastcall.checksAccount" -}}

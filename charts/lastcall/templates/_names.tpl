@@ -17,6 +17,13 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Whether a Service can have a name: "true" or nothing. */}}
+{{- define "lastcall.isServiceName" -}}
+{{- if regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" . -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* Immutable in a Deployment, so no more than this. */}}
 {{- define "lastcall.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "lastcall.name" . | quote }}
