@@ -141,6 +141,17 @@ def test_a_grace_of_more_than_a_day_may_have_a_grace_period_besides_it(helm, tmp
     pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": "24h"}
     assert injected(helm, tmp_path, pod)["spec"]["terminationGracePeriodSeconds"] == 100000
 
+@pytest.mark.parametrize("grace", ["90", "0s", "25h", "999999999999999h", "1m30s"])
+def test_a_grace_period_that_the_sidecar_would_refuse_is_refused_by_its_name(helm, tmp_path, grace):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    for key, told in ((".shutdown.grace_period", grace),
+                      ("", yaml.safe_dump({"shutdown": {"grace_period": grace}}))):  # fmt: skip
+        pod["metadata"]["annotations"] = {f"lastcall.dev/config{key}": told}
+        refusal = injected(helm, tmp_path, pod, check=False).stderr
+        assert "shutdown.grace_period" in refusal and "lastcall.dev/config" in refusal
+        assert f" is {grace}, expected 1s to 24h" in refusal
+
+
 
 @pytest.mark.parametrize("key", ["ipc.socket", "probes.listen", "lifecycle.http"])
 def test_keys_that_injection_decides_itself_are_refused_as_annotations(helm, tmp_path, key):

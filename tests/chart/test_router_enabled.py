@@ -141,6 +141,14 @@ def seconds(text):
     return int(text.removesuffix("s"))
 
 
+def test_the_longest_grace_is_one_that_both_programs_accept(helm, tmp_path):
+    data = only(rendered(helm, "router.config.shutdown.grace_period=86395s"), "ConfigMap")["data"]
+    for program, name in (("router/lastcall-router", "router.yaml"),
+                          ("supervisor/cli/lastcall", "lastcall.yaml")):  # fmt: skip
+        done = checked(program, data[name], tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(("grace", "whole"), [("30m", 1800), ("500ms", 1), ("90s", 90)])
 def test_each_has_time_for_what_is_inside_of_it(helm, grace, whole):
     """The router's grace, that of `lastcall run` around it, the pod's around both."""
@@ -223,14 +231,6 @@ def test_the_engines_let_the_router_in(helm):
     assert [rule["ports"][0]["port"] for rule in policy["ingress"]] == [8080]
 
 
-def test_the_notes_show_where_clients_connect(helm):
-    notes = helm.notes("-f", DEMO, *ON)
-    assert "Service x-lastcall-router" in notes and "up to 1800 s" in notes
-    assert "router" not in helm.notes("-f", DEMO)
-    mine = sets("router.serviceAccount.create=false", "router.serviceAccount.name=mine")
-    assert "account mine needs get, list and watch" in helm.notes("-f", DEMO, *ON, *mine)
-
-
 def test_the_engines_let_the_router_read_their_load(helm):
     def rules(*settings):
         words = sets("networkPolicy.enabled=true", *settings)
@@ -262,6 +262,14 @@ def test_a_service_monitor_finds_the_routers_and_not_the_engines(helm):
     assert not [each for each in rendered(helm) if each[1].endswith("-metrics")]
 
 
+def test_the_notes_show_where_clients_connect(helm):
+    notes = helm.notes("-f", DEMO, *ON)
+    assert "Service x-lastcall-router" in notes and "up to 1800 s" in notes
+    assert "router" not in helm.notes("-f", DEMO)
+    mine = sets("router.serviceAccount.create=false", "router.serviceAccount.name=mine")
+    assert "account mine needs get, list and watch" in helm.notes("-f", DEMO, *ON, *mine)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -274,6 +282,7 @@ def test_a_service_monitor_finds_the_routers_and_not_the_engines(helm):
         (("router.config.operators=0.0.0.0:8080",), "both port 8080"),
         (("router.config.listen=127.0.0.1:8080",), "cannot be reached from outside of the pod"),
         (("router.terminationGracePeriodSeconds=1806",), "1806 is too small"),
+        (("router.config.shutdown.grace_period=24h",), "is 24h, expected at most 86395s"),
         (("router.config.choosing.atempts=3",), "atempts"),
         (("router.replicas=3",), "replicas"),
     ],

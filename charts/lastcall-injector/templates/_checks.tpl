@@ -10,9 +10,8 @@
 {{- if hasKey (.Values.commonLabels | default dict) "lastcall.dev/inject" -}}
 {{- $problems = print $problems (include "lastcall-lib.problem" "commonLabels has lastcall.dev/inject, which would make the webhook's own pods wait for a webhook, expected other labels") -}}
 {{- end -}}
-{{- $grace := include "lastcall-lib.ms" .Values.pods.gracePeriod | int64 -}}
-{{- if or (lt $grace 1000) (gt $grace 86400000) -}}
-{{- $problems = print $problems (include "lastcall-lib.problem" (printf "pods.gracePeriod is %s, expected 1s to 24h" .Values.pods.gracePeriod)) -}}
+{{- with include "lastcall-lib.graceProblem" (list "pods.gracePeriod" .Values.pods.gracePeriod) -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" .) -}}
 {{- end -}}
 {{- $ports := list -}}
 {{- range $name, $port := .Values.webhook.ports -}}

@@ -66,6 +66,9 @@ problems, one a line; each message names the values and what was expected.
 {{- define "lastcall-lib.checksTime" -}}
 {{- $b := include "lastcall-lib.budgets" . | fromJson -}}
 {{- $asked := int64 $b.asked.grace_period -}}
+{{- with include "lastcall-lib.graceProblem" (list "config.shutdown.grace_period" (((.Values.config | default dict).shutdown | default dict).grace_period | default "60s")) -}}
+{{- include "lastcall-lib.problem" . -}}
+{{- end -}}
 {{- if lt (int64 $b.pod) (add $asked 2000) -}}
 {{- include "lastcall-lib.problem" (printf "terminationGracePeriodSeconds %d is too small: config.shutdown.grace_period is %dms and the kubelet needs 2000ms, together %dms; leave it out to have it computed" (div (int64 $b.pod) 1000) $asked (add $asked 2000)) -}}
 {{- end -}}

@@ -279,6 +279,10 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- /* As in a Job: an engine that has finished its work ends by itself, and so must the pod. */ -}}
 {{- $_ := set $sets "engine.on_exit" "propagate" -}}
 {{- if not (include "lastcall-lib.isNative" $context) -}}
+{{- $graceFrom := $noted | empty | ternary ($given | empty | ternary "gracePeriod" "shutdown.grace_period in lastcall.dev/config") "lastcall.dev/config.shutdown.grace_period" -}}
+{{- with include "lastcall-lib.graceProblem" (list $graceFrom ($noted | default $given | default $values.gracePeriod)) -}}
+{{- fail . -}}
+{{- end -}}
 {{- $_ := set $sets "shutdown.after_stop" "exit" -}}
 {{- end -}}
 {{- end -}}

@@ -14,6 +14,16 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- mul (regexFind "^[0-9]+" $text | int64) $factor -}}
 {{- end -}}
 
+{{/* Why a text is no shutdown.grace_period, or nothing; call with (list NAME TEXT). */}}
+{{- define "lastcall-lib.graceProblem" -}}
+{{- $text := index . 1 | toString -}}
+{{- $isDuration := regexMatch "^[0-9]{1,11}(ms|s|m|h)$" $text -}}
+{{- $ms := include "lastcall-lib.ms" ($isDuration | ternary $text "0s") | int64 -}}
+{{- if or (lt $ms 1000) (gt $ms 86400000) -}}
+{{- printf "%s is %s, expected 1s to 24h, such as 60s, 500ms or 2m" (index . 0) $text -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "lastcall-lib.seconds" -}}
 {{- $ms := int64 . -}}
 {{- printf "%4d.%03ds" (div $ms 1000) (mod $ms 1000) -}}

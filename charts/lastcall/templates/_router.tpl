@@ -149,6 +149,9 @@ probes: {listen: "[::]:7090"}
 {{- end -}}
 {{- $_ := set $seen (toString $port) $key -}}
 {{- end -}}
+{{- if and $router.enabled (gt (include "lastcall.routerGraceSeconds" . | int64) 86395) -}}
+{{- include "lastcall-lib.problem" (printf "router.config.shutdown.grace_period is %s, expected at most 86395s: `lastcall run` around the router needs 5s more, and its own limit is 24h" $router.config.shutdown.grace_period) -}}
+{{- end -}}
 {{- $given := (.Values.router).terminationGracePeriodSeconds -}}
 {{- if not (kindIs "invalid" $given) -}}
 {{- if lt (int64 $given) (include "lastcall.routerPodGraceSeconds" . | int64) -}}
