@@ -48,6 +48,20 @@ def test_an_older_cluster_gets_the_webhook_and_no_policy(helm):
     assert pod["spec"]["automountServiceAccountToken"] is False
 
 
+@pytest.mark.parametrize("given", [GIVEN, ("webhook.certificate.from=certManager",),
+                                   ("webhook.certificate.from=chart",)],
+                         ids=["secret", "cert_manager", "chart"])  # fmt: skip
+def test_every_object_is_in_the_namespace_that_api_servers_call(helm, given):
+    """`helm template -n NAMESPACE | kubectl apply` would put it into the current one otherwise."""
+    more = ("metrics.podMonitor.enabled=true", "metrics.prometheusRule.enabled=true")
+    found = helm.all_objects("-n", "own", *sets(*given, *more), chart=INJECTOR, kube="1.28.0")
+    of_cluster = {"MutatingWebhookConfiguration", "ClusterRole", "ClusterRoleBinding"}
+    assert len(found) >= 7
+    for each in found:
+        expected = None if each["kind"] in of_cluster else "own"
+        assert each["metadata"].get("namespace") == expected, each["kind"]
+
+
 @pytest.mark.parametrize("words", [(), ("--api-versions",
                          "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")])  # fmt: skip
 def test_the_choice_can_be_overridden(helm, words):

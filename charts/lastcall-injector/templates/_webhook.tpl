@@ -23,6 +23,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{/* Of what the operator of kube-prometheus reads; call with (dict "root" $ "name" NAME "more" VALUES). */}}
 {{- define "lastcall-injector.monitorHead" -}}
 name: {{ .name | quote }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- mergeOverwrite (include "lastcall-injector.labels" .root | fromYaml) (.more.labels | default dict) | toYaml | nindent 2 }}
 {{- with .more.annotations }}
