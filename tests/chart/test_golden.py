@@ -127,6 +127,12 @@ def test_a_second_prestop_hook_is_refused(helm, tmp_path):
          "the volume opt at /opt of container vllm is read-only, expected it to be writable"),
         ({"terminationGracePeriodSeconds": 86403},
          "terminationGracePeriodSeconds is 86403, expected at most 86402"),
+        ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
+                          "ports": [{"containerPort": 7090}]}]},
+         "container vllm has port 7090, which is the sidecar's"),
+        ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
+                          "volumeMounts": [{"name": "a", "mountPath": "/opt/lastcall/x"}]}]},
+         "the volume a of container vllm is mounted at /opt/lastcall/x, expected nothing"),
     ],
 )  # fmt: skip
 def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):
@@ -134,12 +140,6 @@ def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):
     pod["spec"] |= spec
     assert reason in injected(helm, tmp_path, pod, check=False).stderr
 
-
-def test_a_grace_of_more_than_a_day_may_have_a_grace_period_besides_it(helm, tmp_path):
-    pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
-    pod["spec"]["terminationGracePeriodSeconds"] = 100000
-    pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": "24h"}
-    assert injected(helm, tmp_path, pod)["spec"]["terminationGracePeriodSeconds"] == 100000
 
 @pytest.mark.parametrize("grace", ["90", "0s", "25h", "999999999999999h", "1m30s"])
 def test_a_grace_period_that_the_sidecar_would_refuse_is_refused_by_its_name(helm, tmp_path, grace):
@@ -151,6 +151,12 @@ def test_a_grace_period_that_the_sidecar_would_refuse_is_refused_by_its_name(hel
         assert "shutdown.grace_period" in refusal and "lastcall.dev/config" in refusal
         assert f" is {grace}, expected 1s to 24h" in refusal
 
+
+def test_a_grace_of_more_than_a_day_may_have_a_grace_period_besides_it(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
+    pod["spec"]["terminationGracePeriodSeconds"] = 100000
+    pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": "24h"}
+    assert injected(helm, tmp_path, pod)["spec"]["terminationGracePeriodSeconds"] == 100000
 
 
 @pytest.mark.parametrize("key", ["ipc.socket", "probes.listen", "lifecycle.http"])

@@ -145,7 +145,13 @@ def unstartable(**spec):
         (changed(**{"lastcall.dev/container": "other"}),
          "lastcall.dev/container is other, expected the name of a container"),
         (changed(**{"lastcall.dev/config.shutdown.grace_period": "90"}),
-         "shutdown.grace_period is 90, expected a duration"),
+         "shutdown.grace_period is 90, expected 1s to 24h"),
+        (changed(**{"lastcall.dev/config.shutdown.grace_period": "25h"}),
+         "shutdown.grace_period is 25h, expected 1s to 24h"),
+        (changed(**{"lastcall.dev/config.shutdown.grace_period": "999999999h"}),
+         "shutdown.grace_period is 999999999h, expected 1s to 24h"),
+        (changed(**{"lastcall.dev/config.shutdown.grace_period": "500ms"}),
+         "shutdown.grace_period is 500ms, expected 1s to 24h"),
         (changed(**{"lastcall.dev/config": "shutdown:\n  grace_period: 2m\n",
                     "lastcall.dev/config.shutdown.grace_period": None}),
          "the file in lastcall.dev/config gives shutdown.grace_period"),
@@ -156,8 +162,15 @@ def unstartable(**spec):
          "a volume of container vllm is mounted at /opt or /run and is read-only"),
         (unstartable(terminationGracePeriodSeconds=86403),
          "terminationGracePeriodSeconds is 86403, expected at most 86402"),
+        (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"], "volumeMounts":
+                                  [{"name": "opt", "mountPath": "/opt/lastcall/x"}]}]),
+         "a volume of container vllm is mounted at or below /opt/lastcall or /run/lastcall"),
+        (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"],
+                                  "ports": [{"containerPort": 7090}]}]),
+         "a container has port 7090, which is the sidecar's"),
     ],
-    ids=["container", "grace", "file", "decided", "many", "hook", "read_only", "day"],
+    ids=["container", "grace", "long", "overflow", "short", "file", "decided", "many", "hook",
+         "read_only", "day", "below", "port"],
 )  # fmt: skip
 def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
     refusal = dry_run(pod, check=False).stderr

@@ -134,11 +134,16 @@ failurePolicy: Fail
     has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches('^/(opt|run)/*$') &&
     ((has(m.readOnly) && m.readOnly) || (has(object.spec.volumes) && object.spec.volumes.exists(v, v.name == m.name && ({{ range $index, $type := include "lastcall-lib.readOnlyTypes" . | fromJsonArray }}{{ if $index }} || {{ end }}has(v.{{ $type }}){{ end }}))))) ?
     "a volume of container " + variables.wanted + " is mounted at /opt or /run and is read-only, expected it to be writable or elsewhere: lastcall's volumes are mounted below that folder" :
+    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches('^/(opt|run)/lastcall(/|$)')) ?
+    "a volume of container " + variables.wanted + " is mounted at or below /opt/lastcall or /run/lastcall, expected nothing there" :
+    object.spec.containers.exists(c, has(c.ports) && c.ports.exists(p, p.containerPort == {{ include "lastcall-lib.probePort" (dict "Values" dict) }})) ?
+    "a container has port {{ include "lastcall-lib.probePort" (dict "Values" dict) }}, which is the sidecar's, expected another one" :
     has(object.spec.terminationGracePeriodSeconds) && int(object.spec.terminationGracePeriodSeconds) > 86402 && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) ?
     "terminationGracePeriodSeconds is " + string(object.spec.terminationGracePeriodSeconds) + ", expected at most 86402, or a shutdown.grace_period of at most 24h besides it" :
     variables.keys.size() > 24 ? "there are more than 24 annotations lastcall.dev/config.KEY, expected a file in lastcall.dev/config" :
-    'lastcall.dev/config.shutdown.grace_period' in variables.notes && !variables.notes['lastcall.dev/config.shutdown.grace_period'].matches('^[0-9]{1,9}(ms|s|m|h)$') ?
-    "lastcall.dev/config.shutdown.grace_period is " + variables.notes['lastcall.dev/config.shutdown.grace_period'] + ", expected a duration such as 60s, 500ms or 2m" : ""
+    'lastcall.dev/config.shutdown.grace_period' in variables.notes && (!variables.notes['lastcall.dev/config.shutdown.grace_period'].matches('^[0-9]{1,6}(ms|s|m|h)$|^[0-9]{7,9}(ms|s)$') ||
+    duration(variables.notes['lastcall.dev/config.shutdown.grace_period']) < duration('1s') || duration(variables.notes['lastcall.dev/config.shutdown.grace_period']) > duration('24h')) ?
+    "lastcall.dev/config.shutdown.grace_period is " + variables.notes['lastcall.dev/config.shutdown.grace_period'] + ", expected 1s to 24h, such as 60s, 500ms or 2m" : ""
 {{- end -}}
 
 {{/*

@@ -187,6 +187,24 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- $found -}}
 {{- end -}}
 
+{{/* What is where lastcall has to be, as text, or nothing; called like the one above. */}}
+{{- define "lastcall-lib.takenPlace" -}}
+{{- $found := "" -}}
+{{- range .engine.volumeMounts -}}
+{{- if and (not $found) (regexMatch "^/(opt|run)/lastcall(/|$)" .mountPath) -}}
+{{- $found = printf "the volume %s of container %s is mounted at %s, expected nothing at or below /opt/lastcall and /run/lastcall" .name $.engine.name .mountPath -}}
+{{- end -}}
+{{- end -}}
+{{- range $container := .spec.containers -}}
+{{- range $container.ports -}}
+{{- if and (not $found) (eq (int64 .containerPort) 7090) -}}
+{{- $found = printf "container %s has port 7090, which is the sidecar's, expected another one" $container.name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
 {{/* Types of volumes that are mounted read-only, whatever a mount says, as a JSON list. */}}
 {{- define "lastcall-lib.readOnlyTypes" -}}
 {{- list "configMap" "secret" "downwardAPI" "projected" "image" | toJson -}}
@@ -218,6 +236,9 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- end -}}
 {{- if and (not $engine.command) ($engine.lifecycle | default dict).preStop -}}
 {{- fail (printf "container %s has no command, so its preStop hook would have to hold the kubelet's TERM back, but it has one already; expected no preStop hook, or the image's entry point written out as the command" $wanted) -}}
+{{- end -}}
+{{- with include "lastcall-lib.takenPlace" (dict "spec" $spec "engine" $engine) -}}
+{{- fail . -}}
 {{- end -}}
 {{- $readOnly := include "lastcall-lib.readOnlyParent" (dict "spec" $spec "engine" $engine) -}}
 {{- if $readOnly -}}
@@ -258,6 +279,10 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- if and (not $noted) (not $given) (gt (.spec.terminationGracePeriodSeconds | default 0 | int64) 86402) -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d, expected at most 86402, or a shutdown.grace_period of at most 24h besides it" (.spec.terminationGracePeriodSeconds | int64)) -}}
 {{- end -}}
+{{- $graceFrom := $noted | empty | ternary ($given | empty | ternary "gracePeriod" "shutdown.grace_period in lastcall.dev/config") "lastcall.dev/config.shutdown.grace_period" -}}
+{{- with include "lastcall-lib.graceProblem" (list $graceFrom ($noted | default $given | default $values.gracePeriod)) -}}
+{{- fail . -}}
+{{- end -}}
 {{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" ($noted | default $given)) -}}
 {{- $needed := add 2 (div (add (include "lastcall-lib.ms" $grace | int64) 999) 1000) -}}
 {{- $_ := set $values "config" (dict "shutdown" (dict "grace_period" $grace)) -}}
@@ -279,10 +304,6 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- /* As in a Job: an engine that has finished its work ends by itself, and so must the pod. */ -}}
 {{- $_ := set $sets "engine.on_exit" "propagate" -}}
 {{- if not (include "lastcall-lib.isNative" $context) -}}
-{{- $graceFrom := $noted | empty | ternary ($given | empty | ternary "gracePeriod" "shutdown.grace_period in lastcall.dev/config") "lastcall.dev/config.shutdown.grace_period" -}}
-{{- with include "lastcall-lib.graceProblem" (list $graceFrom ($noted | default $given | default $values.gracePeriod)) -}}
-{{- fail . -}}
-{{- end -}}
 {{- $_ := set $sets "shutdown.after_stop" "exit" -}}
 {{- end -}}
 {{- end -}}
