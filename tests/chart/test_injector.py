@@ -154,12 +154,22 @@ def test_a_typo_is_refused(helm, setting):
         (("namespaceSelector.matchLabel.a=b",), "matchLabel"),
         (("webhook.certificate.issuerRef.nam=x",), "nam"),
         (("pods.sidecar.env[0].name=A=B", "pods.sidecar.env[0].value=x"), "env"),
+        (("pods.sidecar.resources.limits.memory=12x",), "memory"),
+        (("pods.sidecar.resources.limits.cpu=auto",), "cpu"),
+        (("pods.install.resources.requests.memory=auto",), "memory"),
+        (("webhook.resources.limits.memory=256 Mi",), "memory"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("by", ["policy", "webhook"])
 def test_values_that_no_api_server_or_no_sidecar_would_take_are_refused(helm, by, settings, reason):
     words = sets("apiVersion=v1beta1", f"by={by}", *settings)
     assert reason in helm.refusal(*words, chart=INJECTOR)
+
+
+@pytest.mark.parametrize("quantity", ["auto", "134217728", "0.5", "1e3", "1.5Gi", "200m", "2k"])
+def test_quantities_of_every_form_are_taken(helm, quantity):
+    words = sets("by=webhook", f"pods.sidecar.resources.limits.memory={quantity}")
+    assert helm.template(*words, chart=INJECTOR)
 
 
 def test_an_annotation_of_the_pods_is_there_once(helm):
