@@ -152,6 +152,13 @@ def test_a_grace_period_that_the_sidecar_would_refuse_is_refused_by_its_name(hel
         assert f" is {grace}, expected 1s to 24h" in refusal
 
 
+@pytest.mark.parametrize("uid", [0, -1, "root"])
+def test_a_sidecar_that_would_be_root_is_refused(helm, tmp_path, uid):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    refusal = injected(helm, tmp_path, pod, values={"uid": uid}, check=False).stderr
+    assert f"uid is {uid}, expected 1 or more" in refusal
+
+
 def test_a_grace_of_more_than_a_day_may_have_a_grace_period_besides_it(helm, tmp_path):
     pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
     pod["spec"]["terminationGracePeriodSeconds"] = 100000

@@ -264,6 +264,9 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- else if and (eq $values.mode "native") (not (include "lastcall-lib.hasNativeSidecars" $context)) -}}
 {{- fail (printf "lastcall-lib.inject: mode native needs Kubernetes 1.29, this cluster is %s; use mode auto or plain" .root.Capabilities.KubeVersion.Version) -}}
 {{- end -}}
+{{- if lt (int64 $values.uid) 1 -}}
+{{- fail (printf "lastcall-lib.inject: uid is %v, expected 1 or more: the sidecar never runs as root" $values.uid) -}}
+{{- end -}}
 {{- if not .engine.command -}}
 {{- $_ := set $values "mode" "prestop" -}}
 {{- if ne (.values.mode | default "auto") "auto" -}}
