@@ -134,7 +134,8 @@ def _instructions(file):
         elif line.startswith("calls="):
             is_call = True
         elif re.match(r"[-+*\d]", line):
-            if not is_call and now["ob"].endswith((LASTCALL.name, ROUTER.name)) and " " not in now["fn"]:
+            is_ours = now["ob"].endswith((LASTCALL.name, ROUTER.name)) and " " not in now["fn"]
+            if is_ours and not is_call:
                 found[re.sub(r"'\d+$", "", now["fn"])] += int(line.split()[1])
             is_call = False
     return found
