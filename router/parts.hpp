@@ -49,7 +49,7 @@ struct Parts : ingress::ClientParts {
         alarms(io),
         pacing(set.migration.prefill_tokens, [this] { waiting.wake(); }),
         records(
-            set.limits.max_buffer_memory / 2,
+            options.max_buffer_memory / 2,
             [this](std::size_t bytes, std::uint64_t dropped) { metrics.records(bytes, dropped); }),
         probes(io, *this) {}
 

@@ -66,7 +66,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       : settings(set),
         loaded_from(std::move(options)),
         log(logged),
-        memory(set.limits.max_buffer_memory),
+        memory(options_of(set).max_buffer_memory),
         parts(io, options_of(set), *this, memory, *this, settings, metrics, log),
         clients(parts, [this] { listener.client_left(); }),
         listener(

@@ -99,7 +99,7 @@ struct Limits {
   std::uint32_t max_header_size = 32 * 1024;
   std::uint32_t max_body_size = 64 * 1024 * 1024;
   std::uint32_t max_connections = 10'000;
-  std::uint32_t max_buffer_memory = 1U << 30U;
+  std::optional<std::uint64_t> max_buffer_memory;  // bytes; unset: depends on the memory available
 };
 
 struct Tls {

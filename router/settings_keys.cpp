@@ -182,7 +182,9 @@ void add_limits(Keys& keys, Limits& limits) {
                "hold much are closed. Half of it is for the records from which answers continue "
                "elsewhere; when that half is full, the largest record is dropped, and its answer "
                "cannot continue.",
-        .range = Range{1'048'576, 4'294'967'295}}});
+        .range = Range{1'048'576, 1'000'000'000'000},
+        .unset = "two thirds of the cgroup's memory limit, at most 1 GiB; 1 GiB without a "
+                 "limit"}});
 }
 
 void add_worker_tls(Keys& keys, WorkerTls& tls) {

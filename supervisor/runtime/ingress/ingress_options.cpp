@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/descriptor_limit.hpp"
+#include "base/memory_limit.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
-#include "supervisor/runtime/host/memory_limit.hpp"
 
 namespace lastcall::runtime {
 namespace {
