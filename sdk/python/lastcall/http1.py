@@ -134,18 +134,23 @@ class Exchange:
                 name, data, size = "", [], 0
 
     async def _event_lines(self) -> AsyncIterator[str]:
-        rest = b""
+        # Each piece is searched once: a long line comes in hundreds of them.
+        begun, size = [b""], 0
         was_return = False
         async for piece in self.pieces():
             if was_return and piece.startswith(b"\n"):
                 piece = piece[1:]  # the rest of a line end
             was_return = piece.endswith(b"\r")
-            lines = _LINE_END.split(rest + piece)
-            rest = lines.pop()
-            if len(rest) > MAX_EVENT:
+            first, *others = _LINE_END.split(piece)
+            begun.append(first)
+            size += len(first)
+            if size > MAX_EVENT:
                 raise ConnectionError(f"an event has more than {MAX_EVENT} bytes")
-            for line in lines:
-                yield line.decode("utf-8", "replace")
+            if others:
+                rest = others.pop()
+                for line in (b"".join(begun), *others):
+                    yield line.decode("utf-8", "replace")
+                begun, size = [rest], len(rest)
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while True:

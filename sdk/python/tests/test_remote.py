@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import socket
 
 import pytest
@@ -11,6 +12,7 @@ from http_tier import Lower, Tier, until
 from strict_supervisor import eventually
 
 import lastcall
+from lastcall import http1
 from lastcall.remote import CallFailed, Endpoint, NoInstance
 
 NAME = "dynamo.prefill.generate"
@@ -69,6 +71,29 @@ def test_the_events_of_any_server_are_read(end, size):
             assert await items_of(stream) == [1, "two\nlines"]
 
     run(main)
+
+
+def test_a_long_line_is_searched_once_and_not_with_each_of_its_pieces(monkeypatch):
+    class Counting:
+        searched = 0
+
+        def split(self, piece):
+            Counting.searched += len(piece)
+            return re.split(rb"\r\n|\r|\n", piece)
+
+    monkeypatch.setattr(http1, "_LINE_END", Counting())
+    pieces = [b'data: "', *([b"x" * 64_000] * 30), b'"\n\n']
+
+    async def tier(scope, receive, send):
+        await answer(send, *pieces, kind=b"text/event-stream")
+
+    async def main():
+        async with Tier(tier) as one:
+            stream = await Endpoint(NAME, urls=[one.url]).generate(None)
+            assert await items_of(stream) == ["x" * 64_000 * 30]
+
+    run(main)
+    assert Counting.searched == sum(map(len, pieces))
 
 
 def test_the_ids_of_the_caller_go_along():
