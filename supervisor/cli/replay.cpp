@@ -27,7 +27,7 @@ constexpr std::size_t kLongestLine = 64UL << 20U;
 /// Reads a line without its end, or its beginning if it is longer than any line of a log.
 bool read_line(std::istream& in, std::string& line) {
   line.clear();
-  std::array<char, 64UL << 10U> part{};
+  std::array<char, 4UL << 10U> part{};  // several of the usual lines; it is zeroed for each of them
   bool has_more = true;
   bool has_begun = false;
   while (has_more && line.size() <= kLongestLine) {
