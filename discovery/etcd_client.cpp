@@ -89,7 +89,8 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
     HttpRequest request{.path = path, .headers = headers(), .body = body};
     auto reply = call.client.send(server, request, call.deadline);
     if (reply.status == 0) {
-      return {false, {}, std::move(reply.error)};
+      is_final = reply.is_too_long;
+      return {false, {}, std::move(reply.error), reply.is_too_long};
     }
     if (reply.status == 200 && etcd::is_answer(reply.body)) {
       return {true, std::move(reply.body), {}};

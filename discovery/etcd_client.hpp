@@ -38,6 +38,7 @@ class EtcdClient {
     bool ok = false;
     std::string body;
     std::string error;
+    bool is_too_long = false;  // it exceeds HttpClient::kLongestAnswer, and was not taken
   };
   struct Call {
     HttpClient& client;

@@ -79,6 +79,7 @@ std::optional<Page> parse_page(std::string_view body) {
   }
   Page page{.entries = {},
             .revision = whole_number(member(header, "revision")),
+            .cluster = text(member(header, "cluster_id")),
             .has_more = member(json, "more") == true};
   for (auto const& kv : kvs) {
     page.entries.emplace_back(decoded(member(kv, "key")), decoded(member(kv, "value")));
@@ -132,7 +133,7 @@ std::optional<FoundInstance> instance_in(std::string_view value) {
 
 namespace {
 
-constexpr int kPage = 500;  // keys of about 500 bytes each, far below the limit of an answer
+constexpr int kMostInPage = 500;  // keys of about 500 bytes each, far below the limit of an answer
 
 class EtcdInstances final : public InstanceSource {
  public:
@@ -143,9 +144,14 @@ class EtcdInstances final : public InstanceSource {
     std::map<std::string, FoundInstance> all;
     std::string from = prefix_;
     std::int64_t revision = 0;
+    std::string cluster;
     for (bool has_more = true; has_more;) {
       auto const answer = etcd_.ask({client, deadline}, "/v3/kv/range",
-                                    etcd::page_body(prefix_, from, revision, kPage));
+                                    etcd::page_body(prefix_, from, revision, page_));
+      if (answer.is_too_long && page_ > 1) {
+        page_ = std::max(1, page_ / 8);
+        continue;
+      }
       if (!answer.ok) {
         return answer.error;
       }
@@ -153,7 +159,10 @@ class EtcdInstances final : public InstanceSource {
       if (!page) {
         return EtcdClient::kUnreadable;
       }
-      revision = revision == 0 ? page->revision : revision;
+      if (revision == 0) {
+        revision = page->revision;
+        cluster = std::move(page->cluster);
+      }
       for (auto& [key, value] : page->entries) {
         if (auto instance = etcd::instance_in(value)) {
           all.insert_or_assign(key, std::move(*instance));
@@ -165,6 +174,7 @@ class EtcdInstances final : public InstanceSource {
     }
     instances_ = std::move(all);
     revision_ = revision;
+    cluster_ = std::move(cluster);
     is_listed_now_ = true;
     return {};
   }
@@ -175,6 +185,13 @@ class EtcdInstances final : public InstanceSource {
       auto const answer = etcd_.ask({client, deadline}, "/v3/kv/range", etcd::count_body(prefix_));
       if (!answer.ok) {
         return {Ended::broken, answer.error};
+      }
+      auto const counted = etcd::parse_page(answer.body);
+      if (!counted) {
+        return {Ended::broken, EtcdClient::kUnreadable};
+      }
+      if (counted->revision < revision_ || counted->cluster != cluster_) {
+        return {Ended::stale, {}};
       }
     }
     Followed followed{Ended::broken, {}};
@@ -246,6 +263,8 @@ class EtcdInstances final : public InstanceSource {
   std::string const prefix_;
   std::map<std::string, FoundInstance> instances_;  // by key
   std::int64_t revision_ = 0;                       // they are known up to it
+  std::string cluster_;                             // it answered the list
+  int page_ = kMostInPage;
   bool is_listed_now_ = false;
 };
 

@@ -5,9 +5,12 @@
 //  2. An instance counts if its value has an http URL under `transport`. Others (such as Dynamo's
 //     own) do not take HTTP requests.
 //  3. All pages of one list are read at the revision of the first; the watch begins after it. If
-//     changes since then were compacted, the list is read again.
+//     changes since then were compacted, the list is read again. A page that is too long for an
+//     answer, because of large values, is read again with fewer keys.
 //  4. Before a watch continues, the member is asked for the number of keys. Only a member with a
 //     leader answers that, so a member that is cut off from the others is not followed for long.
+//     If the answer is from another cluster, or from one that has lost revisions (its data was lost
+//     or restored), the list is read again: a watch would wait for revisions that are long to come.
 //
 // Thread rule: the thread of the source's jobs. Source: etcd's gRPC gateway, /v3/watch;
 // etcd_wire.hpp.
@@ -40,6 +43,7 @@ std::string watch_body(std::string_view prefix, std::int64_t from_revision);
 struct Page {
   std::vector<std::pair<std::string, std::string>> entries;  // keys and values
   std::int64_t revision = 0;
+  std::string cluster;  // the cluster's id
   bool has_more = false;
 };
 std::optional<Page> parse_page(std::string_view body);
