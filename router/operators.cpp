@@ -54,10 +54,10 @@ void Operators::ask_threshold(probes::Request const& request, probes::Responder 
   }
 }
 
-void Operators::know_troubled(std::set<std::string> const& sources) {
+void Operators::know_troubled(std::map<std::string, std::set<std::size_t>> const& sources) {
   std::lock_guard const lock(mutex_);
   troubled_.clear();
-  for (std::string const& source : sources) {
+  for (auto const& [source, numbers] : sources) {
     troubled_ += "the source '" + source + "' cannot be read; its last known workers are used\n";
   }
 }

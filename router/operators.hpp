@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -36,7 +37,7 @@ class Operators {
   void know_workers(bool any) { has_workers_ = any; }
   /// Sets the sources that cannot be read now, for /readyz?verbose. The router stays ready with the
   /// workers that it knew last.
-  void know_troubled(std::set<std::string> const& sources);
+  void know_troubled(std::map<std::string, std::set<std::size_t>> const& sources);
   /// Sets what a worker can do, for /readyz?verbose; an empty line means that the worker has left.
   void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -119,19 +120,19 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return {};
   }
 
-  void source_troubled(std::string const& source, std::string const& problem) {
-    metrics.source_failed(source, !problem.empty());
+  void source_troubled(std::size_t number, std::string const& source, std::string const& problem) {
     if (!problem.empty()) {
+      troubled[source].insert(number);
       log.warning("cannot read a source of workers: its last known workers stay in use",
                   {{"source", source}, {"detail", problem}});
-    } else if (troubled.contains(source)) {
+    } else if (auto const found = troubled.find(source);
+               found != troubled.end() && found->second.erase(number) > 0) {
       log.info("a source of workers can be read again", {{"source", source}});
+      if (found->second.empty()) {
+        troubled.erase(found);
+      }
     }
-    if (problem.empty()) {
-      troubled.erase(source);
-    } else {
-      troubled.insert(source);
-    }
+    metrics.source_failed(source, troubled.contains(source));
     operators.know_troubled(troubled);
   }
 
@@ -248,14 +249,14 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  std::set<std::string> troubled;  // names of sources
+  std::map<std::string, std::set<std::size_t>> troubled;  // numbers of sources, by name
   LoadControl load{io, parts};
   WorkerSources sources{
       io,
       {.found = [this](std::size_t number,
                        std::vector<Announced> const& workers) { took(number, workers); },
-       .troubled = [this](std::string const& source,
-                          std::string const& problem) { source_troubled(source, problem); },
+       .troubled = [this](std::size_t number, std::string const& source,
+                          std::string const& problem) { source_troubled(number, source, problem); },
        .skipped =
            [this](std::string const& what, std::string const& problem) {
              log.warning("skipping an entry that is not a worker",

@@ -48,12 +48,21 @@ struct WorkerSources::Followed {
   std::unique_ptr<discovery::InstanceWatch> registry{};
   std::set<std::string> reported{};  // URLs that were skipped
 
-  discovery::InstanceWatch::Listeners listeners(Listeners const& to) {
+  discovery::InstanceWatch::Listeners listeners(WorkerSources& owner) {
     return {.found =
-                [this, &to](std::vector<discovery::FoundInstance> const& instances) {
-                  to.found(number, usable(instances, to));
+                [this, &owner](std::vector<discovery::FoundInstance> const& instances) {
+                  owner.listeners_.found(number, usable(instances, owner.listeners_));
+                  owner.listed(number);
                 },
-            .troubled = [this, &to](std::string const& problem) { to.troubled(name, problem); }};
+            .troubled =
+                [this, &owner](std::string const& problem) {
+                  owner.listeners_.troubled(number, name, problem);
+                }};
+  }
+
+  bool is_registry() const {
+    return !std::holds_alternative<StaticSource>(source.kind) &&
+           !std::holds_alternative<FileSource>(source.kind);
   }
 
   /// EndpointSlices do not state the scheme.
@@ -89,19 +98,50 @@ WorkerSources::~WorkerSources() = default;
 
 void WorkerSources::follow(std::vector<Source> const& sources) {
   std::vector<std::unique_ptr<Followed>> before = std::exchange(followed_, {});
+  std::set<std::size_t> added;
   for (Source const& source : sources) {
     auto const same = std::find_if(before.begin(), before.end(),
                                    [&](auto const& one) { return one && one->source == source; });
-    followed_.push_back(same != before.end() ? std::move(*same) : begin(source));
+    bool const is_new = same == before.end();
+    followed_.push_back(is_new ? begin(source) : std::move(*same));
+    if (is_new && followed_.back()->is_registry()) {
+      added.insert(followed_.back()->number);
+    }
   }
   for (auto const& one : before) {
     if (one) {
-      one->files.reset();
-      one->registry.reset();
-      listeners_.troubled(one->name, "");
-      listeners_.found(one->number, {});
+      remove(*one, added);
     }
   }
+  release();
+}
+
+void WorkerSources::remove(Followed& followed, std::set<std::size_t> const& added) {
+  followed.files.reset();
+  followed.registry.reset();
+  listeners_.troubled(followed.number, followed.name, "");
+  for (Removed& earlier : removed_) {
+    if (earlier.awaited.erase(followed.number) > 0) {
+      earlier.awaited.insert(added.begin(), added.end());
+    }
+  }
+  removed_.push_back({.number = followed.number, .awaited = added});
+}
+
+void WorkerSources::listed(std::size_t number) {
+  for (Removed& one : removed_) {
+    one.awaited.erase(number);
+  }
+  release();
+}
+
+void WorkerSources::release() {
+  std::erase_if(removed_, [this](Removed const& one) {
+    if (one.awaited.empty()) {
+      listeners_.found(one.number, {});
+    }
+    return one.awaited.empty();
+  });
 }
 
 std::unique_ptr<WorkerSources::Followed> WorkerSources::begin(Source const& source) {
@@ -132,8 +172,10 @@ void WorkerSources::begin_files(Followed& followed, FileSource const& source) {
       WorkerFiles::Listeners{
           .found = [this, number = followed.number](
                        std::vector<Announced> const& found) { listeners_.found(number, found); },
-          .troubled = [this, name = followed.name](
-                          std::string const& problem) { listeners_.troubled(name, problem); },
+          .troubled =
+              [this, number = followed.number, name = followed.name](std::string const& problem) {
+                listeners_.troubled(number, name, problem);
+              },
           .skipped = listeners_.skipped});
   followed.files->start();
 }
@@ -155,7 +197,7 @@ void WorkerSources::begin_etcd(Followed& followed, EtcdSource const& source) {
       discovery::make_etcd_instances(
           std::move(access), discovery::etcd::instances_prefix(source.dynamo_namespace.value_or(""),
                                                                source.component.value_or(""))),
-      followed.listeners(listeners_));
+      followed.listeners(*this));
   followed.registry->start();
 }
 
@@ -166,7 +208,7 @@ void WorkerSources::begin_kubernetes(Followed& followed, KubernetesSource const&
   std::string const url = source.api_server.value_or(discovery::api_server_url(environment));
   followed.name = "kubernetes " + space + "/" + source.services.front();
   if (url.empty() || space.empty()) {
-    listeners_.troubled(followed.name,
+    listeners_.troubled(followed.number, followed.name,
                         url.empty()
                             ? "no API server is known: set api_server, or KUBERNETES_SERVICE_HOST"
                             : "no namespace is known: set namespace, or POD_NAMESPACE");
@@ -181,7 +223,7 @@ void WorkerSources::begin_kubernetes(Followed& followed, KubernetesSource const&
            .services = source.services,
            .port = source.port.value_or(""),
            .model = source.model}),
-      followed.listeners(listeners_));
+      followed.listeners(*this));
   followed.registry->start();
 }
 

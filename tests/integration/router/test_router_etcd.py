@@ -8,10 +8,13 @@ import signal
 import threading
 
 import pytest
+from etcd_server import Etcd, guard
 from raw_engine import ok, post
 from registry_world import etcd_world
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
+from tcp_proxy import TcpProxy
+from test_router_reload import reload
 
 BODY = b'{"model":"m"}'
 
@@ -45,6 +48,18 @@ def asks(one, engine):
     user = one.client()
     user.send(post(body=BODY))
     wire, _ = engine.request()
+    wire.until(BODY)
+    wire.send(ok(b"hello", "Connection: close"))
+    user.until(b"hello")
+
+
+def asks_either(one, engines):
+    """Both workers are tried in turn: no request is refused for want of a worker."""
+    user = one.client()
+    user.send(post(body=BODY))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "it has arrived")
+    found = next(each for each in engines if each.has_arrived())
+    wire, _ = found.request()
     wire.until(BODY)
     wire.send(ok(b"hello", "Connection: close"))
     user.until(b"hello")
@@ -112,6 +127,16 @@ def test_more_workers_than_a_page_are_all_known(router, etcd, gateway):
     knows(one, 1001)
 
 
+def test_large_values_of_others_do_not_hide_the_workers(router, engines, etcd, gateway):
+    gateway.put(key(1), value(engines[0].address))
+    for number in range(2, 402):
+        gateway.put(key(number), json.dumps({"transport": {"tcp": "x"}, "more": "x" * 12000}))
+    gateway.put(key(402), value(engines[1].address))
+    one = router(source(etcd))
+    knows(one, 2)
+    assert "last known workers" not in one.log()
+
+
 def test_workers_stay_while_etcd_is_away(router, engines, etcd, gateway):
     gateway.put(key(1), value(engines[0].address))
     one = router(source(etcd))
@@ -145,6 +170,25 @@ def test_a_frozen_etcd_is_noticed(router, engines, etcd, gateway):
     is_failing(one, 0)
 
 
+def test_an_etcd_that_took_the_place_of_a_lost_one_is_listed(
+    router, engines, etcd, gateway, tmp_path_factory
+):
+    for _ in range(20):  # its revisions are far ahead of those of the new one
+        gateway.put(key(1), value(engines[0].address))
+    with contextlib.closing(TcpProxy(etcd.port)) as proxy, contextlib.closing(
+        Etcd(str(tmp_path_factory.mktemp("another")))
+    ) as another:
+        one = router({"etcd": {"endpoints": [proxy.url]}})
+        knows(one, 1)
+        etcd.signal(signal.SIGSTOP)  # as if its node were lost: nobody closes its connections
+        with contextlib.closing(another.gateway()) as new:
+            new.put(key(1), value(engines[1].address))
+        proxy.target = another.port
+        wait_until(lambda: "a worker has left" in one.log(), "the old one has left", patience=60)
+        asks(one, engines[1])
+        assert "last known workers" not in one.log()  # it was never told that one was lost
+
+
 def test_the_first_look_may_fail(router, engines, etcd, gateway):
     gateway.put(key(1), value(engines[0].address))
     etcd.kill()
@@ -153,6 +197,45 @@ def test_the_first_look_may_fail(router, engines, etcd, gateway):
     assert one.operator("/readyz")[0] == 503
     etcd.start()
     knows(one, 1)
+
+
+def test_a_changed_source_keeps_its_workers_until_it_has_been_listed(
+    router, engines, etcd, gateway
+):
+    gateway.put(key(1), value(engines[0].address))
+    gateway.put(key(2, "other"), value(engines[1].address))
+    one = router(source(etcd))
+    knows(one, 2)
+    etcd.kill()
+    is_failing(one, 1)
+    reload(one, workers=[source(etcd, namespace="dynamo", component="backend")])
+    wait_until(lambda: one.log().count("its last known workers stay") == 2, "it is tried")
+    assert one.metric("lastcall_router_workers") == 2
+    reload(one, workers=[source(etcd, namespace="dynamo", component="other")])
+    wait_until(lambda: one.log().count("its last known workers stay") == 3, "it is tried")
+    asks_either(one, engines)
+    etcd.start()
+    knows(one, 1)
+    is_failing(one, 0)
+    asks(one, engines[1])
+    assert "a worker has joined" in one.log()
+    assert one.metric("lastcall_router_workers_left_total") == 1  # the other was known throughout
+
+
+def test_of_two_sources_of_one_name_each_is_told_to_fail(router, etcd):
+    token = guard(etcd)
+    one = router(
+        source(etcd, component="a", namespace="n"),
+        source(etcd, component="b", namespace="n", username="root", password_file="/none"),
+    )
+    failed = "its last known workers stay in use"
+    wait_until(lambda: one.log().count(failed) == 2, "both fail")
+    with contextlib.closing(etcd.gateway()) as root:
+        root.token = token
+        root.ask("auth/disable")
+    wait_until(lambda: "can be read again" in one.log(), "one can be read", patience=60)
+    assert one.metric("lastcall_router_source_failing") == 1  # the other has no password
+    assert "cannot be read" in one.operator("/readyz?verbose")[1]
 
 
 class Meddler(http.server.ThreadingHTTPServer):
