@@ -42,6 +42,9 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(YAML::Mark const& mark, std::string const& tag, YAML::anchor_t anchor,
                 std::string const& value) override {
     Node node = leaf(Node::Kind::scalar, mark, tag, anchor);
+    if (tag == "!") {
+      last_quote_ = Problem{node.place, path(), "a quote that is not closed"};
+    }
     node.style = tag == "!" ? Node::Style::quoted : Node::Style::plain;
     node.text = value;
     if (is_explicit(tag)) {
@@ -59,6 +62,9 @@ class TreeBuilder : public YAML::EventHandler {
     open(leaf(Node::Kind::map, mark, tag, anchor));
   }
   void OnMapEnd() override { close(); }
+
+  /// The problem of the last quoted scalar, if its quote is not closed.
+  std::optional<Problem> const& last_quote() const { return last_quote_; }
 
   Place place_of(YAML::Mark const& mark) const {
     if (base_.line == 0) {
@@ -180,8 +186,26 @@ class TreeBuilder : public YAML::EventHandler {
   Problems& problems_;
   std::vector<Frame> frames_;
   Node root_;
+  std::optional<Problem> last_quote_;
   int documents_ = 0;
 };
+
+/// yaml-cpp ends a quoted scalar silently at a line break that ends the text, so that everything
+/// after a forgotten quote would be part of it. A document mark is refused only inside of quotes.
+bool ends_in_quotes(std::string const& text) {
+  std::istringstream stream(text + "\n...\n");
+  YAML::Parser parser(stream);
+  Problems known;
+  TreeBuilder again({}, known);
+  try {
+    if (parser.HandleNextDocument(again)) {
+      parser.HandleNextDocument(again);
+    }
+  } catch (YAML::Exception const&) {
+    return true;
+  }
+  return false;
+}
 
 /// yaml-cpp takes a tab as part of the preceding text and reports a misleading problem.
 std::string tab_hint(std::string_view text, int last_line) {
@@ -206,6 +230,10 @@ Node parse(std::string_view text, Place const& base, Problems& problems) {
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) {
       parser.HandleNextDocument(builder);
+    }
+    if (builder.last_quote() && ends_in_quotes(stream.str())) {
+      problems.push_back(*builder.last_quote());
+      return invalid;
     }
   } catch (YAML::Exception const& error) {
     problems.push_back({builder.place_of(error.mark), "",

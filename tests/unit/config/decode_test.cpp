@@ -80,6 +80,12 @@ std::vector<BadInput> const kBadInputs{
      "log: {}\n---\nlog: {}\n",
      {"c.yaml:2:1: a second document, expected one per file"}},
     {"syntax", "log: {level: info\n", {"c.yaml:2:1: not valid YAML: end of map flow not found"}},
+    {"double_quote_left_open",
+     "identity:\n  model: \"a\nlog: {level: debug}\n",
+     {"c.yaml:2:10: identity.model: a quote that is not closed"}},
+    {"single_quote_left_open",
+     "cleanup:\n  paths:\n    - '/tmp/a\n    - /tmp/b\n",
+     {"c.yaml:3:7: cleanup.paths[0]: a quote that is not closed"}},
     {"tab",
      "log:\n\tlevel: info\n",
      {"c.yaml:2:7: not valid YAML: illegal map value (line 2 is indented with a tab, expected "
