@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/descriptor_limit.hpp"
-#include "base/memory_limit.hpp"
+#include "ingress/memory_limit.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -34,7 +34,7 @@ ingress::Options options_of(Settings const& settings) {
   options.max_head = settings.limits.max_header_size;
   options.max_body = settings.limits.max_body_size;
   options.max_connections = most_connections(settings.limits, descriptor_limit());
-  options.max_buffer_memory = buffer_memory(settings.limits, memory_limit());
+  options.max_buffer_memory = buffer_memory(settings.limits, ingress::memory_limit());
   return options;
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/descriptor_limit.hpp"
-#include "base/memory_limit.hpp"
 #include "config/presets.hpp"
 #include "config/text.hpp"
+#include "ingress/memory_limit.hpp"
 #include "supervisor/runtime/host/descriptor_shares.hpp"
 
 namespace lastcall::runtime {
@@ -101,7 +101,7 @@ ingress::Options ingress_options(config::Config const& config) {
       std::min<std::size_t>(config.ingress.max_connections,
                             descriptor_shares(descriptor_limit(), config.ingress.threads).clients);
   options.max_connections_per_address = config.ingress.max_connections_per_address;
-  std::uint64_t const memory = memory_limit().value_or(kPartForBuffers * kMostForBuffers);
+  std::uint64_t const memory = ingress::memory_limit().value_or(kPartForBuffers * kMostForBuffers);
   options.max_buffer_memory = static_cast<std::size_t>(config.ingress.max_buffer_memory.value_or(
       std::min(memory / kPartForBuffers, kMostForBuffers)));
   options.trusted_proxies = networks(config.ingress.trusted_proxies);

@@ -1,10 +1,10 @@
-#include "base/memory_limit.hpp"
+#include "ingress/memory_limit.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <string_view>
 
-namespace lastcall {
+namespace lastcall::ingress {
 namespace {
 
 /// Version 1 also represents "no limit" by a number, which is larger than any machine's memory.
@@ -73,4 +73,4 @@ std::optional<std::uint64_t> memory_limit(std::string const& root) {
   return limit;
 }
 
-}  // namespace lastcall
+}  // namespace lastcall::ingress

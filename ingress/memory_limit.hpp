@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-namespace lastcall {
+namespace lastcall::ingress {
 
 /// The limit in bytes; absent if there is no readable limit. `root` is prepended to each path.
 std::optional<std::uint64_t> memory_limit(std::string const& root = {});
 
-}  // namespace lastcall
+}  // namespace lastcall::ingress

@@ -1,4 +1,4 @@
-#include "base/memory_limit.hpp"
+#include "ingress/memory_limit.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace lastcall {
+namespace lastcall::ingress {
 namespace {
 
 /// A root file system that contains only what a test wants.
@@ -56,4 +56,4 @@ TEST_F(MemoryLimit, Is_read_from_the_first_version_of_cgroups_too) {
 }
 
 }  // namespace
-}  // namespace lastcall
+}  // namespace lastcall::ingress
