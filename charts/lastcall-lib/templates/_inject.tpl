@@ -190,6 +190,7 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{/* What is where lastcall has to be, as text, or nothing; called like the one above. */}}
 {{- define "lastcall-lib.takenPlace" -}}
 {{- $found := "" -}}
+{{- $port := include "lastcall-lib.probePort" (dict "Values" dict) -}}
 {{- range .engine.volumeMounts -}}
 {{- if and (not $found) (regexMatch "^/(opt|run)/lastcall(/|$)" .mountPath) -}}
 {{- $found = printf "the volume %s of container %s is mounted at %s, expected nothing at or below /opt/lastcall and /run/lastcall" .name $.engine.name .mountPath -}}
@@ -197,8 +198,8 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- end -}}
 {{- range $container := .spec.containers -}}
 {{- range $container.ports -}}
-{{- if and (not $found) (eq (int64 .containerPort) 7090) -}}
-{{- $found = printf "container %s has port 7090, which is the sidecar's, expected another one" $container.name -}}
+{{- if and (not $found) (eq (int64 .containerPort) (int64 $port)) -}}
+{{- $found = printf "container %s has port %s, which is the sidecar's, expected another one" $container.name $port -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
