@@ -182,6 +182,8 @@ def test_an_etcd_that_took_the_place_of_a_lost_one_is_listed(
     ) as another:
         one = router({"etcd": {"endpoints": [proxy.url]}})
         knows(one, 1)
+        gateway.put(key(2), value(engines[1].address))
+        knows(one, 2)  # the watch is established: a change came by it
         etcd.signal(signal.SIGSTOP)  # as if its node were lost: nobody closes its connections
         with contextlib.closing(another.gateway()) as new:
             new.put(key(1), value(engines[1].address))
