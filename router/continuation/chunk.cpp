@@ -120,10 +120,14 @@ void read_usage(Chunk& chunk, json::Inner const& usage) {
 
 }  // namespace
 
-bool Chunk::has_output() const {
+bool Chunk::has_words() const {
   bool const has_text = text && !text->text.empty();
   bool const has_reasoning = reasoning && !reasoning->text.empty();
-  return has_text || has_reasoning || has_tool_calls || is_odd || finish != Finish::none;
+  return has_text || has_reasoning || has_tool_calls;
+}
+
+bool Chunk::has_output() const {
+  return has_words() || is_odd || finish != Finish::none;
 }
 
 Chunk read_chunk(std::string_view data) {

@@ -61,6 +61,8 @@ struct Chunk {
   std::optional<TokenIds> prompt_ids;
   std::optional<Usage> usage;
 
+  /// Whether it contains a part of the answer itself.
+  bool has_words() const;
   /// Whether it contains anything for the client besides the role.
   bool has_output() const;
 };

@@ -54,10 +54,12 @@ WorkerProbe::Reported WorkerProbe::read(std::string_view stream) {
       continue;
     }
     Chunk chunk = read_chunk(event->data);
-    bool const is_in_time = !reported.has_spoken || chunk.kind == Chunk::Kind::piece;
-    reported.has_spoken =
-        reported.has_spoken || (chunk.kind == Chunk::Kind::piece && chunk.has_output());
-    if (is_in_time && chunk.kind == Chunk::Kind::piece && chunk.usage && !reported.prompt_count) {
+    bool const is_piece = chunk.kind == Chunk::Kind::piece;
+    bool const speaks = is_piece && chunk.has_words();
+    // A worker that counts only when its answer ends does so in a last piece without words.
+    bool const is_in_time = is_piece && (speaks || !reported.has_spoken);
+    reported.has_spoken = reported.has_spoken || speaks;
+    if (is_in_time && chunk.usage && !reported.prompt_count) {
       reported.prompt_count = chunk.usage->prompt;
     }
     if (chunk.prompt_ids && !reported.prompt_ids) {

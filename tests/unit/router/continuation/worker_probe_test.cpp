@@ -58,6 +58,19 @@ TEST(WorkerProbe, A_worker_is_known_by_what_it_proves) {
   EXPECT_EQ(probe({.reports_usage = false}), Mode::none);
 }
 
+TEST(WorkerProbe, A_worker_that_counts_only_at_the_end_cannot_prove_a_continuation) {
+  std::string const last = R"(data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}])";
+  for (auto const endpoint : {Endpoint::chat, Endpoint::completions}) {
+    WorkerProbe probe(endpoint, "m");
+    probe.answered(200, chunk({.text = "x"}) + last + usage(2, 1) + "}\n\n");
+    EXPECT_FALSE(probe.has_failed() || probe.next());
+    EXPECT_EQ(probe.mode(), Mode::none);
+  }
+  WorkerProbe probe(Endpoint::completions, "m");  // its first token ended the answer
+  probe.answered(200, last + usage(2, 0) + "}\n\n");
+  EXPECT_EQ(probe.mode(), Mode::text);
+}
+
 TEST(WorkerProbe, A_worker_that_does_not_answer_is_asked_no_further) {
   for (unsigned const status : {0U, 401U, 429U, 500U, 503U}) {
     WorkerProbe probe(Endpoint::chat, "m\"");
