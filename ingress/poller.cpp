@@ -96,7 +96,10 @@ std::chrono::milliseconds Poller::now() const {
 }
 
 Poller::Poller(asio::io_context& io, OnSlow on_slow)
-    : loop_(std::make_unique<Loop>(io, *this)), on_slow_(std::move(on_slow)) {}
+    : loop_(std::make_unique<Loop>(io, *this)),
+      on_slow_(std::move(on_slow)),
+      again_turn_(io, [this] { run_again(); }),
+      burial_(io, [this] { free_buried(); }) {}
 
 Poller::~Poller() = default;
 
@@ -122,13 +125,8 @@ void Poller::bury_unwatched(std::unique_ptr<Buried> buried) {
   buried_.push_back(std::move(buried));
   // During a turn, its end frees the object; a posted handler would first make the loop look for
   // events again.
-  if (!is_in_turn_ && !std::exchange(burial_is_due_, true)) {
-    asio::post(loop_->io, [this, alive = loop_->alive] {
-      if (*alive) {
-        burial_is_due_ = false;
-        free_buried();
-      }
-    });
+  if (!is_in_turn_) {
+    burial_.request();
   }
 }
 
@@ -141,7 +139,7 @@ void Poller::free_buried() {
 void Poller::again(Watched& watched) {
   if (!std::exchange(watched.is_due_again_, true)) {
     again_.push_back(&watched);
-    post_again();
+    again_turn_.request();
   }
 }
 
@@ -149,18 +147,7 @@ bool Poller::is_share_used(int reads) const {
   return reads >= kMostReads || (reads > 0 && std::chrono::steady_clock::now() - now_ >= kShare);
 }
 
-void Poller::post_again() {
-  if (!std::exchange(again_is_due_, true)) {
-    asio::post(loop_->io, [this, alive = loop_->alive] {
-      if (*alive) {
-        run_again();
-      }
-    });
-  }
-}
-
 void Poller::run_again() {
-  again_is_due_ = false;
   Turn const begun(*this);
   auto const end = now_ + kBearable;
   // Those that request yet another turn are served in that one.
@@ -171,7 +158,7 @@ void Poller::run_again() {
     serve(*next, 0);
   }
   if (!again_.empty()) {
-    post_again();
+    again_turn_.request();
   }
 }
 

@@ -27,6 +27,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/once_per_turn.hpp"
+
 namespace boost::asio {
 class io_context;
 }
@@ -91,7 +93,6 @@ class Poller {
   static constexpr int kBatch = 64;
 
   void turn();
-  void post_again();
   void run_again();
   void free_buried();
 
@@ -101,9 +102,9 @@ class Poller {
   OnSlow const on_slow_;
   std::chrono::steady_clock::time_point now_;  // when the last socket was served
   std::deque<Watched*> again_;
+  OncePerTurn<boost::asio::io_context> again_turn_;  // serves those in `again_`
+  OncePerTurn<boost::asio::io_context> burial_;
   std::vector<std::unique_ptr<Buried>> buried_;
-  bool again_is_due_ = false;
-  bool burial_is_due_ = false;
   bool is_in_turn_ = false;
 };
 

@@ -14,30 +14,20 @@ constexpr std::size_t kMostInABatch = 64;
 }  // namespace
 
 ReportMailer::ReportMailer(boost::asio::io_context& io, LiveIds& ids, Mail mail)
-    : io_(io), ids_(ids), mail_(std::move(mail)) {}
+    : ids_(ids), mail_(std::move(mail)), post_soon_(io, [this] { post(); }) {}
 
 void ReportMailer::send(report::Report report) {
   batch_.push_back(std::move(report));
   if (batch_.size() >= kMostInABatch) {
     post();
   } else {
-    post_soon();
+    post_soon_.request();
   }
 }
 
 void ReportMailer::release(std::string_view id) {
   released_.emplace_back(id);
-  post_soon();
-}
-
-/// Posts at the end of this turn, together with the other reports of the turn.
-void ReportMailer::post_soon() {
-  if (!std::exchange(is_due_, true)) {
-    boost::asio::post(io_, [this] {
-      is_due_ = false;
-      post();
-    });
-  }
+  post_soon_.request();
 }
 
 void ReportMailer::post() {

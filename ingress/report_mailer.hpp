@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/once_per_turn.hpp"
 #include "ingress/live_ids.hpp"
 #include "ingress/report.hpp"
 
@@ -37,14 +38,11 @@ class ReportMailer {
   void post();
 
  private:
-  void post_soon();
-
-  boost::asio::io_context& io_;
   LiveIds& ids_;
   Mail const mail_;
   report::Batch batch_;
   std::vector<std::string> released_;
-  bool is_due_ = false;
+  OncePerTurn<boost::asio::io_context> post_soon_;  // together with the turn's other reports
 };
 
 }  // namespace lastcall::ingress

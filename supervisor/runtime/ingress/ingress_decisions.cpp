@@ -21,18 +21,22 @@ relay::Refusal refusal_of(lifecycle::Reject const& order, config::Admission cons
 
 IngressDecisions::IngressDecisions(boost::asio::io_context& io, lifecycle::Lifecycle& core,
                                    ingress::Relay& relay, OnCancelsTaken on_cancels_taken)
-    : io_(io), core_(core), relay_(relay), on_cancels_taken_(std::move(on_cancels_taken)) {}
+    : io_(io),
+      core_(core),
+      relay_(relay),
+      on_cancels_taken_(std::move(on_cancels_taken)),
+      turn_(io, [this] { carry_out(); }) {}
 
 void IngressDecisions::decided(std::string_view id, ingress::Admission const& admission) {
   if (std::uint64_t const serial = relay_.serial_of(id); serial != 0) {
     decisions_.push_back({{std::string(id), serial}, admission});
-    carry_out();
+    turn_.request();
   }
 }
 
 void IngressDecisions::cancels_ready() {
   has_cancels_ = true;
-  carry_out();
+  turn_.request();
 }
 
 void IngressDecisions::after(std::function<void()> then) {
@@ -44,27 +48,18 @@ void IngressDecisions::after(std::function<void()> then) {
   });
 }
 
-/// The decisions are carried out in the next turn, because this one may be in the middle of a step.
+/// This is not done at once, because the decision's turn may be in the middle of a step.
 void IngressDecisions::carry_out() {
-  if (std::exchange(turn_is_due_, true)) {
-    return;
+  for (Decision const& decision : std::exchange(decisions_, {})) {
+    if (decision.admission.kind == ingress::Admission::Kind::admitted) {
+      relay_.admitted(decision.request);
+    } else {
+      relay_.rejected(decision.request, decision.admission.refusal);
+    }
   }
-  boost::asio::post(io_, [this, alive = alive_] {
-    if (!*alive) {
-      return;
-    }
-    turn_is_due_ = false;
-    for (Decision const& decision : std::exchange(decisions_, {})) {
-      if (decision.admission.kind == ingress::Admission::Kind::admitted) {
-        relay_.admitted(decision.request);
-      } else {
-        relay_.rejected(decision.request, decision.admission.refusal);
-      }
-    }
-    if (std::exchange(has_cancels_, false)) {
-      cut_cancelled();
-    }
-  });
+  if (std::exchange(has_cancels_, false)) {
+    cut_cancelled();
+  }
 }
 
 void IngressDecisions::cut_cancelled() {

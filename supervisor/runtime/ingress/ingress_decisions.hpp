@@ -21,6 +21,7 @@
 #include "core/lifecycle.hpp"
 #include "ingress/relay.hpp"
 #include "ingress/tracker.hpp"
+#include "supervisor/runtime/loop/once_per_turn.hpp"
 
 namespace lastcall::runtime {
 
@@ -49,7 +50,7 @@ class IngressDecisions {
   /// Whether requests of the core's list are still to be cut.
   bool has_cancels() const { return has_cancels_; }
   /// Whether nothing is left to carry out.
-  bool is_done() const { return !turn_is_due_; }
+  bool is_done() const { return !turn_.is_due(); }
 
  private:
   struct Decision {
@@ -65,9 +66,9 @@ class IngressDecisions {
   ingress::Relay& relay_;
   OnCancelsTaken const on_cancels_taken_;
   std::vector<Decision> decisions_;
-  bool turn_is_due_ = false;
+  OncePerTurn turn_;  // carries them out
   bool has_cancels_ = false;
-  /// Turns that were posted may outlive this.
+  /// What after() has posted may outlive this.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
