@@ -1,17 +1,13 @@
-// Construction, the orders of the core, and the end; what the parts report to each other is in
-// supervisor_links.cpp.
 #include "supervisor/runtime/supervisor.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
-#include "base/clock.hpp"
 #include "base/overloaded.hpp"
 #include "ingress/request_id.hpp"
-#include "supervisor/runtime/loop/poll_until.hpp"
+#include "supervisor/runtime/part_links.hpp"
 #include "supervisor/runtime/record/event_log.hpp"
 #include "supervisor/runtime/settings.hpp"
 
@@ -22,26 +18,27 @@ std::optional<std::string> advertise_of(config::Config const& config) {
   return config::resolve_advertise(config, config::process_environment()("POD_IP"));
 }
 
-bool is_shown_at_probes(lifecycle::Action const& action) {
-  return std::holds_alternative<lifecycle::PhaseBegun>(action) ||
-         std::holds_alternative<lifecycle::VerdictChanged>(action);
+template <typename... Orders>
+bool is_one_of(lifecycle::Action const& action) {
+  return (std::holds_alternative<Orders>(action) || ...);
 }
 
-constexpr lifecycle::Duration kSoon{1};
+bool is_shown_at_probes(lifecycle::Action const& action) {
+  return is_one_of<lifecycle::PhaseBegun, lifecycle::VerdictChanged>(action);
+}
+
+bool changes_what_is_shown(lifecycle::Action const& action) {
+  return is_shown_at_probes(action) ||
+         is_one_of<lifecycle::AnnouncePhase, lifecycle::ReleaseHook, lifecycle::AwaitReplacement,
+                   lifecycle::ReplacementEnded, lifecycle::DeletionDisproved, lifecycle::StopBegun,
+                   lifecycle::GracefulEndpoints, lifecycle::BusyChanged>(action);
+}
 
 }  // namespace
 
 Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
                        ServeOptions const& options, Log& log)
-    : io_(io),
-      log_(log),
-      facts_{.config_path = options.config_path,
-             .engine_socket = config.ipc.socket,
-             .admin_socket = config.ipc.admin_socket,
-             .private_directory = options.private_directory,
-             .probes_address = {},
-             .hooks_address = {},
-             .ingress_address = {}},
+    : log_(log),
       refresh_(io, [this] { refresh(); }),
       core_(settings_from(config, options.grace)),
       loop_(io, core_,
@@ -53,22 +50,13 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
                        refresh_.request();
                      },
                  .changed = [this] { refresh_.request(); }}),
-      probes_(io, config,
-              {.thresholds =
-                   [this](probes::ThresholdCall const& call) {
-                     return settings_.thresholds_over_http(call);
-                   },
-               .orders =
-                   [this](HttpOrder order, std::string const& caller) {
-                     return order_over_http(order, caller, peers_.operators(), core_);
-                   },
-               .beat = [this] { peers_.server().follow_sockets(); }},
-              log),
+      probes_(io, config, probe_handlers(core_, settings_, peers_), log),
       records_(io.get_executor(), config, instance_of(config, advertise_of(config)), core_,
                probes_.metrics(), log),
       peers_(io, config, core_, loop_,
              {.records = records_, .registration = registration_, .hook_calls = hook_calls_},
-             probes_.metrics(), log, operator_answers(),
+             probes_.metrics(), log,
+             operator_answers(core_, shown_, settings_, ingress_, registration_),
              {.engine_exited =
                   [this](ipc::EngineExited const& exited) { report_.engine_exited(exited); },
               .changed = [this] { refresh_.request(); }}),
@@ -77,26 +65,65 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
               [this](std::string const& report, lifecycle::Instant now) {
                 probes_.reported(report, now);
               }),
-      shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log, shim_watch_callbacks()),
-      ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log, ingress_listeners(),
+      shim_watch_(io, !config.lifecycle.enabled, config.ipc.socket, log,
+                  shim_watch_callbacks(shim_watch_, peers_, registration_, probes_, refresh_)),
+      ingress_(io, settings_.config(), core_, loop_, probes_.metrics(), log,
+               ingress_listeners(core_, peers_, engine_, records_),
                [this](std::size_t most, std::size_t ids) {
                  records_.cancels_taken(lifecycle::kIngressPeer, most, ids);
                }),
       requests_(loop_, peers_.server(), peers_.sdks(), ingress_),
       engine_(io.get_executor(), config, core_, loop_, log, ingress::RequestIds().make(),
-              engine_callbacks()),
+              engine_callbacks(peers_, ingress_, probes_, refresh_)),
       registration_(io.get_executor(), config, advertise_of(config), core_, loop_, peers_.server(),
                     peers_.sdks(), probes_.metrics(), log, [this] { refresh_.request(); }),
       cleanup_(
           io.get_executor(), config.cleanup,
-          {facts_.engine_socket, facts_.admin_socket, memory_.path(), facts_.private_directory},
-          loop_, log, other_items()),
+          {config.ipc.socket, config.ipc.admin_socket, memory_.path(), options.private_directory},
+          loop_, log, other_items(peers_, ingress_, records_, registration_)),
       hook_calls_(io.get_executor(), config, loop_, probes_.metrics(), log),
-      signals_(io, [this](std::string const& name) { own_signal(name); }) {
+      signals_(io, own_signal_handler(loop_, settings_, probes_, log, refresh_)),
+      shown_{.core = core_,
+             .server = peers_.server(),
+             .shim = peers_.shim(),
+             .shim_watch = shim_watch_,
+             .sdks = peers_.sdks(),
+             .health = engine_.health(),
+             .registries = registration_.registries(),
+             .facts = {.config_path = options.config_path,
+                       .engine_socket = config.ipc.socket,
+                       .admin_socket = config.ipc.admin_socket,
+                       .private_directory = options.private_directory,
+                       .probes_address = {},
+                       .hooks_address = {},
+                       .ingress_address = {}},
+             .warnings = settings_.warnings(),
+             .readiness =
+                 [this] {
+                   return readiness_of(core_.snapshot(),
+                                       settings_.config().probes.readiness_on_stop,
+                                       registration_.registries().were_all_registered());
+                 }},
+      ending_(io, {.say_goodbye = [this] { peers_.operators().end(); },
+                   .report_is_final = [this] { return !report_.is_open(); },
+                   .close =
+                       [this] {
+                         peers_.server().close_all();
+                         ingress_.end();
+                       },
+                   .is_flushed =
+                       [this] { return ingress_.try_to_part() && peers_.server().is_flushed(); },
+                   .is_alone = [this] { return peers_.orphan().is_settled(); },
+                   .stop =
+                       [this, &io] {
+                         hook_calls_.stop();
+                         probes_.stop();
+                         io.stop();
+                       }}) {
   if (options.shows_status) {
-    probes_.serve_status([this] { return sources(); });
+    probes_.serve_status(shown_);
   }
-  peers_.sdks().listen(sdk_listeners());
+  peers_.sdks().listen(sdk_listeners(peers_, engine_, registration_, probes_));
   records_.starts(core_.settings());
   loop_.set_watch([this](lifecycle::Event const& event, auto began, auto ended) {
     records_.took(event_log::name(event), began, ended);
@@ -108,7 +135,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
     // The state is published before it is logged or answered, so that nobody who has read of a
     // phase finds the one before it.
     if (std::ranges::any_of(actions, is_shown_at_probes)) {
-      probes_.publish(sources());
+      probes_.publish(shown_);
     }
     records_.step(now, event, actions);
     requests_.send_ahead(event, actions);
@@ -145,16 +172,17 @@ std::string Supervisor::start() {
     probes_.stop();
     return problem;
   }
-  facts_.probes_address = probes_.address();
-  facts_.ingress_address = ingress_.address();
-  facts_.hooks_address = hook_calls_.address();
+  ServeFacts& facts = shown_.facts;
+  facts.probes_address = probes_.address();
+  facts.ingress_address = ingress_.address();
+  facts.hooks_address = hook_calls_.address();
   log_.info("lastcall serves", {{"version", LASTCALL_VERSION},
-                                {"config", facts_.config_path},
-                                {"socket", facts_.engine_socket},
-                                {"admin_socket", facts_.admin_socket},
-                                {"probes", facts_.probes_address},
-                                {"hooks", facts_.hooks_address},
-                                {"ingress", facts_.ingress_address}});
+                                {"config", facts.config_path},
+                                {"socket", facts.engine_socket},
+                                {"admin_socket", facts.admin_socket},
+                                {"probes", facts.probes_address},
+                                {"hooks", facts.hooks_address},
+                                {"ingress", facts.ingress_address}});
   for (std::string const& warning : settings_.warnings()) {
     log_.warning(warning);
   }
@@ -187,7 +215,10 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::StartEngine const&) { peers_.shim().send(ipc::EngineStart{}); },
           [&](act::RunChecks const&) { engine_.health().run_now(); },
           [&](act::ExitShim const& order) { report_.end_shim(order.code); },
-          [&](act::AnnouncePhase const& order) { announce(order); },
+          [&](act::AnnouncePhase const& order) {  // the shim was notified earlier
+            peers_.sdks().broadcast(ipc::PhaseChange{order.phase, order.deadline});
+            ingress_.phase(order.phase);
+          },
           [&](act::CancelsReady const& order) { requests_.cancels_ready(order); },
           [&](act::Admit const& order) { requests_.admit(order); },
           [&](act::Reject const& order) { requests_.reject(order); },
@@ -195,19 +226,13 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
             registration_.registries().sdks().peer_gone(order.peer);
             peers_.sdks().forget(order.peer);
           },
-          [&](act::ReleaseHook const& order) {
-            hook_calls_.release(order);
-            refresh_.request();
+          [&](act::ReleaseHook const& order) { hook_calls_.release(order); },
+          [&](act::AwaitReplacement const& order) { hook_calls_.await(order); },
+          [&](act::ReplacementEnded const&) { hook_calls_.replacement_ended(); },
+          [&](act::DeletionDisproved const&) {
+            hook_calls_.disproved();
+            ingress_.phase(core_.snapshot().phase);  // it may listen again
           },
-          [&](act::AwaitReplacement const& order) {
-            hook_calls_.await(order);
-            refresh_.request();
-          },
-          [&](act::ReplacementEnded const&) {
-            hook_calls_.replacement_ended();
-            refresh_.request();
-          },
-          [&](act::DeletionDisproved const&) { deletion_disproved(); },
           [&](act::AskToken const& order) { engine_.token().ask(order); },
           [&](act::WithdrawToken const&) { engine_.token().withdraw(); },
           [&](act::Register const&) { registration_.registries().register_all(); },
@@ -221,29 +246,18 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
           [&](act::Rearm const&) { rearm(); }, [&](act::LeaveIngress const&) { ingress_.leave(); },
           [&](act::ExitSupervisor const& order) { end(order.code); },
           // The loop handles answers; notes have been counted and reported above.
-          [](act::Refuse const&) {}, [](act::Answer const&) {},
-          [&](act::StopBegun const&) { refresh_.request(); }, [](act::SignalIgnored const&) {},
-          [](act::DrainAborted const&) {}, [&](act::PhaseBegun const&) { refresh_.request(); },
-          [](act::PhaseEnded const&) {}, [&](act::GracefulEndpoints const&) { refresh_.request(); },
-          [](act::LastEndpointCompleted const&) {},
-          [&](act::VerdictChanged const&) { refresh_.request(); },
+          [](act::Refuse const&) {}, [](act::Answer const&) {}, [](act::StopBegun const&) {},
+          [](act::SignalIgnored const&) {}, [](act::DrainAborted const&) {},
+          [](act::PhaseBegun const&) {}, [](act::PhaseEnded const&) {},
+          [](act::GracefulEndpoints const&) {}, [](act::LastEndpointCompleted const&) {},
+          [](act::VerdictChanged const&) {},
           [&](act::RequestSettled const&) { peers_.operators().changed(); },
-          [&](act::BusyChanged const&) { refresh_.request(); }, [](act::CancelCounted const&) {},
+          [](act::BusyChanged const&) {}, [](act::CancelCounted const&) {},
           [](act::CancelSettled const&) {}},
       action);
-}
-
-void Supervisor::deletion_disproved() {
-  hook_calls_.disproved();
-  ingress_.phase(core_.snapshot().phase);  // it may listen again
-  refresh_.request();
-}
-
-/// The shim was notified earlier.
-void Supervisor::announce(lifecycle::AnnouncePhase const& order) {
-  peers_.sdks().broadcast(ipc::PhaseChange{order.phase, order.deadline});
-  ingress_.phase(order.phase);
-  refresh_.request();
+  if (changes_what_is_shown(action)) {
+    refresh_.request();
+  }
 }
 
 void Supervisor::rearm() {
@@ -253,43 +267,13 @@ void Supervisor::rearm() {
   registration_.registries().begin_life();
 }
 
-// --- the end: pending output is written, and the probe listener closes last ----------------------
-
+/// Nothing is begun any more.
 void Supervisor::end(int code) {
-  exit_code_ = code;
   loop_.halt();
   engine_.end();
   cleanup_.cancel();
   peers_.orphan().end_if_adopted();
-  // This happens later, because a `hello` that ends the supervisor must still be answered with the
-  // `welcome` and the `exit`.
-  boost::asio::post(io_, [this] {
-    peers_.operators().end();
-    poll_until(
-        io_, monotonic_now() + kFlushWait, kSoon, [this] { return !report_.is_open(); },
-        [this] {
-          peers_.server().close_all();
-          ingress_.end();
-          wait_for_flush(monotonic_now() + kFlushWait);
-        });
-  });
-}
-
-void Supervisor::wait_for_flush(lifecycle::Instant limit) {
-  // An adopted engine gets all the time that it needs; `limit` is for output that is still to be
-  // sent.
-  poll_until(
-      io_, lifecycle::Instant::max(), kSoon,
-      [this, limit] {
-        bool const has_parted = ingress_.has_parted();
-        bool const is_flushed = has_parted && peers_.server().is_flushed();
-        return peers_.orphan().is_settled() && (is_flushed || monotonic_now() >= limit);
-      },
-      [this] {
-        hook_calls_.stop();
-        probes_.stop();
-        io_.stop();
-      });
+  ending_.begin(code);
 }
 
 // --- what is shown -------------------------------------------------------------------------------
@@ -300,24 +284,8 @@ void Supervisor::refresh() {
   engine_.update(snapshot);
   ingress_.refresh();
   probes_.beat_by_itself(!engine_.health().is_running());
-  probes_.publish(sources());
+  probes_.publish(shown_);
   peers_.operators().changed();
-}
-
-StatusSources Supervisor::sources() {
-  return {.core = core_,
-          .server = peers_.server(),
-          .shim = peers_.shim(),
-          .shim_watch = shim_watch_,
-          .sdks = peers_.sdks(),
-          .health = engine_.health(),
-          .registries = registration_.registries(),
-          .facts = facts_,
-          .warnings = settings_.warnings(),
-          .readiness = [this] {
-            return readiness_of(core_.snapshot(), settings_.config().probes.readiness_on_stop,
-                                registration_.registries().were_all_registered());
-          }};
 }
 
 }  // namespace lastcall::runtime

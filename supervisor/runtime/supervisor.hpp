@@ -7,18 +7,15 @@
 //  2. The order of the core's actions is the order of their effects. What must outlive this process
 //     is provided for first (StopMemory). An order to signal the engine is obeyed before it is
 //     counted.
-//  3. It ends once: sockets are flushed and closed within kFlushWait, and the probe listener closes
-//     last. If it reported 137, it first waits equally long for the shim to correct it.
+//  3. It ends once (loop/ending.hpp), and the probe listener closes last.
 //
 // Thread rule: the loop's thread. Source: specification, 'Processes';
 // specification, 'Architecture'.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "core/lifecycle.hpp"
-#include "ipc/server.hpp"
 #include "supervisor/runtime/cleanup/cleanup_items.hpp"
 #include "supervisor/runtime/engine/engine_watch.hpp"
 #include "supervisor/runtime/ingress/ingress_session.hpp"
@@ -27,6 +24,7 @@
 #include "supervisor/runtime/listener/status.hpp"
 #include "supervisor/runtime/live_settings.hpp"
 #include "supervisor/runtime/loop/core_loop.hpp"
+#include "supervisor/runtime/loop/ending.hpp"
 #include "supervisor/runtime/loop/once_per_turn.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 #include "supervisor/runtime/peer_sessions.hpp"
@@ -34,17 +32,12 @@
 #include "supervisor/runtime/report_publisher.hpp"
 #include "supervisor/runtime/request_orders.hpp"
 #include "supervisor/runtime/serve.hpp"
-#include "supervisor/runtime/sessions/operator_sessions.hpp"
-#include "supervisor/runtime/sessions/sdk_sessions.hpp"
-#include "supervisor/runtime/sessions/shim_session.hpp"
 #include "supervisor/runtime/sessions/shim_watch.hpp"
 #include "supervisor/runtime/step_records.hpp"
 #include "supervisor/runtime/stop_memory.hpp"
 #include "telemetry/log.hpp"
 
 namespace lastcall::runtime {
-
-inline constexpr lifecycle::Duration kFlushWait{200};
 
 class Supervisor {
  public:
@@ -57,32 +50,16 @@ class Supervisor {
   /// cannot listen.
   std::string start();
   /// Valid once the io_context has stopped.
-  int exit_code() const { return exit_code_; }
+  int exit_code() const { return ending_.exit_code(); }
 
  private:
   void obey(lifecycle::Instant now, lifecycle::Action const& action);
-  void deletion_disproved();
-  void announce(lifecycle::AnnouncePhase const& order);
   void rearm();
-
   void end(int code);
-  void wait_for_flush(lifecycle::Instant limit);
-
-  // What the parts report to each other (supervisor_links.cpp).
-  EngineWatch::Callbacks engine_callbacks();
-  CleanupItems::Others other_items();
-  SdkSessions::Listeners sdk_listeners();
-  IngressReports::Listeners ingress_listeners();
-  OperatorSessions::Answers operator_answers();
-  ShimWatch::Callbacks shim_watch_callbacks();
-  StatusSources sources();
-  void own_signal(std::string const& name);
   void refresh();
 
-  boost::asio::io_context& io_;
   Log& log_;
-  ServeFacts facts_;
-  OncePerTurn refresh_;  // requested when the published state has changed
+  OncePerTurn refresh_;  // requested when what is shown has changed
   lifecycle::Lifecycle core_;
   CoreLoop loop_;
   LiveSettings settings_;
@@ -99,7 +76,8 @@ class Supervisor {
   CleanupItems cleanup_;
   HookCalls hook_calls_;
   OwnSignals signals_;
-  int exit_code_ = 0;
+  StatusSources shown_;  // the facts of what is shown, and the addresses once it listens
+  Ending ending_;
 };
 
 }  // namespace lastcall::runtime

@@ -8,5 +8,4 @@ RATCHET = {
     ("sdk/cpp/context_state.hpp", "ContextState"): (43, 2, 0),
     ("sdk/cpp/include/lastcall/client.hpp", "Client"): (34, 1, 0),
     ("sdk/cpp/include/lastcall/request_context.hpp", "RequestContext"): (28, 1, 1),
-    ("supervisor/runtime/supervisor.hpp", "Supervisor"): (40, 2, 0),
 }

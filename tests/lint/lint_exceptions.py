@@ -20,7 +20,6 @@ _LONG = {
         "discovery/http_client.cpp",
         "config/keys_serving.cpp",
         "config/presets.cpp",
-        "supervisor/runtime/supervisor.cpp",
         "tests/simulation/closed_world_choices.cpp",
         "tests/simulation/invariants.cpp",
         "tests/simulation/invariants_hooks.cpp",

@@ -120,7 +120,7 @@ void IngressSession::end() {
   }
 }
 
-bool IngressSession::has_parted() {
+bool IngressSession::try_to_part() {
   if (!relay_) {
     return true;
   }

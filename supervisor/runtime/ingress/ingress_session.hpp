@@ -49,10 +49,10 @@ class IngressSession {
   void leave();
   /// The process ends, so no more clients are accepted.
   void end();
-  /// After end(): a client that has connected gets an answer, or an orderly end of its connection.
-  /// The caller polls this until it returns true, because a client that has connected a moment ago
-  /// is awaited.
-  bool has_parted();
+  /// After end(): parts from the clients that can be parted from now, each with an answer or an
+  /// orderly end of its connection, and returns whether no others are left. A client that has
+  /// connected a moment ago is awaited, so this is called again until it returns true.
+  bool try_to_part();
 
   /// The checks that have passed prove that the engine was alive at `since`.
   void checks_passed(lifecycle::Instant since);

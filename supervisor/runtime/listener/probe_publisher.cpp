@@ -141,10 +141,10 @@ HttpOrders::Refused ProbePublisher::thresholds_on_the_loop() {
   };
 }
 
-void ProbePublisher::serve_status(std::function<StatusSources()> sources) {
+void ProbePublisher::serve_status(StatusSources const& sources) {
   routes_.offer_status_page();
-  auto const publish = [this, sources = std::move(sources)] {
-    status_page_->publish(public_status_.json(sources(), monotonic_now()));
+  auto const publish = [this, &sources] {
+    status_page_->publish(public_status_.json(sources, monotonic_now()));
   };
   status_page_ =
       std::make_unique<probes::StatusPage>([this, publish] { boost::asio::post(io_, publish); });

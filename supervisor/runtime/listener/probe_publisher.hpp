@@ -49,8 +49,8 @@ class ProbePublisher {
                  Log& log);
   ~ProbePublisher();
 
-  /// Serves the status page, too; `sources` is called on the loop. Must be called before start().
-  void serve_status(std::function<StatusSources()> sources);
+  /// Serves the status page, too. `sources` outlive it. Must be called before start().
+  void serve_status(StatusSources const& sources);
   /// Returns the reason why it cannot listen; empty if it listens.
   std::string start();
   void stop();

@@ -26,7 +26,7 @@
 
 namespace lastcall::runtime {
 
-/// The facts that do not change while the process runs.
+/// The facts that do not change once the process serves.
 struct ServeFacts {
   std::string config_path;  // empty: the defaults are used
   std::string engine_socket;
@@ -46,7 +46,7 @@ struct StatusSources {
   SdkSessions const& sdks;
   HealthDriver const& health;
   Registries const& registries;
-  ServeFacts const& facts;
+  ServeFacts facts;
   std::vector<std::string> const& warnings;  // of the configuration
   std::function<Readiness()> readiness;
 };
