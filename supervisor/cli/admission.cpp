@@ -20,6 +20,7 @@ using Text = std::optional<std::string>;
 constexpr std::uint64_t kMostRequests = 1'000'000;
 constexpr std::uint64_t kMostTokens = 1'000'000'000'000;
 constexpr std::string_view kNone = "null";
+constexpr std::string_view kAnswer = "a state of admission";
 
 /// Reads the flags, and complains about the first bad one.
 class Flags {
@@ -91,20 +92,6 @@ class Flags {
   bool are_any_ = false;
 };
 
-std::optional<Json> ask_object(ipc::OperatorClient& client, ipc::ToSupervisor const& question,
-                               std::ostream& err) {
-  auto const text = ask_or_complain(client, question, err);
-  if (!text) {
-    return std::nullopt;
-  }
-  Json answer = Json::parse(*text, nullptr, false);
-  if (!answer.is_object()) {
-    err << "lastcall: the supervisor's answer is not a state of admission\n";
-    return std::nullopt;
-  }
-  return answer;
-}
-
 void print(Json const& state, Output output, std::ostream& out) {
   switch (output) {
     case Output::json:
@@ -147,14 +134,14 @@ int run_admission(AdmissionOptions const& options, config::Environment const& en
     return exit_code;
   }
   std::optional<Json> state;
-  if (limits.are_any() && !(state = ask_object(*client, admission, err))) {
+  if (limits.are_any() && !(state = ask_for_object(*client, admission, kAnswer, err))) {
     return kExitFailure;
   }
-  if (load.are_any() && !(state = ask_object(*client, thresholds, err))) {
+  if (load.are_any() && !(state = ask_for_object(*client, thresholds, kAnswer, err))) {
     return kExitFailure;
   }
   if (!state) {
-    auto const status = ask_object(*client, ipc::StatusQuery{}, err);
+    auto const status = ask_for_object(*client, ipc::StatusQuery{}, kAnswer, err);
     if (!status) {
       return kExitFailure;
     }

@@ -3,10 +3,9 @@
 #include <ostream>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/status.hpp"
 
 namespace lastcall::cli {
@@ -14,8 +13,7 @@ namespace {
 
 void print_answer(std::string const& answer, Output output, char const* changed,
                   char const* unchanged, std::ostream& out) {
-  auto const parsed = nlohmann::ordered_json::parse(answer, nullptr, false);
-  bool const did = parsed.is_object() && parsed.value("changed", false);
+  bool const did = member_flag(parse_json(answer), "changed");
   switch (output) {
     case Output::json:
       out << answer << '\n';
@@ -52,8 +50,7 @@ int run_drain(DrainOptions const& options, config::Environment const& environmen
   if (!options.wait) {
     return kExitSuccess;
   }
-  auto const parsed = nlohmann::ordered_json::parse(*answer, nullptr, false);
-  std::string const phase = parsed.is_object() ? parsed.value("phase", "") : "";
+  std::string const phase = phase_of(*answer);
   if (!options.exit) {
     return follow_status(*client, options.common.output, out, err, Follow::drain, phase);
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/problems.hpp"
 #include "supervisor/cli/run_sockets.hpp"
 
@@ -53,6 +54,21 @@ std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,
     return std::nullopt;
   }
   return std::get<std::string>(std::move(answer));
+}
+
+std::optional<JsonValue> ask_for_object(ipc::OperatorClient& client,
+                                        ipc::ToSupervisor const& question, std::string_view what,
+                                        std::ostream& err) {
+  auto const text = ask_or_complain(client, question, err);
+  if (!text) {
+    return std::nullopt;
+  }
+  JsonValue answer = parse_json(*text);
+  if (!answer.is_object()) {
+    err << "lastcall: the supervisor's answer is not " << what << '\n';
+    return std::nullopt;
+  }
+  return answer;
 }
 
 }  // namespace lastcall::cli

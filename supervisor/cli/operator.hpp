@@ -8,6 +8,9 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "config/load.hpp"
 #include "ipc/operator_client.hpp"
@@ -41,5 +44,10 @@ Connection connect_or_complain(OperatorOptions const& options,
 /// The result as JSON text; absent after a complaint.
 std::optional<std::string> ask_or_complain(ipc::OperatorClient& client,
                                            ipc::ToSupervisor const& question, std::ostream& err);
+
+/// The result as a JSON object; absent after a complaint, which may be that it is not `what`.
+std::optional<nlohmann::ordered_json> ask_for_object(ipc::OperatorClient& client,
+                                                     ipc::ToSupervisor const& question,
+                                                     std::string_view what, std::ostream& err);
 
 }  // namespace lastcall::cli

@@ -60,27 +60,22 @@ int run_reload(OperatorOptions const& options, config::Environment const& enviro
   if (!client) {
     return exit_code;
   }
-  auto const text = ask_or_complain(*client, ipc::Reload{}, err);
-  if (!text) {
-    return kExitFailure;
-  }
-  Json const answer = Json::parse(*text, nullptr, false);
-  if (!answer.is_object()) {
-    err << "lastcall: the supervisor's answer is not a result of a reload\n";
+  auto const answer = ask_for_object(*client, ipc::Reload{}, "a result of a reload", err);
+  if (!answer) {
     return kExitFailure;
   }
   switch (options.output) {
     case Output::json:
-      out << *text << '\n';
+      out << answer->dump() << '\n';
       break;
     case Output::text:
-      print_text(answer, out, err);
+      print_text(*answer, out, err);
       break;
   }
-  if (!answer.value("ok", false)) {
+  if (!answer->value("ok", false)) {
     return kExitUsage;
   }
-  return list_of(answer, "refused").empty() ? kExitSuccess : kExitFailure;
+  return list_of(*answer, "refused").empty() ? kExitSuccess : kExitFailure;
 }
 
 }  // namespace lastcall::cli

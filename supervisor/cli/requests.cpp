@@ -21,16 +21,11 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
   ipc::RequestsQuery query;
   std::vector<JsonValue> all;
   do {
-    auto const page = ask_or_complain(*client, query, err);
+    auto const page = ask_for_object(*client, query, "a page of requests", err);
     if (!page) {
       return kExitFailure;
     }
-    JsonValue const parsed = parse_json(*page);
-    if (!parsed.is_object()) {
-      err << "lastcall: the supervisor's answer is not a page of requests\n";
-      return kExitFailure;
-    }
-    for (JsonValue const& request : member_of(parsed, "requests")) {
+    for (JsonValue const& request : member_of(*page, "requests")) {
       switch (options.output) {
         case Output::json:  // one line per request, so that the pages are not visible
           out << request.dump() << '\n';
@@ -40,7 +35,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
           break;
       }
     }
-    query.after = parsed.value("next", std::string());
+    query.after = page->value("next", std::string());
   } while (!query.after.empty());
   if (options.output == Output::text) {
     out << requests_text(all, runtime::terminal_of(STDOUT_FILENO, environment).columns);

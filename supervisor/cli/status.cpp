@@ -7,20 +7,15 @@
 #include <utility>
 #include <variant>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/status_view.hpp"
 #include "telemetry/terminal.hpp"
 
 namespace lastcall::cli {
 namespace {
-
-std::string phase_of(std::string const& status) {
-  auto const parsed = nlohmann::ordered_json::parse(status, nullptr, false);
-  return parsed.is_object() ? parsed.value("phase", std::string()) : std::string();
-}
 
 constexpr lifecycle::Duration kScreenPause{500};
 
@@ -100,6 +95,10 @@ int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow
 }
 
 }  // namespace
+
+std::string phase_of(std::string_view answer) {
+  return member_text(parse_json(answer), "phase");
+}
 
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
                   Follow follow, std::string phase) {

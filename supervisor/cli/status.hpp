@@ -6,6 +6,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "supervisor/cli/operator.hpp"
 
@@ -18,6 +19,9 @@ struct StatusOptions {
 
 int run_status(StatusOptions const& options, config::Environment const& environment,
                std::ostream& out, std::ostream& err);
+
+/// The phase that a status or an answer to an order names; empty if it names none.
+std::string phase_of(std::string_view answer);
 
 /// The event that is followed to its end.
 enum class Follow : unsigned char {
