@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <streambuf>
@@ -30,6 +31,19 @@ std::string unknown_command(std::span<Command const> commands, std::string_view 
   return "unknown command '" + std::string(word) + "'" +
          (near ? ", did you mean '" + std::string(*near) + "'?" : std::string());
 }
+
+/// CLI11 puts an empty line before each further group of options, even if that group is hidden.
+class Help final : public CLI::Formatter {
+ public:
+  std::string make_help(CLI::App const* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    if (text.ends_with("\n\n\n")) {
+      text.pop_back();
+    }
+    return text;
+  }
+};
 
 /// CLI11 splits a word `[a,b]` into two where an option takes a list. This mark keeps it one word;
 /// each option removes the mark again.
@@ -210,6 +224,7 @@ int parse_and_run(Program const& program, int argc, char const* const* argv, std
                   err);
   }
   CLI::App app{program.description, program.name};
+  app.formatter(std::make_shared<Help>());
   app.require_subcommand(1);
   app.set_version_flag("--version", program.name + " " + program.version);
   Run run;

@@ -54,6 +54,12 @@ def test_a_bad_configuration_is_2_for_every_command_that_reads_it(command, tmp_p
     assert f"{bad}:1:1: zebra: unknown key" in done.stderr
 
 
+def test_no_help_ends_with_an_empty_line_more_than_the_others():
+    for command in subcommands():
+        text = lastcall(command, "--help").stdout
+        assert text.endswith("\n") and not text.endswith("\n\n\n"), command
+
+
 def test_every_subcommand_refuses_what_it_does_not_know_with_2():
     for command in subcommands():
         done = lastcall(command, "--no-such-option")
