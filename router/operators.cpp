@@ -54,11 +54,12 @@ void Operators::ask_threshold(probes::Request const& request, probes::Responder 
   }
 }
 
-void Operators::know_troubled(std::map<std::string, std::set<std::size_t>> const& sources) {
+void Operators::know_source(std::string const& name, bool is_troubled) {
   std::lock_guard const lock(mutex_);
-  troubled_.clear();
-  for (auto const& [source, numbers] : sources) {
-    troubled_ += "the source '" + source + "' cannot be read; its last known workers are used\n";
+  if (is_troubled) {
+    troubled_.insert(name);
+  } else {
+    troubled_.erase(name);
   }
 }
 
@@ -86,7 +87,10 @@ probes::Reply Operators::answer(probes::Request const& request) const {
         has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");
     if (request.has_query("verbose")) {
       std::lock_guard const lock(mutex_);
-      reply.body += troubled_;
+      for (std::string const& source : troubled_) {
+        reply.body.append("the source '").append(source);
+        reply.body.append("' cannot be read; its last known workers are used\n");
+      }
       for (auto const& [url, line] : workers_) {
         reply.body.append("worker ").append(url).append(": ").append(line).append("\n");
       }

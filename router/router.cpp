@@ -132,8 +132,9 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
         troubled.erase(found);
       }
     }
-    metrics.source_failed(source, troubled.contains(source));
-    operators.know_troubled(troubled);
+    bool const is_troubled = troubled.contains(source);
+    metrics.source_failed(source, is_troubled);
+    operators.know_source(source, is_troubled);
   }
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
