@@ -19,34 +19,31 @@ std::optional<std::string> SdkRegistries::show_unnamed() {
   return was_hidden ? unnamed_ : std::nullopt;
 }
 
-void SdkRegistries::peer_joined(ipc::PeerId peer) {
+template <typename... Facts>
+void SdkRegistries::tell(void (discovery::IpcRegistry::*call)(Facts...), Facts... facts) {
   for (discovery::IpcRegistry* const registry : all_) {
-    registry->peer_joined(peer);
+    (registry->*call)(facts...);
   }
+}
+
+void SdkRegistries::peer_joined(ipc::PeerId peer) {
+  tell(&discovery::IpcRegistry::peer_joined, peer);
 }
 
 void SdkRegistries::peer_done(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : all_) {
-    registry->peer_done(peer);
-  }
+  tell(&discovery::IpcRegistry::peer_done, peer);
 }
 
 void SdkRegistries::peer_gone(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : all_) {
-    registry->peer_gone(peer);
-  }
+  tell(&discovery::IpcRegistry::peer_gone, peer);
 }
 
 void SdkRegistries::peer_replaced(ipc::PeerId peer) {
-  for (discovery::IpcRegistry* const registry : all_) {
-    registry->peer_replaced(peer);
-  }
+  tell(&discovery::IpcRegistry::peer_replaced, peer);
 }
 
 void SdkRegistries::peers_may_be_back() {
-  for (discovery::IpcRegistry* const registry : all_) {
-    registry->peers_may_be_back();
-  }
+  tell(&discovery::IpcRegistry::peers_may_be_back);
 }
 
 bool SdkRegistries::is_asking() const {

@@ -47,6 +47,9 @@ class SdkRegistries {
   bool is_asking() const;
 
  private:
+  template <typename... Facts>
+  void tell(void (discovery::IpcRegistry::*call)(Facts...), Facts... facts);
+
   std::vector<discovery::IpcRegistry*> all_;  // whoever got them from make() owns them
   std::optional<std::string> unnamed_;
   bool unnamed_is_used_ = false;
