@@ -147,10 +147,20 @@ void ClientConnection::write_more() {
   }
 }
 
-void ClientConnection::drop_output(bool reset) {
-  if (reset && socket_.is_open()) {
-    parts_.poller.remove(socket_.descriptor());
-    socket_.abort();
+void ClientConnection::drop_output(relay::Farewell farewell) {
+  switch (farewell) {
+    case relay::Farewell::refusal:
+    case relay::Farewell::last_chunk:
+    case relay::Farewell::error_event:
+      return;
+    case relay::Farewell::silence:
+      break;
+    case relay::Farewell::reset:
+      if (socket_.is_open()) {
+        parts_.poller.remove(socket_.descriptor());
+        socket_.abort();
+      }
+      break;
   }
   out_.clear();
 }

@@ -23,6 +23,7 @@
 #include "ingress/listener.hpp"
 #include "ingress/poller.hpp"
 #include "ingress/unwritten.hpp"
+#include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
 
 namespace lastcall::ingress {
@@ -80,8 +81,9 @@ class ClientConnection {
   Unwritten const& unwritten() const { return out_; }
   /// Whether the client has been sent everything that was written.
   bool is_flushed() const { return out_.empty(); }
-  /// The client gets nothing more; `reset`: it must not mistake that for a clean end.
-  void drop_output(bool reset);
+  /// A response that ends in silence or with a reset gets nothing more, not even what waits here;
+  /// any other farewell is still to be written.
+  void drop_output(relay::Farewell farewell);
 
   /// Sets the only deadline of the connection, which replaces the earlier one.
   void wait_for(Wait wait);

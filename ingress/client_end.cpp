@@ -28,7 +28,7 @@ void Client::lost() {
   }
   connection_.socket().lose();  // no client is left for which to linger
   bool const has_taken_all = connection_.is_flushed();
-  connection_.drop_output(false);
+  connection_.drop_output(relay::Farewell::silence);
   request_->client_left(has_taken_all);
 }
 

@@ -346,30 +346,18 @@ void RelayedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
   drop_leg();
   bound_.disarm();
   std::string last;
-  switch (exchange_.cut(refusal, outcome, *this, last)) {
-    case relay::Farewell::refusal:
-      parts_.tracker.refused(refusal);
-      write_and_end(last);
-      return;
-    case relay::Farewell::last_chunk:
-    case relay::Farewell::error_event:
-      write_and_end(last);
-      return;
-    case relay::Farewell::silence:
-      client_->connection().drop_output(false);
-      end(exchange_.after());
-      return;
-    case relay::Farewell::reset:
-      client_->connection().drop_output(true);
-      end(exchange_.after());
-      return;
+  relay::Farewell const farewell = exchange_.cut(refusal, outcome, *this, last);
+  if (farewell == relay::Farewell::refusal) {
+    parts_.tracker.refused(refusal);
   }
+  client_->connection().drop_output(farewell);
+  write_and_end(last);
 }
 
 void RelayedRequest::shed() {
   drop_leg();
   exchange_.cut_silently(Outcome::error);
-  client_->connection().drop_output(true);
+  client_->connection().drop_output(relay::Farewell::reset);
   end(relay::After::close);
 }
 

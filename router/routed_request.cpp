@@ -222,21 +222,8 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
   std::string last;
   std::uint64_t const events =
       std::max(legs_.events(), std::as_const(call_.delivery).events().events());
-  switch (call_.delivery.cut(refusal, call_.id(), events, last)) {
-    case relay::Farewell::refusal:
-    case relay::Farewell::last_chunk:
-    case relay::Farewell::error_event:
-      write_and_end(last);
-      return;
-    case relay::Farewell::silence:
-      client_->connection().drop_output(false);
-      end();
-      return;
-    case relay::Farewell::reset:
-      client_->connection().drop_output(true);
-      end();
-      return;
-  }
+  client_->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
+  write_and_end(last);
 }
 
 void RoutedRequest::write_and_end(std::string_view bytes) {
@@ -270,7 +257,7 @@ void RoutedRequest::shed() {
   call_.error_type = ErrorType::overload;
   call_.after = relay::After::close;
   call_.delivery.cut();
-  client_->connection().drop_output(true);
+  client_->connection().drop_output(relay::Farewell::reset);
   end();
 }
 
