@@ -116,7 +116,11 @@ class TokenRequest::State : public std::enable_shared_from_this<State> {
     begin(std::move(sent), std::move(done), std::move(further));
     can_answer_ = false;
     look(attempt_, 0, [this](bool rests) {
-      rests ? end(Outcome::asleep, "the engine is asleep and accepts no requests") : find_model();
+      if (rests) {
+        end(Outcome::asleep, "the engine is asleep and accepts no requests");
+      } else {
+        find_model();
+      }
     });
   }
 

@@ -32,7 +32,11 @@ void Callbacks::deregister() {
   std::function<void(Client::Done)> call;
   lock_.locked([&](Later&) { call = set_.deregister; });
   Client::Done const done = sends(ipc::Deregistered{});
-  call ? call(done) : done();
+  if (call) {
+    call(done);
+  } else {
+    done();
+  }
 }
 
 void Callbacks::cleanup(ipc::Cleanup const& message) {
@@ -41,7 +45,11 @@ void Callbacks::cleanup(ipc::Cleanup const& message) {
   Client::Done const done = sends(ipc::CleanupDone{});
   auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
       instant_of(message.deadline_at) - Clock::now());
-  call ? call(std::max(left, std::chrono::milliseconds(0)), done) : done();
+  if (call) {
+    call(std::max(left, std::chrono::milliseconds(0)), done);
+  } else {
+    done();
+  }
 }
 
 void Callbacks::announce() {

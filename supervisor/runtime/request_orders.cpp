@@ -27,14 +27,18 @@ void RequestOrders::send_ahead(lifecycle::Event const& event,
 }
 
 void RequestOrders::admit(lifecycle::Admit const& order) {
-  if (!finds_it_in_reply(order.peer, order.id)) {
-    is_relayed(order.peer) ? ingress_.admit(order) : sdks_.admit(order);
+  if (!is_relayed(order.peer)) {
+    sdks_.admit(order);
+  } else if (!loop_.is_in_reply(order.peer, order.id)) {
+    ingress_.admit(order);
   }
 }
 
 void RequestOrders::reject(lifecycle::Reject const& order) {
-  if (!finds_it_in_reply(order.peer, order.id)) {
-    is_relayed(order.peer) ? ingress_.reject(order) : sdks_.reject(order);
+  if (!is_relayed(order.peer)) {
+    sdks_.reject(order);
+  } else if (!loop_.is_in_reply(order.peer, order.id)) {
+    ingress_.reject(order);
   }
 }
 
@@ -44,12 +48,12 @@ void RequestOrders::cancels_ready(lifecycle::CancelsReady const& order) {
   }
 }
 
-bool RequestOrders::finds_it_in_reply(lifecycle::PeerId peer, std::string_view id) const {
-  return is_relayed(peer) && loop_.is_in_reply(peer, id);
-}
-
 void RequestOrders::announce_cancels(lifecycle::PeerId peer) {
-  is_relayed(peer) ? ingress_.cancels_ready() : server_.cancels_ready(peer);
+  if (is_relayed(peer)) {
+    ingress_.cancels_ready();
+  } else {
+    server_.cancels_ready(peer);
+  }
 }
 
 }  // namespace lastcall::runtime

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "core/lifecycle.hpp"
 #include "ipc/server.hpp"
@@ -35,7 +34,6 @@ class RequestOrders {
   void cancels_ready(lifecycle::CancelsReady const& order);
 
  private:
-  bool finds_it_in_reply(lifecycle::PeerId peer, std::string_view id) const;
   void announce_cancels(lifecycle::PeerId peer);
 
   CoreLoop const& loop_;

@@ -49,7 +49,11 @@ int main(int argc, char** argv) {
   signal(SIGTERM, SIG_IGN);
   for (int i = 0; i < chains; ++i) {
     if (fork() == 0) {
-      is_late ? run_late_chain(end, static_cast<unsigned>(std::atoi(argv[1]))) : run_chain(end);
+      if (is_late) {
+        run_late_chain(end, static_cast<unsigned>(std::atoi(argv[1])));
+      } else {
+        run_chain(end);
+      }
     }
   }
   alarm(kLongest);

@@ -52,8 +52,13 @@ TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config c
 }
 
 void TokenDriver::ask(lifecycle::AskToken const& order) {
-  if (request_) {
-    order.looks_first ? look(order) : send(order, of_drain_.ranks());
+  if (!request_) {
+    return;
+  }
+  if (order.looks_first) {
+    look(order);
+  } else {
+    send(order, of_drain_.ranks());
   }
 }
 
@@ -100,8 +105,11 @@ void TokenDriver::send(lifecycle::AskToken const& order, std::vector<std::string
   } else {
     ranks_left_.push_back(ranks[turn_++ % ranks.size()]);
   }
-  bool const is_in_doubt = has_choice && proves_header_ && order.use == TokenUse::barrier;
-  is_in_doubt ? prove_header(order) : ask_first(order);
+  if (has_choice && proves_header_ && order.use == TokenUse::barrier) {
+    prove_header(order);
+  } else {
+    ask_first(order);
+  }
 }
 
 /// An engine that ignores the header would answer for any rank.
@@ -127,8 +135,11 @@ probes::TokenRequest::Sent TokenDriver::has_left(lifecycle::AskToken const& orde
 
 probes::TokenRequest::Done TokenDriver::has_answered(lifecycle::AskToken const& order) {
   return [this, order](probes::TokenRequest::Outcome outcome, std::string const& detail) {
-    bool const is_good = outcome == probes::TokenRequest::Outcome::generated;
-    is_good && !ranks_left_.empty() ? ask_next(order) : take(order, outcome, detail);
+    if (outcome == probes::TokenRequest::Outcome::generated && !ranks_left_.empty()) {
+      ask_next(order);
+    } else {
+      take(order, outcome, detail);
+    }
   };
 }
 

@@ -148,7 +148,11 @@ void IngressSession::refresh() {
 }
 
 void IngressSession::after_cuts(std::function<void()> then) {
-  decisions_ ? decisions_->after(std::move(then)) : boost::asio::post(io_, std::move(then));
+  if (decisions_) {
+    decisions_->after(std::move(then));
+  } else {
+    boost::asio::post(io_, std::move(then));
+  }
 }
 
 void IngressSession::admit(lifecycle::Admit const& order) {
