@@ -94,25 +94,9 @@ def helm(request, tmp_path_factory):
 
 
 @pytest.fixture
-def accepted(tmp_path):
-    """Whether lastcall has nothing to report about a configuration, not even a warning."""
-
-    def check(config):
-        path = tmp_path / "lastcall.yaml"
-        path.write_text(yaml.safe_dump(config))
-        done = subprocess.run(
-            [BUILD / "supervisor/cli/lastcall", "check", "--strict", "--config", path],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return True
-
-    return check
-
-
-@pytest.fixture
 def accepted_words(tmp_path):
-    """The same for what a command line sets, on top of a file's text."""
+    """Whether lastcall has nothing to report about what a command line sets on top of a file's
+    text, not even a warning."""
 
     def check(words, text=""):
         path = tmp_path / "lastcall.yaml"
@@ -125,6 +109,12 @@ def accepted_words(tmp_path):
         return True
 
     return check
+
+
+@pytest.fixture
+def accepted(accepted_words):
+    """The same for a configuration alone."""
+    return lambda config: accepted_words([], yaml.safe_dump(config))
 
 
 @pytest.fixture

@@ -5,9 +5,5 @@
 
 int main() {
   signal(SIGTERM, SIG_IGN);
-  alarm(120);  // if nothing ends it
-  say("ready");
-  for (;;) {
-    pause();
-  }
+  say_ready_and_stay();
 }

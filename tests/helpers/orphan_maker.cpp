@@ -21,9 +21,5 @@ int main(int argc, char** argv) {
     waitpid(middle, nullptr, 0);
   }
   signal(SIGTERM, [](int) { _exit(0); });
-  alarm(120);  // if nothing ends it
-  say("ready");
-  for (;;) {
-    pause();
-  }
+  say_ready_and_stay();
 }

@@ -1,4 +1,5 @@
-// How a helper notifies the test that it is ready: one line on stdout, unbuffered.
+// How a helper notifies the test that it is ready, with one line on stdout, unbuffered; and how it
+// stays until a signal ends it.
 #pragma once
 
 #include <string>
@@ -10,4 +11,16 @@ inline void say(std::string const& line) {
   if (write(STDOUT_FILENO, text.data(), text.size()) < 0) {
     _exit(99);
   }
+}
+
+[[noreturn]] inline void stay() {
+  for (;;) {
+    pause();
+  }
+}
+
+[[noreturn]] inline void say_ready_and_stay() {
+  alarm(120);  // if nothing ends it
+  say("ready");
+  stay();
 }

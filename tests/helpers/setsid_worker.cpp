@@ -15,9 +15,7 @@ int main(int argc, char**) {
     signal(SIGTERM, SIG_IGN);
     close(ready[1]);
     close(ready[0]);
-    for (;;) {
-      pause();
-    }
+    stay();
   }
   close(ready[1]);
   char byte = 0;
@@ -32,7 +30,5 @@ int main(int argc, char**) {
   alarm(120);  // if nothing ends it
   say("ready");
   say(std::to_string(worker));
-  for (;;) {
-    pause();
-  }
+  stay();
 }

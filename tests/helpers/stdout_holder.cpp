@@ -10,17 +10,11 @@ int main() {
     if (fork() == 0) {
       setsid();
       signal(SIGTERM, SIG_IGN);
-      for (;;) {
-        pause();
-      }
+      stay();
     }
     _exit(0);
   }
   waitpid(middle, nullptr, 0);
   signal(SIGTERM, [](int) { _exit(0); });
-  alarm(120);  // if nothing ends it
-  say("ready");
-  for (;;) {
-    pause();
-  }
+  say_ready_and_stay();
 }

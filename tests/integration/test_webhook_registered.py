@@ -57,6 +57,14 @@ def stored(injector, pod):
     return spec
 
 
+def wait_for_a_pod_without_it(injector):
+    def comes_without():
+        spec, _ = injector.create(ASKS, dry=True)
+        return spec and not has_lastcall(spec)
+
+    wait_until(comes_without, "a pod without it", pause=0.1, patience=PATIENCE)
+
+
 @pytest.mark.parametrize("path", PODS, ids=lambda path: path.stem)
 def test_the_pod_that_is_stored_is_the_golden_one(injector, path):
     """The golden one goes through the server, too, for its defaults; it has lastcall already."""
@@ -112,12 +120,7 @@ def test_without_a_webhook_its_failure_policy_decides_and_about_pods_that_ask_al
         assert not has_lastcall(stored(injector, BARE))
         injector.upgrade("webhook.failurePolicy=Ignore")
         assert injector.configuration()["failurePolicy"] == "Ignore"
-
-        def comes_without():
-            spec, _ = injector.create(ASKS, dry=True)
-            return spec and not has_lastcall(spec)
-
-        wait_until(comes_without, "a pod without it", pause=0.1, patience=PATIENCE)
+        wait_for_a_pod_without_it(injector)
     finally:
         injector.upgrade()
         injector.start()
@@ -152,12 +155,7 @@ def test_uninstalling_it_leaves_pods_as_they_are(injector):
     injector.stop()
     try:
         assert injector.get(f"{path}/kept") == before
-
-        def comes_without():
-            spec, _ = injector.create(ASKS, dry=True)
-            return spec and not has_lastcall(spec)
-
-        wait_until(comes_without, "a pod without it", pause=0.1, patience=PATIENCE)
+        wait_for_a_pod_without_it(injector)
     finally:
         injector.upgrade()
         injector.start()

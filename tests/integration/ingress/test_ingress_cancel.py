@@ -27,6 +27,17 @@ def counted(one, kind):
                   endpoint="chat_completions", request_type=kind)  # fmt: skip
 
 
+def in_its_stream(one, engine):
+    """A client that has read the first event, and the engine's side of its request."""
+    user = client(one)
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.exactly(len(BODY))
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
+    user.until(b"data: 1\n\n\r\n")
+    return user, wire
+
+
 @pytest.mark.parametrize("leave", [lambda wire: wire.close(), reset], ids=["close", "reset"])
 @pytest.mark.parametrize("body", [BODY, UNARY], ids=["stream", "unary"])
 def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_silent(
@@ -65,12 +76,7 @@ def test_requests_that_a_tier_above_relays_are_not_in_the_frontends_cancels(prox
 
 def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    user.until(b"data: 1\n\n")
+    user, wire = in_its_stream(one, engine)
     user.close()
     assert wire.ended()
     wait_until(lambda: counted(one, "stream") == 1, "counted")
@@ -94,12 +100,7 @@ def test_a_model_in_a_path_is_counted_by_the_name_that_it_means(proxy, engine):
 def test_a_client_that_closes_at_done_has_its_answer(proxy, engine, last):
     """Many do, and the end of the body comes a moment later."""
     one = proxy()
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    user.until(b"data: 1\n\n")
+    user, wire = in_its_stream(one, engine)
     for part in last:
         wire.send(chunk(part))
     user.until(b"[DONE]" + last[-1].partition(b"]")[2])
@@ -284,12 +285,7 @@ def test_a_request_that_is_announced_after_its_client_left_is_cancelled_and_hold
 
 def test_an_engine_that_breaks_off_never_looks_finished(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    user.until(b"data: 1\n\n\r\n")
+    user, wire = in_its_stream(one, engine)
     wire.close()
     last = user.rest()
     assert b'event: error\ndata: {"error":{"type":"engine_error","code":502,' in last
@@ -375,12 +371,7 @@ def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
 
 def test_requests_with_a_begun_answer_or_an_incomplete_body_are_broken_off(proxy, engine):
     one = deferring(proxy)
-    begun = client(one)
-    begun.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    begun.until(b"data: 1\n\n")
+    begun, wire = in_its_stream(one, engine)
     begun.close()
     assert wire.ended()
     part = client(one)

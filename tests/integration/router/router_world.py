@@ -10,12 +10,13 @@ import socket
 import subprocess
 
 from ports import free_port
-from raw_engine import Wire
+from raw_engine import Wire, ok, post
 from serve_peer import PATIENCE, wait_until
 from serve_world import BUILD, merged
 
 ROUTER = os.path.abspath(os.path.join(BUILD, "router/lastcall-router"))
 QUIET = {"load": {"interval": None}, "migration": {"by": "text"}}  # workers are asked nothing
+BODY = b'{"model":"m"}'
 QUICK = {**QUIET, "shutdown": {"late_accept": "100ms", "grace_period": "20s"}}
 
 
@@ -29,6 +30,16 @@ def command(*words, text=None, **environment):
 
 def static(*addresses, model="m"):
     return {"static": {"urls": [f"http://{each}" for each in addresses], "model": model}}
+
+
+def asks(one, engine):
+    """A request that this engine answers."""
+    user = one.client()
+    user.send(post(body=BODY))
+    wire, _ = engine.request()
+    wire.until(BODY)
+    wire.send(ok(b"hello", "Connection: close"))
+    user.until(b"hello")
 
 
 class Router:

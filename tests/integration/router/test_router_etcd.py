@@ -11,12 +11,11 @@ import pytest
 from etcd_server import Etcd, guard
 from raw_engine import ok, post
 from registry_world import etcd_world
+from router_world import BODY, asks
 from serve_peer import PATIENCE, wait_until
 from serve_world import SLEEPER
 from tcp_proxy import TcpProxy
 from test_router_reload import reload
-
-BODY = b'{"model":"m"}'
 
 
 def key(number, component="backend"):
@@ -42,15 +41,6 @@ def is_failing(one, expected):
     wait_until(
         lambda: one.metric("lastcall_router_source_failing") == expected, "it is told", patience=60
     )
-
-
-def asks(one, engine):
-    user = one.client()
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.until(BODY)
-    wire.send(ok(b"hello", "Connection: close"))
-    user.until(b"hello")
 
 
 def asks_either(one, engines):

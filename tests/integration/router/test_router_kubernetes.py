@@ -3,8 +3,9 @@
 import os
 
 from api_server_sim import NAMESPACE
+from router_world import asks
 from serve_peer import wait_until
-from test_router_etcd import asks, is_failing, knows
+from test_router_etcd import is_failing, knows
 
 
 def source(cluster, **more):

@@ -2,9 +2,8 @@
 
 import signal
 
-from router_world import static
+from router_world import asks, static
 from serve_peer import wait_until
-from test_router_workers import asks
 
 
 def reload(one, **changes):

@@ -6,9 +6,8 @@ import signal
 
 import pytest
 from raw_engine import ok, post
+from router_world import BODY, asks
 from serve_peer import wait_until
-
-BODY = b'{"model":"m"}'
 
 
 def write(directory, name, engine, model="m"):
@@ -16,15 +15,6 @@ def write(directory, name, engine, model="m"):
     with open(path + ".tmp", "w", encoding="utf-8") as file:
         json.dump({"instance_id": 7, "advertise": f"http://{engine.address}", "model": model}, file)
     os.rename(path + ".tmp", path)
-
-
-def asks(one, engine):
-    user = one.client()
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.until(BODY)
-    wire.send(ok(b"hello", "Connection: close"))
-    user.until(b"hello")
 
 
 def test_workers_follow_their_files(router, engines, tmp_path):

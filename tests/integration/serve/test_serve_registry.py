@@ -45,19 +45,28 @@ def test_a_fatal_stop_waits_for_a_removal_that_it_began(world):
     assert one.report()["registries"] == [{"name": "ipc", "state": "confirmed"}]
 
 
-def test_a_nearer_limit_holds_for_a_stop_under_way(world):
-    one = world(shutdown={"grace_period": "60s"})
+def stopped_with_a_request(one):
     process = one.run(*SLEEPER)
     peer = one.peer()
     peer.ask("request.begin", id="r1", endpoint="generate")
     one.wait_for_phase("serving")
     process.send_signal(signal.SIGTERM)
     peer.expect("phase", phase="draining")
-    operator = one.operator()
+    return process, peer
+
+
+def cut_by_a_limit(operator, process, peer):
     assert operator.ask("drain", exit=True, timeout_ms=100)["changed"] is True
     assert peer.expect("cancel")["reason"] == "grace_timeout"
     peer.ask("request.end", id="r1", outcome="cancelled")
     assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_nearer_limit_holds_for_a_stop_under_way(world):
+    one = world(shutdown={"grace_period": "60s"})
+    process, peer = stopped_with_a_request(one)
+    operator = one.operator()
+    cut_by_a_limit(operator, process, peer)
     assert one.report()["requests"]["migrated"] == 1
 
 
@@ -169,19 +178,11 @@ def test_a_supervisor_killed_while_draining_asks_again_to_deregister(world, answ
 
 def test_a_limit_that_the_stop_has_anyway_changes_nothing(world):
     one = world(shutdown={"grace_period": "20s"})
-    process = one.run(*SLEEPER)
-    peer = one.peer()
-    peer.ask("request.begin", id="r1", endpoint="generate")
-    one.wait_for_phase("serving")
-    process.send_signal(signal.SIGTERM)
-    peer.expect("phase", phase="draining")
+    process, peer = stopped_with_a_request(one)
     operator = one.operator()
     for _ in range(2):
         assert operator.ask("drain", exit=True, timeout_ms=100000)["changed"] is False
-    assert operator.ask("drain", exit=True, timeout_ms=100)["changed"] is True
-    assert peer.expect("cancel")["reason"] == "grace_timeout"
-    peer.ask("request.end", id="r1", outcome="cancelled")
-    assert process.wait(timeout=PATIENCE) == 0
+    cut_by_a_limit(operator, process, peer)
 
 
 def test_a_drain_that_has_ended_takes_no_limit(world):
