@@ -20,7 +20,6 @@ TEST(Base64, has_the_vectors_of_rfc_4648) {
     EXPECT_EQ(base64_encode(plain), encoded);
     EXPECT_EQ(base64_decode(encoded), plain);
   }
-  EXPECT_EQ(base64_decode(base64_encode("\xff\x00\x80")), "\xff");
 }
 
 TEST(Base64, refuses_what_is_none) {

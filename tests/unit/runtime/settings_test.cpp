@@ -17,11 +17,15 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   config.shutdown.after_stop = config::AfterStop::rearm;
   config.lifecycle.enabled = true;
   config.cleanup.paths = {"/tmp/x-*"};
+  config.events.nats.url = "nats://127.0.0.1:4222";
+  config.ingress.enabled = true;
   config.discovery.resize(2);
   config.ipc.reconnect_window = 7s;
   config.ipc.max_requests_per_peer = 7;
   config.ipc.max_requests = 8;
   config.health.stalled_after = 9s;
+  config.health.unresponsive_after = 11s;
+  config.health.startup_timeout = 13s;
   lifecycle::Settings const settings = settings_from(config, {20s, ""});
   EXPECT_EQ(settings.stop_signal, "INT");
   EXPECT_EQ(settings.on_exit, lifecycle::OnExit::propagate);
@@ -33,11 +37,50 @@ TEST(Settings, Every_choice_of_the_configuration_reaches_the_core) {
   EXPECT_TRUE(settings.lifecycle_hooks);
   EXPECT_TRUE(settings.cleanup_paths);
   EXPECT_FALSE(settings.cleanup_hooks);
+  EXPECT_TRUE(settings.events);
+  EXPECT_TRUE(settings.ingress_is_exclusive);
   EXPECT_EQ(settings.registries, 3U);  // two of the list, and that of SDKs
   EXPECT_EQ(settings.reconnect_window, 7s);
   EXPECT_EQ(settings.peer_requests, 7U);
   EXPECT_EQ(settings.peers_requests, 8U);
   EXPECT_EQ(settings.health.stalled_after, 9s);
+  EXPECT_EQ(settings.health.unresponsive_after, 11s);
+  EXPECT_EQ(settings.health.startup_timeout, 13s);
+}
+
+TEST(Settings, What_the_engines_kind_says_of_its_processes_reaches_the_core) {
+  config::Config config;
+  lifecycle::Settings const any = settings_from(config, {});
+  EXPECT_TRUE(any.essential_processes.empty());
+  config.engine.kind = config::EngineKind::vllm;
+  config::EngineProfile const profile = config::resolve_engine(config);
+  lifecycle::Settings const settings = settings_from(config, {});
+  EXPECT_FALSE(settings.essential_processes.empty());
+  EXPECT_EQ(settings.essential_processes, profile.essential_processes);
+  EXPECT_EQ(settings.rest_grace, profile.rest_grace);
+  EXPECT_EQ(settings.main_ends_workers, profile.main_ends_workers);
+}
+
+TEST(Settings, Every_limit_of_admission_reaches_the_core) {
+  config::Config config;
+  config.admission = {.engine_request_limit = 1,
+                      .queue_limit = 2,
+                      .queue_timeout = 3s,
+                      .engine_wait_limit = 4,
+                      .priorities = true,
+                      .active_decode_blocks_threshold = 0.5,
+                      .active_prefill_tokens_threshold = 6,
+                      .load_max_age = 7s,
+                      .ranks = 8};
+  lifecycle::Settings const settings = settings_from(config, {});
+  EXPECT_EQ(
+      settings.admission,
+      (lifecycle::AdmissionLimits{
+          .running = 1, .waiting = 2, .wait_timeout = 3s, .first_byte = 4, .priorities = true}));
+  EXPECT_EQ(settings.load.decode_ppm, 500'000U);
+  EXPECT_EQ(settings.load.prefill_tokens, 6U);
+  EXPECT_EQ(settings.load.max_age, 7s);
+  EXPECT_EQ(settings.load.ranks, 8U);
 }
 
 TEST(Settings, The_gauges_of_an_engine_reach_the_core_with_what_they_can_prove) {
