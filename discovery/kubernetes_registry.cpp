@@ -8,11 +8,9 @@
 #include "discovery/kubernetes_session.hpp"
 
 namespace lastcall::discovery {
-
 namespace {
 
 constexpr Duration kLook{500};  // for reading the pod, part of the time for leaving
-
 constexpr Duration kNoteTime{5'000};
 
 /// Posts Events one after the other.
@@ -29,30 +27,29 @@ class Notes : public std::enable_shared_from_this<Notes> {
       return;
     }
     is_posting_ = true;
-    worker_.run(
-        TimePoint::clock::now() + kNoteTime,
-        [session = session_, event = KubernetesSummary{.text = text, .reason = "OperatorOrder"}](
-            HttpClient& client, TimePoint until) {
-          static_cast<void>(session->post_event(client, until, event));
-        },
-        [weak = weak_from_this()] {
-          if (auto const self = weak.lock()) {
-            self->posted();
-          }
-        });
+    run({.text = text, .reason = "OperatorOrder"}, [weak = weak_from_this()] {
+      if (auto const self = weak.lock()) {
+        self->posted();
+      }
+    });
   }
 
   /// Posted in addition to the notes and not merged with them, because it is rare and important.
   void warn(KubernetesSummary event) {
+    run(std::move(event), [] {});
+  }
+
+ private:
+  /// Nobody waits for an Event, and one that cannot be posted is lost.
+  void run(KubernetesSummary event, std::function<void()> then) {
     worker_.run(
         TimePoint::clock::now() + kNoteTime,
         [session = session_, event = std::move(event)](HttpClient& client, TimePoint until) {
           static_cast<void>(session->post_event(client, until, event));
         },
-        [] {});
+        std::move(then));
   }
 
- private:
   void posted() {
     is_posting_ = false;
     if (!waiting_.empty()) {
