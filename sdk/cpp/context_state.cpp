@@ -1,14 +1,14 @@
 #include "sdk/cpp/context_state.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace lastcall::sdk {
 namespace {
 
-std::uint64_t next_token() {
-  static std::atomic<std::uint64_t> last{0};
+RequestContext::CallbackId next_callback_id() {
+  static std::atomic<RequestContext::CallbackId> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
@@ -22,39 +22,9 @@ void call(RequestContext::Callback const& callback, RequestContext const& contex
 ContextState::ContextState(std::string id, std::string root, std::shared_ptr<Owner> owner)
     : id_(std::move(id)), root_(std::move(root)), owner_(std::move(owner)) {}
 
-ContextState::~ContextState() {
-  // The last owner of a long chain destroys it in a loop, so that the contexts do not destroy their
-  // children recursively.
-  thread_local Children* dying = nullptr;
-  if (children_.empty()) {
-    return;
-  }
-  if (dying != nullptr) {
-    dying->splice(dying->end(), children_);
-    return;
-  }
-  Children all = std::move(children_);
-  dying = &all;
-  while (!all.empty()) {
-    ContextPtr const last = std::move(all.back());
-    all.pop_back();
-  }
-  dying = nullptr;
-}
-
 std::optional<Reason> ContextState::reason() const {
   TreeLock const lock;
-  return reason_;
-}
-
-std::optional<Reason> ContextState::cause() {
-  TreeLock lock;
-  return cause_ == Reason::parent ? cause_above(lock) : cause_;
-}
-
-std::optional<Outcome> ContextState::outcome() const {
-  TreeLock const lock;
-  return outcome_;
+  return cancellation_.reason();
 }
 
 bool ContextState::is_confirmed() const {
@@ -62,9 +32,9 @@ bool ContextState::is_confirmed() const {
   return is_confirmed_;
 }
 
-std::size_t ContextState::child_count() const {
-  TreeLock const lock;
-  return children_.size();
+std::optional<Reason> ContextState::cause(TreeLock& lock) {
+  auto const known = cancellation_.cause();
+  return known == Reason::parent ? cause_above(*this, lock) : known;
 }
 
 bool ContextState::raise(Level level, Reason reason, std::optional<Reason> cause,
@@ -72,24 +42,17 @@ bool ContextState::raise(Level level, Reason reason, std::optional<Reason> cause
   std::vector<ContextPtr> risen;
   std::vector<std::pair<ContextPtr, RequestContext::Callback>> calls;
   {
-    TreeLock const lock;
+    TreeLock lock;
     if (this->level() >= level) {
       return false;
     }
-    risen = below(level);
+    risen = risen_with(*this, level, lock);
     for (ContextPtr const& each : risen) {
-      if (each->level() == Level::live) {
-        each->reason_ = each.get() == this ? reason : Reason::parent;
-        each->cause_ = cause.value_or(reason);
+      each->cancellation_.rise(level, each.get() == this ? reason : Reason::parent,
+                               cause.value_or(reason));
+      for (RequestContext::Callback& due : each->subscribers_.take(level)) {
+        calls.emplace_back(each, std::move(due));
       }
-      each->level_.store(level, std::memory_order_release);
-      auto const stays = [&](Subscriber const& one) { return one.level > level; };
-      for (Subscriber& one : each->subscribers_) {
-        if (!stays(one)) {
-          calls.emplace_back(each, std::move(one.call));
-        }
-      }
-      std::erase_if(each->subscribers_, std::not_fn(stays));
     }
   }
   for (auto const& [context, callback] : calls) {
@@ -110,76 +73,39 @@ bool ContextState::raise(Level level, Reason reason, std::optional<Reason> cause
 
 bool ContextState::link(ContextPtr const& child) {
   Level level{};
-  std::optional<Reason> cause;
+  std::optional<Reason> known;
   {
     TreeLock lock;
-    if (child->reaches(*this)) {
-      throw std::invalid_argument("cannot link '" + child->id_ + "' below '" + id_ +
-                                  "': that would make a cycle");
-    }
-    if (child->is_child_of(*this) || child->outcome_) {
+    if (!put_below(*this, child, lock)) {
       return false;
     }
-    children_.push_back(child);
-    child->above_.push_back({weak_from_this(), std::prev(children_.end())});
     level = this->level();
-    cause = cause_ == Reason::parent ? cause_above(lock) : cause_;
+    known = cause(lock);
   }
   if (level > Level::live) {
-    child->raise(level, Reason::parent, cause, {});
+    child->raise(level, Reason::parent, known, {});
   }
   return true;
 }
 
-std::uint64_t ContextState::subscribe(Level level, RequestContext::Callback callback) {
-  std::uint64_t const token = next_token();
+RequestContext::CallbackId ContextState::subscribe(Level level, RequestContext::Callback callback) {
+  auto const id = next_callback_id();
   {
     TreeLock const lock;
     if (this->level() < level) {
-      subscribers_.push_back({token, level, std::move(callback)});
-      return token;
+      subscribers_.add(id, level, std::move(callback));
+      return id;
     }
   }
   call(callback, Handles::of(shared_from_this()));
-  return token;
+  return id;
 }
 
-bool ContextState::forget(std::uint64_t token) {
-  RequestContext::Callback taken;  // destroyed without the lock, because it may hold anything
+bool ContextState::forget(RequestContext::CallbackId id) {
+  std::optional<RequestContext::Callback> removed;  // destroyed without the lock
   TreeLock const lock;
-  auto const found = std::find_if(subscribers_.begin(), subscribers_.end(),
-                                  [&](Subscriber const& one) { return one.token == token; });
-  if (found == subscribers_.end()) {
-    return false;
-  }
-  taken = std::move(found->call);
-  subscribers_.erase(found);
-  return true;
-}
-
-template <typename Result>
-std::shared_future<Result> ContextState::once(std::shared_future<Result>& kept, Level level,
-                                              auto... value) {
-  std::shared_ptr<std::promise<Result>> promise;
-  std::shared_future<Result> future;
-  {
-    TreeLock const lock;
-    if (kept.valid()) {
-      return kept;
-    }
-    promise = std::make_shared<std::promise<Result>>();
-    future = kept = promise->get_future().share();
-  }
-  subscribe(level, [=](RequestContext const&) { promise->set_value(value...); });
-  return future;
-}
-
-std::shared_future<void> ContextState::reached(Level level) {
-  return once(level == Level::killed ? killed_ : stopped_, level);
-}
-
-std::shared_future<bool> ContextState::stopped_or_killed() {
-  return once(either_, Level::stopped, true);
+  removed = subscribers_.remove(id);
+  return removed.has_value();
 }
 
 bool ContextState::confirm() {
@@ -205,7 +131,7 @@ bool ContextState::end(std::optional<Outcome> outcome) {
     }
     outcome_ = outcome ? *outcome : natural_outcome(lock);
     outcome = outcome_;
-    leave(lock);
+    leave_tree(*this, lock);
   }
   if (owner_) {
     owner_->ended(self, *outcome);
@@ -217,9 +143,9 @@ Outcome ContextState::natural_outcome(TreeLock& lock) {
   if (level() == Level::live) {
     return Outcome::completed;
   }
-  auto const cause = cause_ == Reason::parent ? cause_above(lock) : cause_;
-  bool const is_handed_off = cause == Reason::migrate || cause == Reason::grace_timeout;
-  Outcome const other = cause == Reason::engine_dead ? Outcome::engine_dead : Outcome::cancelled;
+  auto const known = cause(lock);
+  bool const is_handed_off = known == Reason::migrate || known == Reason::grace_timeout;
+  Outcome const other = known == Reason::engine_dead ? Outcome::engine_dead : Outcome::cancelled;
   return is_handed_off ? Outcome::migrated : other;
 }
 

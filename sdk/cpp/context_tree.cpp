@@ -1,7 +1,9 @@
-// The one mutex of all trees, and the walks under it, which are loops and never recursive.
+#include "sdk/cpp/context_tree.hpp"
+
 #include <algorithm>
+#include <mutex>
+#include <stdexcept>
 #include <type_traits>
-#include <utility>
 
 #include <pthread.h>
 
@@ -22,9 +24,35 @@ std::mutex& tree_mutex() {
   return mutex;
 }
 
-std::uint64_t next_mark() {
+std::uint64_t next_walk(TreeLock const& /*held*/) {
   static std::uint64_t last = 0;
   return ++last;
+}
+
+bool is_below(ContextState& child, ContextState const& parent, TreeLock const& lock) {
+  auto const wanted = parent.weak_from_this();
+  auto const& above = child.place(lock).above();
+  return std::any_of(above.begin(), above.end(), [&](TreePlace::Above const& each) {
+    return !each.parent.owner_before(wanted) && !wanted.owner_before(each.parent);
+  });
+}
+
+bool reaches(ContextState& top, ContextState const& goal, TreeLock const& lock) {
+  std::uint64_t const walk = next_walk(lock);
+  std::vector<ContextState*> waiting{&top};
+  while (!waiting.empty()) {
+    ContextState* const node = waiting.back();
+    waiting.pop_back();
+    if (node == &goal) {
+      return true;
+    }
+    for (ContextPtr const& child : node->place(lock).children()) {
+      if (child->place(lock).visit(walk)) {
+        waiting.push_back(child.get());
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -42,70 +70,75 @@ ContextState* TreeLock::keep(ContextPtr context) {
   return kept_.back().get();
 }
 
-bool ContextState::is_child_of(ContextState const& parent) const {
-  auto const wanted = parent.weak_from_this();
-  return std::any_of(above_.begin(), above_.end(), [&](Above const& each) {
-    return !each.parent.owner_before(wanted) && !wanted.owner_before(each.parent);
-  });
+TreePlace::~TreePlace() {
+  // The last owner of a long chain destroys it in a loop, so that the contexts do not destroy their
+  // children recursively.
+  thread_local Children* dying = nullptr;
+  if (children_.empty()) {
+    return;
+  }
+  if (dying != nullptr) {
+    dying->splice(dying->end(), children_);
+    return;
+  }
+  Children all = std::move(children_);
+  dying = &all;
+  while (!all.empty()) {
+    ContextPtr const last = std::move(all.back());
+    all.pop_back();
+  }
+  dying = nullptr;
 }
 
-/// The contexts that a rise to `level` changes: children before parents, in link order. A child is
-/// never below its parent, so the walk ends where the level is reached already.
-std::vector<ContextPtr> ContextState::below(Level level) {
-  std::uint64_t const mark = next_mark();
-  mark_ = mark;
+bool put_below(ContextState& parent, ContextPtr const& child, TreeLock& lock) {
+  if (reaches(*child, parent, lock)) {
+    throw std::invalid_argument("cannot link '" + child->id() + "' below '" + parent.id() +
+                                "': that would make a cycle");
+  }
+  if (is_below(*child, parent, lock) || child->outcome(lock)) {
+    return false;
+  }
+  auto& children = parent.place(lock).children();
+  children.push_back(child);
+  child->place(lock).above().push_back({parent.weak_from_this(), std::prev(children.end())});
+  return true;
+}
+
+/// A child is never below its parent's level, so the walk ends where the level is reached already.
+std::vector<ContextPtr> risen_with(ContextState& context, Level level, TreeLock& lock) {
+  std::uint64_t const walk = next_walk(lock);
+  context.place(lock).visit(walk);
   std::vector<ContextPtr> order;
-  std::vector<std::pair<ContextState*, Children::iterator>> path{{this, children_.begin()}};
+  std::vector<std::pair<ContextState*, TreePlace::Children::iterator>> path{
+      {&context, context.place(lock).children().begin()}};
   while (!path.empty()) {
     auto& [node, next] = path.back();
-    if (next == node->children_.end()) {
+    if (next == node->place(lock).children().end()) {
       order.push_back(node->shared_from_this());
       path.pop_back();
       continue;
     }
     ContextState& child = **next++;
-    if (child.level() < level && child.mark_ != mark) {
-      child.mark_ = mark;
-      path.emplace_back(&child, child.children_.begin());
+    if (child.level() < level && child.place(lock).visit(walk)) {
+      path.emplace_back(&child, child.place(lock).children().begin());
     }
   }
   return order;
 }
 
-bool ContextState::reaches(ContextState const& goal) {
-  std::uint64_t const mark = next_mark();
-  std::vector<ContextState*> waiting{this};
+Reason cause_above(ContextState& context, TreeLock& lock) {
+  std::uint64_t const walk = next_walk(lock);
+  std::vector<ContextState*> waiting{&context};
   while (!waiting.empty()) {
     ContextState* const node = waiting.back();
     waiting.pop_back();
-    if (node == &goal) {
-      return true;
+    auto const cause = node->cancellation(lock).cause();
+    if (cause && cause != Reason::parent) {
+      return *cause;
     }
-    for (ContextPtr const& child : node->children_) {
-      if (child->mark_ != mark) {
-        child->mark_ = mark;
-        waiting.push_back(child.get());
-      }
-    }
-  }
-  return false;
-}
-
-/// The first reason other than `parent` on the way up the tree; `parent` if the cancel began
-/// elsewhere.
-Reason ContextState::cause_above(TreeLock& lock) {
-  std::uint64_t const mark = next_mark();
-  std::vector<ContextState*> waiting{this};
-  while (!waiting.empty()) {
-    ContextState* const node = waiting.back();
-    waiting.pop_back();
-    if (node->cause_ && node->cause_ != Reason::parent) {
-      return *node->cause_;
-    }
-    for (Above const& each : node->above_) {
+    for (TreePlace::Above const& each : node->place(lock).above()) {
       ContextState* const parent = lock.keep(each.parent.lock());
-      if (parent != nullptr && parent->mark_ != mark) {
-        parent->mark_ = mark;
+      if (parent != nullptr && parent->place(lock).visit(walk)) {
         waiting.push_back(parent);
       }
     }
@@ -113,20 +146,18 @@ Reason ContextState::cause_above(TreeLock& lock) {
   return Reason::parent;
 }
 
-/// Unlinks contexts that are finished and have no unfinished context below them, from this one
-/// upwards.
-void ContextState::leave(TreeLock& lock) {
-  std::vector<ContextState*> waiting{this};
+void leave_tree(ContextState& context, TreeLock& lock) {
+  std::vector<ContextState*> waiting{&context};
   while (!waiting.empty()) {
     ContextState* const node = waiting.back();
     waiting.pop_back();
-    if (!node->outcome_ || !node->children_.empty()) {
+    if (!node->outcome(lock) || !node->place(lock).children().empty()) {
       continue;
     }
-    for (Above const& each : std::exchange(node->above_, {})) {
+    for (TreePlace::Above& each : std::exchange(node->place(lock).above(), {})) {
       if (ContextState* const parent = lock.keep(each.parent.lock()); parent != nullptr) {
-        lock.keep(std::move(*each.place));
-        parent->children_.erase(each.place);
+        lock.keep(std::move(*each.child));
+        parent->place(lock).children().erase(each.child);
         waiting.push_back(parent);
       }
     }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sdk/cpp/clipped.hpp"
-#include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall::sdk {
 

@@ -6,7 +6,7 @@
 
 #include "base/json_escape.hpp"
 #include "ipc/limits.hpp"
-#include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall {
 namespace {

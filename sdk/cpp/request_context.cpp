@@ -1,19 +1,17 @@
-#include <array>
-#include <stdexcept>
+#include <future>
 #include <utility>
 
 #include <lastcall/request_context.hpp>
-#include <sys/random.h>
 
-#include "base/utf8.hpp"
-#include "ipc/limits.hpp"
 #include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall {
-namespace sdk {
 namespace {
 
-bool wait(ContextState& state, Level level, std::chrono::milliseconds at_most) {
+using sdk::Level;
+
+bool wait(sdk::ContextState& state, Level level, std::chrono::milliseconds at_most) {
   auto const promise = std::make_shared<std::promise<void>>();
   auto const future = promise->get_future();
   auto const token =
@@ -24,39 +22,6 @@ bool wait(ContextState& state, Level level, std::chrono::milliseconds at_most) {
 }
 
 }  // namespace
-
-std::string checked_id(std::string id, char const* what) {
-  std::string const cannot = std::string("cannot use this ") + what + ": ";
-  if (id.empty()) {
-    throw std::invalid_argument(cannot + "it is empty, expected 1 to 256 bytes");
-  }
-  if (id.size() > ipc::kMaxId) {
-    throw std::invalid_argument(cannot + std::to_string(id.size()) + " bytes, at most " +
-                                std::to_string(ipc::kMaxId));
-  }
-  if (!utf8::is_valid(id)) {
-    throw std::invalid_argument(cannot + "expected valid UTF-8");
-  }
-  return id;
-}
-
-std::string random_id() {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw std::runtime_error("cannot make a request id: the kernel gives no random bytes");
-  }
-  std::string id;
-  for (unsigned char const byte : bytes) {
-    id += kHex[byte >> 4U];
-    id += kHex[byte & 0xFU];
-  }
-  return id;
-}
-
-}  // namespace sdk
-
-using sdk::Level;
 
 RequestContext::RequestContext() : RequestContext(sdk::random_id()) {}
 
@@ -94,11 +59,13 @@ std::optional<Reason> RequestContext::reason() const {
 }
 
 std::optional<Reason> RequestContext::cause() const {
-  return state_->cause();
+  sdk::TreeLock lock;
+  return state_->cause(lock);
 }
 
 std::optional<Outcome> RequestContext::outcome() const {
-  return state_->outcome();
+  sdk::TreeLock const lock;
+  return state_->outcome(lock);
 }
 
 bool RequestContext::stop_generating(Reason reason) const {
@@ -130,23 +97,23 @@ bool RequestContext::forget(CallbackId id) const {
 }
 
 std::shared_future<void> RequestContext::stopped() const {
-  return state_->reached(Level::stopped);
+  return state_->futures().reached(*state_, Level::stopped);
 }
 
 std::shared_future<void> RequestContext::killed() const {
-  return state_->reached(Level::killed);
+  return state_->futures().reached(*state_, Level::killed);
 }
 
 std::shared_future<bool> RequestContext::async_killed_or_stopped() const {
-  return state_->stopped_or_killed();
+  return state_->futures().stopped_or_killed(*state_);
 }
 
 bool RequestContext::wait_stopped(std::chrono::milliseconds at_most) const {
-  return sdk::wait(*state_, Level::stopped, at_most);
+  return wait(*state_, Level::stopped, at_most);
 }
 
 bool RequestContext::wait_killed(std::chrono::milliseconds at_most) const {
-  return sdk::wait(*state_, Level::killed, at_most);
+  return wait(*state_, Level::killed, at_most);
 }
 
 void RequestContext::progress() const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sdk/cpp/clipped.hpp"
+#include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall::sdk {
 namespace {

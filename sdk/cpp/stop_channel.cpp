@@ -4,7 +4,7 @@
 #include <lastcall/stop_channel.hpp>
 
 #include "ipc/limits.hpp"
-#include "sdk/cpp/context_state.hpp"
+#include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall {
 namespace {

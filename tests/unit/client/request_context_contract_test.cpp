@@ -108,7 +108,8 @@ class Runner {
       return word(context.outcome());
     }
     if (what == "children") {
-      return sdk::Handles::state_of(context)->child_count();
+      sdk::TreeLock const lock;
+      return sdk::Handles::state_of(context)->place(lock).children().size();
     }
     if (what == "watch") {
       std::string const name = step["on"];

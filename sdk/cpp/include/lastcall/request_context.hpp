@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <lastcall/words.hpp>
 
@@ -116,5 +117,19 @@ class RequestContext {
 
   std::shared_ptr<sdk::ContextState> state_;
 };
+
+namespace sdk {
+
+/// For the library: converts between handles and the states that they refer to.
+struct Handles {
+  static RequestContext of(std::shared_ptr<ContextState> state) {
+    return RequestContext(std::move(state));
+  }
+  static std::shared_ptr<ContextState> const& state_of(RequestContext const& context) {
+    return context.state_;
+  }
+};
+
+}  // namespace sdk
 
 }  // namespace lastcall
