@@ -10,7 +10,7 @@
 namespace lastcall::sdk {
 
 Protocol::Protocol(SessionLock& lock, ProblemLog& log, ipc::Hello hello, Connection* connection)
-    : lock_(lock), log_(log), hello_(std::move(hello)), outbox_(connection) {}
+    : lock_(lock), log_(log), hello_(std::move(hello)), refused_(log), outbox_(connection) {}
 
 void Protocol::send(ipc::ToSupervisor const& message) {
   lock_.locked([&](Later&) { outbox_.send(message); });
@@ -61,11 +61,14 @@ void Protocol::refuse(ipc::DecodeError const& problem) {
 
 bool Protocol::lost(Clock::time_point now, Later& later) {
   ledger_.lost(now, later);
+  refused_.lost(later);
   return phase_.lost();
 }
 
 std::optional<Clock::time_point> Protocol::tick(Clock::time_point now, Later& later) {
-  return ledger_.tick(now, later);
+  auto const due = ledger_.tick(now, later);
+  auto const counted = refused_.tick(now, later);
+  return due && (!counted || *due < *counted) ? due : counted;
 }
 
 void Protocol::end(Later& later) {
@@ -109,12 +112,11 @@ void Protocol::welcomed(ipc::Welcome const& message) {
 }
 
 void Protocol::refused(ipc::Error const& message) {
-  std::string text =
-      "the supervisor refused a line: " + std::string(name(message.code)) + ": " + message.message;
+  std::string text = std::string(name(message.code)) + ": " + message.message;
   if (phase_.is_connected()) {
-    log_(text);
+    refused_.add(message.code, std::move(text), Clock::now());
   } else {
-    log_.in_a_row(std::move(text));
+    log_.in_a_row("the supervisor refused a line: " + text);
   }
   if (message.seq) {
     answered(*message.seq, true);

@@ -25,6 +25,7 @@
 #include "sdk/cpp/ledger.hpp"
 #include "sdk/cpp/outbox.hpp"
 #include "sdk/cpp/problem_log.hpp"
+#include "sdk/cpp/refused_lines.hpp"
 #include "sdk/cpp/requests.hpp"
 #include "sdk/cpp/session_lock.hpp"
 
@@ -66,6 +67,7 @@ class Protocol {
   SessionLock& lock_;
   ProblemLog& log_;
   ipc::Hello const hello_;
+  RefusedLines refused_;
   Outbox outbox_;
   Ledger ledger_{outbox_};
   Requests requests_{lock_, ledger_};

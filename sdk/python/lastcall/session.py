@@ -27,6 +27,7 @@ from .errors import Rejected
 from .ledger import Ledger, Outlet, React
 from .link import Link
 from .peer import Line, Peer
+from .refused import Refused
 from .tree import KILLED, STOPPED
 
 _log = logging.getLogger("lastcall")
@@ -50,6 +51,7 @@ class Session(Peer, Outlet):
         self.deadline_at_ms: Optional[int] = None
         self.ledger = Ledger(self._lock, self)
         self._doubts = Doubts()
+        self._refused = Refused()
         self._link = Link(path, self._lock, self) if path else None
         if self._link is not None:
             self._link.start()
@@ -115,6 +117,7 @@ class Session(Peer, Outlet):
         finally:
             self.ledger.close()
             self._callbacks.close()
+            self._refused.end()
 
     def detach(self) -> None:
         """In a forked child: gives up the parent's connection and requests, which are not ours."""
@@ -178,6 +181,7 @@ class Session(Peer, Outlet):
 
     def lost(self, tokens: list[object]) -> None:
         self.ledger.lost(tokens)
+        self._refused.lost()
         self._answers.clear()
         if self.welcome is not None:  # a supervisor that sent no welcome does not count
             self.lost_at = time.monotonic()
@@ -185,7 +189,9 @@ class Session(Peer, Outlet):
 
     def tick(self, now: float) -> Optional[float]:
         with self._lock:
-            return self.ledger.tick(now)
+            due = self.ledger.tick(now)
+        counted = self._refused.tick(now)
+        return counted if due is None else due if counted is None else min(due, counted)
 
     def receive(self, message: wire.Message) -> None:
         op, seq = message["op"], message.get("seq")
@@ -301,7 +307,9 @@ class Session(Peer, Outlet):
         text = f"{message.get('code')}: {message.get('message')}"
         if message.get("code") == "unknown_op":
             _log.debug("the lastcall supervisor is older than this SDK: %s", text)
-        elif self.welcomed or self._link is None or self._link.is_news(text):
+        elif self.welcomed:
+            self._refused.add(str(message.get("code")), text, time.monotonic())
+        elif self._link is None or self._link.is_news(text):
             _log.error("the lastcall supervisor refused a line: %s", text)
         self._on_answer(message, text)
 

@@ -9,7 +9,7 @@ import pytest
 from strict_supervisor import eventually
 
 import lastcall
-from lastcall import wire
+from lastcall import refused, wire
 
 SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -129,3 +129,39 @@ def test_the_closed_sets_are_those_of_the_documentation():
         ("rejected.reason", wire.REFUSALS),
     ):  # fmt: skip
         assert sets[name] == words, name
+
+
+def test_many_refusals_are_one_line_and_their_number(supervisor, client, caplog):
+    eventually(lambda: client.connected)
+    for i in range(1000):
+        supervisor.send("error", code="busy", message="this connection has 20000 live requests")
+        supervisor.send("error", code="not_yours", message=f"this connection has no '{i}'")
+    supervisor.send("health.check")
+    supervisor.wait("health")
+    first = [record.getMessage() for record in caplog.records]
+    assert len(first) == 2
+    assert "busy" in first[0] and "not_yours" in first[1]
+    supervisor.hang_up()
+    supervisor.wait("hello", connection=2)
+    counted = [record.getMessage() for record in caplog.records][2:]
+    assert [text.partition(";")[0] for text in counted] == [
+        "the lastcall supervisor refused 999 more lines"
+    ] * 2
+    assert "'999'" in counted[1]
+    supervisor.send("error", code="busy", message="again")
+    eventually(lambda: "again" in caplog.text)
+
+
+def test_the_number_of_refusals_comes_later_and_the_next_one_is_the_first_again(caplog):
+    rows = refused.Refused()
+    for at in (0.0, 1.0, 2.0):
+        rows.add("busy", f"at {at}", at)
+    assert rows.tick(3.0) == refused.EVERY
+    assert rows.tick(refused.EVERY) is None
+    rows.add("busy", "anew", refused.EVERY)
+    assert rows.tick(3 * refused.EVERY) is None  # nothing to count
+    assert [record.getMessage() for record in caplog.records] == [
+        "the lastcall supervisor refused a line: at 0.0",
+        "the lastcall supervisor refused 2 more lines; the last: at 2.0",
+        "the lastcall supervisor refused a line: anew",
+    ]

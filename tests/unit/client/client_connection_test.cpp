@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "sdk/cpp/refused_lines.hpp"
 #include "tests/unit/client/fake_supervisor.hpp"
 
 namespace lastcall {
@@ -330,6 +331,55 @@ TEST(ClientConnection, A_refusal_is_logged_once_until_it_changes_or_a_welcome_co
   connection(kRefusal);
   EXPECT_THAT(log, testing::ElementsAre(testing::HasSubstr("uid 7"), testing::HasSubstr("uid 8"),
                                         testing::HasSubstr("uid 7")));
+}
+
+TEST(ClientConnection, Many_refusals_are_one_line_and_their_number) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  auto options = options_for(supervisor, false);
+  std::vector<std::string> log;
+  options.log = [&](std::string const& text) { log.push_back(text); };
+  Client client(options);
+  std::thread refuses([&] {
+    supervisor.welcome();
+    for (int i = 0; i < 1000; ++i) {
+      supervisor.say(R"({"op":"error","code":"busy","message":"it has 20000 live requests"})");
+      supervisor.say(R"({"op":"error","code":"not_yours","message":"no request )" +
+                     std::to_string(i) + R"("})");
+    }
+    supervisor.hang_up();
+  });
+  run_until(client, [&] { return log.size() >= 4; });
+  refuses.join();
+  EXPECT_THAT(log, testing::UnorderedElementsAre(
+                       testing::HasSubstr("a line: busy: it has"),
+                       testing::HasSubstr("a line: not_yours: no request 0"),
+                       testing::HasSubstr("999 more lines; the last: busy: it has"),
+                       testing::HasSubstr("999 more lines; the last: not_yours: no request "
+                                          "999")));
+}
+
+TEST(RefusedLines, Their_number_comes_later_and_the_next_one_is_the_first_again) {
+  std::vector<std::string> log;
+  sdk::ProblemLog const problems([&](std::string const& text) { log.push_back(text); });
+  sdk::RefusedLines rows(problems);
+  auto const start = sdk::Clock::now();
+  auto const tick = [&](sdk::Clock::time_point at) {
+    sdk::Later later;
+    auto const due = rows.tick(at, later);
+    for (auto const& each : later) {
+      each();
+    }
+    return due;
+  };
+  rows.add(ipc::ErrorCode::busy, "at once", start);
+  rows.add(ipc::ErrorCode::busy, "later", start + std::chrono::seconds(1));
+  EXPECT_EQ(tick(start + std::chrono::seconds(2)), start + sdk::kCountFor);
+  EXPECT_EQ(tick(start + sdk::kCountFor), std::nullopt);
+  rows.add(ipc::ErrorCode::busy, "anew", start + sdk::kCountFor);
+  EXPECT_EQ(tick(start + 3 * sdk::kCountFor), std::nullopt);  // nothing to count
+  EXPECT_THAT(log, testing::ElementsAre(testing::HasSubstr("once"), testing::HasSubstr("1 more"),
+                                        testing::HasSubstr("anew")));
 }
 
 }  // namespace
