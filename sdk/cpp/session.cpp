@@ -61,7 +61,7 @@ void Session::process() {
 }
 
 bool Session::can_wait() const {
-  return !is_enabled() || (thread_.exists() && !thread_.is_current());
+  return options_.own_thread && !thread_.is_current();
 }
 
 void Session::close(std::chrono::milliseconds at_most) {

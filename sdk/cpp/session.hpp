@@ -40,8 +40,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   Protocol& protocol() { return protocol_; }
   Failures& failures() { return failures_; }
   RequestContext begin(RequestOptions options, Decided decided);
-  /// Whether the caller may wait for an answer: another thread would receive it, or there is no
-  /// socket and nothing to wait for.
+  /// Whether the caller may wait for an answer: another thread would receive it. Without a socket
+  /// the result is the same, so that a program does not fail only in a pod.
   bool can_wait() const;
   int native_handle() const { return is_enabled() ? connection_->handle() : -1; }
   void process();

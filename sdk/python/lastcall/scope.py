@@ -50,7 +50,8 @@ class RequestScope:
         self._context: Optional[Context] = None
 
     def __enter__(self) -> Context:
-        if self._admit and self._ledger.enabled and _in_event_loop():
+        # Without a socket there is no wait, but then the error would come only in the pod.
+        if self._admit and _in_event_loop():
             raise RuntimeError(
                 "cannot wait for admission here: it would block the event loop; "
                 "use 'async with client.request(...)' or 'await client.begin_async(...)'"

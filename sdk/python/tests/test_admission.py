@@ -299,3 +299,20 @@ def test_blocking_admission_inside_the_event_loop_is_refused(client):
 
     with pytest.raises(RuntimeError, match="begin_async"):
         asyncio.run(main())
+
+
+def test_blocking_admission_inside_the_event_loop_is_refused_without_a_socket_too(monkeypatch):
+    # What is tried on a desk must not fail only in a pod.
+    monkeypatch.delenv("LASTCALL_SOCKET", raising=False)
+    client = lastcall.Client("alone")
+
+    async def main():
+        with pytest.raises(RuntimeError, match="begin_async"):
+            client.begin("q", admit=True)
+        with pytest.raises(RuntimeError, match="async with"):
+            with client.request("q", admit=True):
+                pass
+        async with client.request("q", admit=True) as context:
+            assert client.find("q") is context
+
+    asyncio.run(main())

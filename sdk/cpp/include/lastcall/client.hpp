@@ -159,7 +159,7 @@ class Client {
       RequestOptions options, std::function<void(RequestContext const&, Admission const&)> decided);
   /// Does the same, but blocks until that is decided; throws NotAdmitted. Throws std::logic_error
   /// if no thread would receive the answer: because the client has no thread of its own, or because
-  /// this is a callback on it.
+  /// this is a callback on it. Without a socket that is the same, although there is no wait.
   RequestContext begin_admitted(RequestOptions options);
 
   std::optional<RequestContext> find(std::string_view id) const;
