@@ -25,8 +25,10 @@ void ProcessingThread::start(std::function<void()> body) {
 }
 
 void* ProcessingThread::run(void* thread) {
-  auto const body = std::exchange(static_cast<ProcessingThread*>(thread)->body_, nullptr);
+  auto* const self = static_cast<ProcessingThread*>(thread);
+  auto const body = std::exchange(self->body_, nullptr);
   body();
+  self->is_over_ = true;  // the body, which keeps this object alive, ends after it
   return nullptr;
 }
 

@@ -10,6 +10,7 @@
 // ClientOptions::own_thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -30,7 +31,10 @@ class ProcessingThread {
   /// Throws std::system_error if there is no thread. All signals are blocked on it.
   void start(std::function<void()> body);
   bool exists() const { return exists_; }
-  bool is_current() const { return exists_ && ::pthread_equal(thread_, ::pthread_self()) != 0; }
+  /// A thread that is over may have left its id to a new one.
+  bool is_current() const {
+    return exists_ && !is_over_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
+  }
   void join();
 
  private:
@@ -38,6 +42,7 @@ class ProcessingThread {
 
   std::uint64_t const generation_{fork_generation()};
   bool exists_{};
+  std::atomic<bool> is_over_{};
   pthread_t thread_{};
   std::function<void()> body_;  // taken over by the thread when it starts
   std::mutex joining_;          // guards is_joined_

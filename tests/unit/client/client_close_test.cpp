@@ -131,6 +131,26 @@ TEST(ClientClose, May_come_from_another_thread_while_the_loop_processes) {
   EXPECT_FALSE(client.is_connected());
 }
 
+TEST(ClientWait, A_client_of_a_loop_refuses_to_wait_without_a_socket_too) {
+  ClientOptions options;
+  options.socket = "";
+  options.own_thread = false;
+  Client client(options);
+  EXPECT_THROW(client.begin_admitted({}), std::logic_error);
+  options.own_thread = true;
+  Client other(options);
+  EXPECT_NO_THROW(other.begin_admitted({}).end());
+}
+
+TEST(ClientWait, A_new_thread_with_the_id_of_the_closed_clients_thread_is_another_one) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  Client client(options_for(supervisor));
+  client.close();
+  // libc gives the next thread the stack, and so the id, of one that has ended.
+  std::thread([&] { EXPECT_NO_THROW(client.begin_admitted({}).end()); }).join();
+}
+
 TEST(ClientWait, A_callback_cannot_wait_for_an_admission_that_it_would_have_to_receive_itself) {
   FakeSupervisor supervisor;
   supervisor.listen();
