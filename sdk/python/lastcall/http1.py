@@ -21,6 +21,8 @@ from typing import Any, AsyncIterator, Mapping, Optional
 MAX_EVENT = 16 * 1024 * 1024
 MAX_ANSWER = 64 * 1024 * 1024
 
+DONE = "[DONE]"  # the data of the last event, as OpenAI's streams have it
+
 _LINE = 64 * 1024
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _PIECE = 64 * 1024
@@ -118,6 +120,8 @@ class Exchange:
         """Server-sent events: the name ("message" if an event has none) and the data of each."""
         name, data, size = "", [], 0
         async for line in self._event_lines():
+            if line.startswith(":"):
+                continue
             if line:
                 field, _, value = line.partition(":")
                 value = value[1:] if value.startswith(" ") else value
@@ -132,6 +136,12 @@ class Exchange:
                 if data:
                     yield name or "message", "\n".join(data)
                 name, data, size = "", [], 0
+        # An empty line ends each event. Only the end of a connection may be the end of a body, and
+        # where a proxy was cut, a body that looks complete ends in the middle of an event, too.
+        if data == [DONE]:
+            yield name or "message", DONE
+        elif size:
+            raise ConnectionError("the connection ended in the middle of an event")
 
     async def _event_lines(self) -> AsyncIterator[str]:
         # Each piece is searched once: a long line comes in hundreds of them.
@@ -151,6 +161,8 @@ class Exchange:
                 for line in (b"".join(begun), *others):
                     yield line.decode("utf-8", "replace")
                 begun, size = [rest], len(rest)
+        if size:
+            yield b"".join(begun).decode("utf-8", "replace")  # its end has not come
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while True:

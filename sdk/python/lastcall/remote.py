@@ -287,12 +287,13 @@ class _Call:
                 async for name, data in events:
                     if name == "error":
                         raise self._failure(_error_in(data), 200)
-                    if data == "[DONE]":
+                    if data == http1.DONE:
                         await _read_out(events)
                         break
                     yield _value_of(data)
             else:
-                yield _value_of((await self._exchange.whole()).decode("utf-8", "replace"))
+                text = (await self._exchange.whole()).decode("utf-8", "replace")
+                yield _json_of(text) if kind.strip().lower().endswith("json") else _value_of(text)
             self.context.raise_if_stopped()
         except (GeneratorExit, asyncio.CancelledError):
             self.leave()
@@ -396,6 +397,14 @@ async def _read_out(events: AsyncIterator[Any]) -> None:
 
 def _text(name: Name) -> str:
     return f"{name.namespace}.{name.component}.{name.endpoint}"
+
+
+def _json_of(text: str) -> Any:
+    """Only the end of a connection may be the end of a body, so JSON shows whether it is whole."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConnectionError(f"the answer is not JSON, or was cut: {error}") from None
 
 
 def _value_of(data: str) -> Any:

@@ -215,6 +215,48 @@ def test_an_answer_that_fails_never_looks_finished(how):
     run(main)
 
 
+async def answer_to_its_end(kind, body):
+    """What a call of an HTTP/1.0 server gives, whose body ends with the connection."""
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\nContent-Type: " + kind + b"\r\n\r\n" + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        stream = await Endpoint(NAME, urls=[f"http://127.0.0.1:{port}"]).generate(1)
+        items = []
+        try:
+            async for item in stream:
+                items.append(item)
+        except CallFailed as failed:
+            assert (failed.status, stream.context.outcome) == (200, "error")
+            items.append(CallFailed)
+        return items
+
+
+@pytest.mark.parametrize(
+    "kind, body, items",
+    [
+        (SSE, b"data: 1\n\n", [1]),
+        (SSE, b"data: 1\n\ndata: [DONE]\n\n", [1]),
+        (SSE, b"data: 1\n\ndata: [DONE]", [1]),
+        (SSE, b"data: 1\n\n: a comment", [1]),
+        (SSE, b"data: 1\n\ndata: 2\n", [1, CallFailed]),
+        (SSE, b"data: 1\n\ndata: [DO", [1, CallFailed]),
+        (SSE, b"data: 1\n\neve", [1, CallFailed]),
+        (SSE, b"data: 1\n\nevent: error", [1, CallFailed]),
+        (b"application/json", b'{"a": 1}', [{"a": 1}]),
+        (b"application/json", b'{"a": 1', [CallFailed]),
+        (b"text/plain", b"words", ["words"]),
+    ],
+)
+def test_an_answer_that_its_connection_ends_is_whole_only_between_events(kind, body, items):
+    assert asyncio.run(asyncio.wait_for(answer_to_its_end(kind, body), 10)) == items
+
+
 def test_a_stop_of_the_parent_is_a_stop_in_the_tier_below(supervisor, client):
     async def main():
         lower = Lower()
