@@ -59,7 +59,8 @@ void read(Fields& f, Hello& m) {
   }
 }
 
-/// 1 to 16 hexadecimal digits; any other text is not from an ingress.
+/// 1 to 16 hexadecimal digits. Any other text, however long, is not from an ingress but from a
+/// client that has called the engine itself, and must not keep its request from being counted.
 std::uint64_t way_of(std::string_view text) {
   constexpr int kHexadecimal = 16;
   constexpr std::size_t kMostDigits = 16;
@@ -92,7 +93,7 @@ void read(Fields& f, RequestBegin& m) {
   m.priority = static_cast<std::uint8_t>(
       f.number("priority", 0, lifecycle::kPriorities - 1).value_or(m.priority));
   if (f.has("way")) {
-    m.way = way_of(f.text("way", kMaxId));
+    m.way = way_of(f.text("way"));
   }
   m.began_at = f.instant("began_at_ms");
 }

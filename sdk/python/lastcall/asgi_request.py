@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import re
 from typing import Any, MutableMapping, Optional
 
 from . import outgoing, wire
@@ -79,8 +78,7 @@ def parent_of(headers: dict[bytes, bytes], request_id: str) -> Optional[str]:
 
 def way_of(headers: dict[bytes, bytes]) -> str:
     """The mark by which the ingress recognises its requests; "0" if it did not come through it."""
-    way = headers.get(b"x-lastcall-way", b"").decode("latin-1")
-    return way if re.fullmatch("[0-9a-f]{1,16}", way) else "0"
+    return wire.read_way(headers.get(b"x-lastcall-way", b"").decode("latin-1"))
 
 
 def free_id(client: Client, headers: dict[bytes, bytes]) -> str:

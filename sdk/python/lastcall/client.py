@@ -246,7 +246,8 @@ class Client(Hooks, Failures):
         """For `with` or `async with`: the request begins with the block and ends with it.
 
         way is the `X-Lastcall-Way` of this HTTP request, "0" if it has none: then the request is
-        not mistaken for one of the ingress whose client has chosen the same id.
+        not mistaken for one of the ingress whose client has chosen the same id. Text that no
+        ingress sends counts as "0".
         """
         ledger = standin.session_to_begin(self._own, endpoint).ledger
         if model is None and endpoint is not None:

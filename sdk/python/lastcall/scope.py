@@ -46,7 +46,7 @@ class RequestScope:
         self._root = root
         self._admit = admit
         self._priority = None if priority is None else wire.check_priority(priority)
-        self._way = way
+        self._way = None if way is None else wire.read_way(way)
         self._context: Optional[Context] = None
 
     def __enter__(self) -> Context:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from typing import Any, Iterable, Iterator
 
 from .errors import InvalidArgument
@@ -47,6 +48,7 @@ Message = dict[str, Any]
 
 # Used directly, because json.loads takes nearly twice as long for a short line.
 _decoder = json.JSONDecoder()
+_WAY = re.compile("[0-9a-fA-F]{1,16}")
 _SPACES = " \t\r\n"  # RFC 8259, section 2
 
 
@@ -131,6 +133,13 @@ def check_priority(priority: object) -> int:
     if type(priority) is not int or not 0 <= priority <= MAX_PRIORITY:
         raise InvalidArgument(f"cannot use the priority {priority!r}: expected 0 to {MAX_PRIORITY}")
     return priority
+
+
+def read_way(text: object) -> str:
+    """The value of an `X-Lastcall-Way`; "0", for no ingress, if no ingress can have sent it."""
+    if not isinstance(text, str):
+        raise InvalidArgument(f"cannot use the way {text!r}: expected the text of the header")
+    return text if _WAY.fullmatch(text) else "0"
 
 
 def check_count(number: Any, what: str) -> int:

@@ -162,6 +162,20 @@ def test_a_client_of_the_engine_cannot_spoil_the_line_that_asks(supervisor, clie
             client.begin("s", model=model)
 
 
+@pytest.mark.parametrize("given, sent", [
+    ("9f2c71d04ab85e33", "9f2c71d04ab85e33"), ("0", "0"), ("", "0"), ("no number", "0"),
+    ("x" * 300, "0"),
+])  # fmt: skip
+def test_a_way_that_no_ingress_can_have_sent_does_not_spoil_the_line(
+    supervisor, client, given, sent
+):
+    eventually(lambda: client.connected)
+    with client.request("r", way=given, admit=True):
+        assert supervisor.wait("request.begin", id="r")["way"] == sent
+    with pytest.raises(lastcall.InvalidArgument, match="cannot use the way 7"):
+        client.request("s", way=7)
+
+
 def test_a_path_that_is_too_long_is_a_clear_error(monkeypatch):
     path = "/tmp/" + "x" * 110
     with pytest.raises(lastcall.InvalidArgument, match="107"):
