@@ -24,7 +24,7 @@ import queue
 import threading
 import time
 import traceback
-from typing import Any, Awaitable, Callable, Optional, Union
+from typing import Any, Awaitable, Callable, Optional, TypeVar, Union
 
 from . import threads, wire
 
@@ -36,6 +36,12 @@ Send = Callable[[bytes], object]
 # None or True: healthy. False: dead. A word of wire.HEALTH, alone or with a detail.
 HealthAnswer = Union[None, bool, str, tuple[str, str]]
 HealthCheck = Callable[[], Union[HealthAnswer, Awaitable[HealthAnswer]]]
+
+# A decorated function keeps its own type.
+H = TypeVar("H", bound=HealthCheck)
+C = TypeVar("C", bound=Callable[[float], Any])
+D = TypeVar("D", bound=Callable[[], Any])
+P = TypeVar("P", bound=Callable[[str], Any])
 
 
 class Lane:
@@ -148,7 +154,7 @@ class Hooks:
     def __init__(self) -> None:
         self._callbacks = Callbacks()
 
-    def on_health(self, callback: HealthCheck) -> HealthCheck:
+    def on_health(self, callback: H) -> H:
         """Answers the supervisor's `ipc` health check.
 
         None or True mean healthy, False or an exception mean dead; or return "healthy", "busy" or
@@ -158,12 +164,12 @@ class Hooks:
         self._callbacks.health.add(callback)
         return callback
 
-    def on_cleanup(self, callback: Callable[[float], Any]) -> Callable[[float], Any]:
+    def on_cleanup(self, callback: C) -> C:
         """Called once everything in flight has ended, with the seconds left."""
         self._callbacks.cleanup.add(callback)
         return callback
 
-    def on_deregister(self, callback: Callable[[], Any]) -> Callable[[], Any]:
+    def on_deregister(self, callback: D) -> D:
         """Called when routers have to stop sending requests here; returning confirms it.
 
         The supervisor asks every process that has such a callback, whatever its configuration.
@@ -176,7 +182,7 @@ class Hooks:
         """Notifies the supervisor that there is a callback to ask."""
         raise NotImplementedError
 
-    def on_phase(self, callback: Callable[[str], Any]) -> Callable[[str], Any]:
+    def on_phase(self, callback: P) -> P:
         """Called with each new phase, in order."""
         self._callbacks.phase.add(callback)
         return callback

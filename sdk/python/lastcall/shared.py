@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 from typing import Any, Optional
 
-from . import spawned, standin
+from . import spawned, standin, uncaught
 from .client import Client
 from .errors import LastcallError
 
 Made = tuple[int, Client, dict[str, Any]]  # pid, client, its options
 
 _shared: Optional[Made] = None
+_NOT_GIVEN: Any = object()
 
 
-def connect(name: Optional[str] = None, **options: Any) -> Client:
+def connect(
+    name: Optional[str] = None,
+    *,
+    socket: Optional[str] = _NOT_GIVEN,
+    critical: bool = _NOT_GIVEN,
+    report_uncaught: Optional[uncaught.Choice] = _NOT_GIVEN,
+) -> Client:
     """The process's shared client, made by the first call (see `Client` for the options).
 
     Later calls without options return it, and different options are refused. A forked child gets a
@@ -23,6 +30,7 @@ def connect(name: Optional[str] = None, **options: Any) -> Client:
     the new one.
     """
     global _shared
+    options = _given(socket=socket, critical=critical, report_uncaught=report_uncaught)
     if name is not None:
         options["name"] = name
     if _shared is None or _shared[0] != os.getpid():
@@ -36,6 +44,10 @@ def connect(name: Optional[str] = None, **options: Any) -> Client:
     elif options.get("critical") and not spawned.is_being_imported():
         _shared[1]._become_critical(options.get("report_uncaught"))
     return _shared[1]
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not _NOT_GIVEN}
 
 
 def _made(options: dict[str, Any]) -> Made:

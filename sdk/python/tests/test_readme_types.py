@@ -60,6 +60,32 @@ async def example(%s) -> None:
 %s"""
 # Debian's uvicorn has lost the mark that says that it is typed.
 UVICORN = "from typing import Any\ndef run(app: Any, **options: Any) -> None: ...\n"
+# A decorated function keeps its type, and an option of connect() that does not exist is found.
+DECORATED = """import lastcall
+
+client = lastcall.connect()
+lastcall.connect(critcal=True)  # type: ignore[call-arg]
+
+@client.on_health
+async def health() -> tuple[str, str]:
+    return "busy", "compiles"
+
+@client.on_cleanup
+def clean_up(left: float) -> int:
+    return round(left)
+
+@client.on_deregister
+def leave() -> str:
+    return "left"
+
+@client.on_phase
+def show(phase: str, width: int = 80) -> str:
+    return phase[:width]
+
+async def main() -> tuple[str, int, str]:
+    status, _ = await health()
+    return status + leave(), clean_up(left=1.5), show("serving", width=4)
+"""
 MISTAKE = "\n\ndef mistake() -> int:\n    return lastcall.__version__\n"
 
 
@@ -76,6 +102,7 @@ def files(tmp_path):
     for number, example in enumerate(EXAMPLES):
         (tmp_path / f"example_{number}.py").write_text(whole_file(example))
     (tmp_path / "mistaken.py").write_text("import lastcall" + MISTAKE)
+    (tmp_path / "decorated.py").write_text(DECORATED)
     (tmp_path / "uvicorn.py").write_text(UVICORN)
     return tmp_path
 
