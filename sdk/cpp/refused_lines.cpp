@@ -39,8 +39,7 @@ void RefusedLines::lost(Later& later) {
 void RefusedLines::report(Row&& row, Later& later) const {
   if (row.more > 0) {
     later.push_back([&log = log_, row = std::move(row)] {
-      log("the supervisor refused " + std::to_string(row.more) +
-          " more lines; the last: " + row.last);
+      log("the supervisor refused " + std::to_string(row.more) + " more; the last: " + row.last);
     });
   }
 }

@@ -62,5 +62,5 @@ class Refused:
     def _end(row: _Row) -> None:
         if row.more:
             _log.error(
-                "the lastcall supervisor refused %d more lines; the last: %s", row.more, row.last
+                "the lastcall supervisor refused %d more; the last: %s", row.more, row.last
             )

@@ -145,7 +145,7 @@ def test_many_refusals_are_one_line_and_their_number(supervisor, client, caplog)
     supervisor.wait("hello", connection=2)
     counted = [record.getMessage() for record in caplog.records][2:]
     assert [text.partition(";")[0] for text in counted] == [
-        "the lastcall supervisor refused 999 more lines"
+        "the lastcall supervisor refused 999 more"
     ] * 2
     assert "'999'" in counted[1]
     supervisor.send("error", code="busy", message="again")
@@ -162,6 +162,6 @@ def test_the_number_of_refusals_comes_later_and_the_next_one_is_the_first_again(
     assert rows.tick(3 * refused.EVERY) is None  # nothing to count
     assert [record.getMessage() for record in caplog.records] == [
         "the lastcall supervisor refused a line: at 0.0",
-        "the lastcall supervisor refused 2 more lines; the last: at 2.0",
+        "the lastcall supervisor refused 2 more; the last: at 2.0",
         "the lastcall supervisor refused a line: anew",
     ]

@@ -354,8 +354,8 @@ TEST(ClientConnection, Many_refusals_are_one_line_and_their_number) {
   EXPECT_THAT(log, testing::UnorderedElementsAre(
                        testing::HasSubstr("a line: busy: it has"),
                        testing::HasSubstr("a line: not_yours: no request 0"),
-                       testing::HasSubstr("999 more lines; the last: busy: it has"),
-                       testing::HasSubstr("999 more lines; the last: not_yours: no request "
+                       testing::HasSubstr("999 more; the last: busy: it has"),
+                       testing::HasSubstr("999 more; the last: not_yours: no request "
                                           "999")));
 }
 
