@@ -68,7 +68,9 @@ void Link::run_once(int at_most_ms) {
   if (ready == Connection::Ready::input && !take_input()) {
     lock_.locked([this](Later& later) { disconnect(later); });
   }
-  lock_.locked([this](Later& later) { finish_round(later); });
+  // What is late is judged by a time before the input was taken: the process may have stood still
+  // since then, and an answer may have arrived.
+  lock_.locked([this, now](Later& later) { finish_round(now, later); });
   lock_.stall().end_round();
 }
 
@@ -98,8 +100,8 @@ void Link::disconnect(Later& later) {
 }
 
 /// Writes the queued output and sets the timer, or ends.
-void Link::finish_round(Later& later) {
-  auto due = protocol_.tick(Clock::now(), later);
+void Link::finish_round(Clock::time_point now, Later& later) {
+  auto due = protocol_.tick(now, later);
   if (connection_.is_open()) {
     if (connection_.output().is_overflowing()) {
       later.push_back([this] {

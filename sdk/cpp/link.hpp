@@ -47,7 +47,7 @@ class Link {
   /// Returns the problem to log about the attempt; empty if there is none.
   std::string connect(Clock::time_point now);
   void disconnect(Later& later);
-  void finish_round(Later& later);
+  void finish_round(Clock::time_point now, Later& later);
 
   SessionLock& lock_;
   ProblemLog& log_;

@@ -220,6 +220,10 @@ class Link:
                 poll.register(connection, events | (0 if all_written else select.POLLOUT))
                 held.release()
                 ready = dict(poll.poll(_milliseconds(due, LOOK_EVERY if is_left_to_loop else None)))
+                if not ready:
+                    # After the time is over Python looks no more, although the process may have
+                    # been stopped all the while: what is due must not come before what arrived.
+                    ready = dict(poll.poll(0))
                 if self._wake_read in ready:
                     self._drain_wakes()
                 if ready.get(connection.fileno(), 0) & ~select.POLLOUT:

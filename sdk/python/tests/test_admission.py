@@ -1,6 +1,7 @@
 """Requests that ask before they run."""
 
 import asyncio
+import select
 import threading
 import time
 
@@ -9,7 +10,7 @@ from asgi_server import Server, echo, run, wrap
 from strict_supervisor import FakeSupervisor, eventually
 
 import lastcall
-from lastcall import ledger
+from lastcall import ledger, link
 
 
 def test_admission_waits_for_admitted(supervisor, client):
@@ -316,3 +317,40 @@ def test_blocking_admission_inside_the_event_loop_is_refused_without_a_socket_to
             assert client.find("q") is context
 
     asyncio.run(main())
+
+
+def test_an_answer_that_arrived_while_the_process_was_stopped_counts(
+    supervisor, make_client, monkeypatch
+):
+    monkeypatch.setattr(ledger, "SILENT_AFTER", 0.1)
+    monkeypatch.setattr(ledger, "READ_WITHIN", 0.05)
+    client = make_client()
+    eventually(lambda: client.connected)
+    supervisor.acks = supervisor.admit = False
+    real = select.poll
+    stopped = threading.Event()
+
+    class Poll:
+        """Like one that is interrupted by a stop, after which Python finds the time to be over."""
+
+        def __init__(self):
+            self.real = real()
+            self.register = self.real.register
+
+        def poll(self, timeout=None):
+            if client._own.ledger._late_since is None or stopped.is_set() or timeout == 0:
+                return self.real.poll(timeout)
+            question = supervisor.wait("request.begin", id="q")
+            supervisor.send("admitted", id="q")
+            supervisor.send("ack", seq=question["seq"])
+            time.sleep(0.1)
+            stopped.set()
+            return []
+
+    supervisor.hang_up()
+    monkeypatch.setattr(link.select, "poll", Poll)
+    supervisor.wait("hello", connection=2)
+    eventually(lambda: client.connected)
+    _, admission = client.request("q", admit=True)._start()
+    assert admission.result(10) is True
+    assert stopped.is_set()
