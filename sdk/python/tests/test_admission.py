@@ -343,7 +343,8 @@ def test_an_answer_that_arrived_while_the_process_was_stopped_counts(
             question = supervisor.wait("request.begin", id="q")
             supervisor.send("admitted", id="q")
             supervisor.send("ack", seq=question["seq"])
-            time.sleep(0.1)
+            over_at = client._own.ledger._late_since + ledger.READ_WITHIN
+            eventually(lambda: time.monotonic() > over_at)
             stopped.set()
             return []
 
