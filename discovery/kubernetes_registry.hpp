@@ -4,7 +4,8 @@
 // Invariants:
 //  1. The pod enters the slices by the kubelet's readiness; here only the readiness gate and the
 //     label are patched, if they are configured.
-//  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready.
+//  2. Leaving patches them back, then lists and watches until no slice lists this pod as ready. A
+//     pod that was removed by force has neither of them any more: only the slices are asked.
 //  3. Before leaving, the pod is read once: a `deletionTimestamp` proves that it goes for good, and
 //     its grace limits the stop. A refusal, or no answer soon, proves nothing.
 //  4. disconnect() posts an Event for the pod with the outcome so far, if that is configured.

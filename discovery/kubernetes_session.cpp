@@ -5,29 +5,48 @@
 #include "base/calendar.hpp"
 
 namespace lastcall::discovery {
+namespace {
 
-std::string KubernetesSession::change(HttpClient& client, TimePoint deadline,
-                                      HttpRequest request) const {
+constexpr int kFound = 200;
+constexpr int kNoSuchPod = 404;
+constexpr int kConflict = 409;
+constexpr int kInvalid = 422;
+
+}  // namespace
+
+KubernetesSession::Changed KubernetesSession::change(HttpClient& client, TimePoint deadline,
+                                                     HttpRequest request) const {
   std::string const what = request.method + " " + request.path;
   auto const reply = slices_.ask(client, deadline, std::move(request));
   if (reply.status == 0) {
-    return reply.error;
+    return {reply.error, 0};
   }
-  return reply.status >= 200 && reply.status < 300
-             ? std::string{}
-             : what + ": " + kubernetes::refusal_of(reply.status, reply.body);
+  bool const is_done = reply.status >= 200 && reply.status < 300;
+  return {is_done ? std::string{} : what + ": " + kubernetes::refusal_of(reply.status, reply.body),
+          reply.status};
+}
+
+/// Whether this pod is not there any more, or another one has its name.
+bool KubernetesSession::is_gone(HttpClient& client, TimePoint deadline, int refusal) const {
+  if (refusal != kConflict && refusal != kInvalid) {
+    return refusal == kNoSuchPod;
+  }
+  auto const reply = slices_.ask(
+      client, deadline, {.method = "GET", .path = kubernetes::pod_path(settings_.pod, "")});
+  return reply.status == kNoSuchPod ||
+         (reply.status == kFound && kubernetes::is_another_pod(settings_.pod, reply.body));
 }
 
 std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, bool serving) const {
   auto const& pod = settings_.pod;
-  std::string failed;
+  Changed first;
   if (!settings_.readiness_gate.empty()) {
-    failed = change(client, deadline,
-                    {.method = "PATCH",
-                     .path = kubernetes::pod_path(pod, "/status"),
-                     .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
-                     .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
-                                                         utc_now(Fraction::none))});
+    first = change(client, deadline,
+                   {.method = "PATCH",
+                    .path = kubernetes::pod_path(pod, "/status"),
+                    .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
+                    .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
+                                                        utc_now(Fraction::none))});
   }
   if (!settings_.serving_label.empty()) {
     auto other = change(client, deadline,
@@ -35,9 +54,10 @@ std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, boo
                          .path = kubernetes::pod_path(pod, ""),
                          .headers = {{"Content-Type", "application/merge-patch+json"}},
                          .body = kubernetes::label_patch(pod, settings_.serving_label, serving)});
-    failed = failed.empty() ? std::move(other) : failed;
+    first = first.failed.empty() ? std::move(other) : first;
   }
-  return failed;
+  bool const is_left = !first.failed.empty() && !serving && is_gone(client, deadline, first.status);
+  return is_left ? std::string{} : first.failed;
 }
 
 std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
@@ -61,7 +81,7 @@ std::optional<std::chrono::seconds> KubernetesSession::deletion_grace(HttpClient
                                                                       TimePoint deadline) const {
   auto const reply = slices_.ask(
       client, deadline, {.method = "GET", .path = kubernetes::pod_path(settings_.pod, "")});
-  return reply.status == 200 ? kubernetes::deletion_grace(settings_.pod, reply.body) : std::nullopt;
+  return reply.status == kFound ? kubernetes::deletion_grace(settings_.pod, reply.body) : std::nullopt;
 }
 
 std::string KubernetesSession::write_cost(HttpClient& client, TimePoint deadline,
@@ -70,7 +90,8 @@ std::string KubernetesSession::write_cost(HttpClient& client, TimePoint deadline
                 {.method = "PATCH",
                  .path = kubernetes::pod_path(settings_.pod, ""),
                  .headers = {{"Content-Type", "application/merge-patch+json"}},
-                 .body = kubernetes::cost_patch(settings_.pod, cost)});
+                 .body = kubernetes::cost_patch(settings_.pod, cost)})
+      .failed;
 }
 
 std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline,
@@ -79,7 +100,8 @@ std::string KubernetesSession::post_event(HttpClient& client, TimePoint deadline
                 {.path = kubernetes::events_path(settings_.pod),
                  .headers = {},
                  .body = kubernetes::event_body(settings_.pod, summary.is_warning, summary.text,
-                                                utc_now(Fraction::none), summary.reason)});
+                                                utc_now(Fraction::none), summary.reason)})
+      .failed;
 }
 
 }  // namespace lastcall::discovery

@@ -36,7 +36,12 @@ class KubernetesSession {
   std::string post_event(HttpClient& client, TimePoint deadline, KubernetesSummary const& summary);
 
  private:
-  std::string change(HttpClient& client, TimePoint deadline, HttpRequest request) const;
+  struct Changed {
+    std::string failed{};  // why not, or empty
+    int status = 0;        // of the answer, if there was one
+  };
+  Changed change(HttpClient& client, TimePoint deadline, HttpRequest request) const;
+  bool is_gone(HttpClient& client, TimePoint deadline, int refusal) const;
   std::string patch(HttpClient& client, TimePoint deadline, bool serving) const;
 
   KubernetesSettings const settings_;

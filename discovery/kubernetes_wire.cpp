@@ -141,6 +141,12 @@ std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_v
   return std::chrono::seconds{std::min(grace.get<std::uint64_t>(), kLongest)};
 }
 
+bool is_another_pod(Pod const& pod, std::string_view body) {
+  auto const json = json::parsed<Json>(body);
+  auto const uid = text(member(member(json, "metadata"), "uid"));
+  return !pod.uid.empty() && !uid.empty() && uid != pod.uid;
+}
+
 std::string refusal_of(int http_status, std::string_view body) {
   auto const message = text(member(json::parsed<Json>(body), "message"));
   auto const status = "HTTP status " + std::to_string(http_status);

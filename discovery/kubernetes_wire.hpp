@@ -50,6 +50,8 @@ std::string event_body(Pod const& pod, bool is_warning, std::string_view message
                        std::string_view now, std::string_view reason = {});
 /// The grace period of a pod that is being deleted, from the API's `body`; nothing if it is not.
 std::optional<std::chrono::seconds> deletion_grace(Pod const& pod, std::string_view body);
+/// Whether the API's `body` is a pod with another uid.
+bool is_another_pod(Pod const& pod, std::string_view body);
 /// "pods \"a\" is forbidden: ...": the message of an answer that refuses.
 std::string refusal_of(int http_status, std::string_view body);
 

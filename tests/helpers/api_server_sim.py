@@ -87,6 +87,12 @@ class ApiServer:
             "deletionTimestamp": "2026-01-05T09:30:00Z", "deletionGracePeriodSeconds": grace
         }  # fmt: skip
 
+    def remove_pod(self, successor=None):
+        """As `kubectl delete --force` does; a StatefulSet then makes another of the same name."""
+        for name in list(self._slices):
+            self.delete_slice(name)
+        self.pod = successor and {"metadata": {"uid": successor}, "status": {"conditions": []}}
+
     def condition(self, kind):
         return next((c for c in self.pod["status"]["conditions"] if c["type"] == kind), None)
 
@@ -137,7 +143,9 @@ class ApiServer:
     def patch(self, path, patch):
         if self.refusal:
             return 403, {"message": self.refusal}
-        if patch.get("metadata", {}).get("uid", UID) != UID:
+        if self.pod is None:
+            return 404, {"message": f'pods "{POD}" not found'}
+        if patch.get("metadata", {}).get("uid", UID) != self.pod["metadata"]["uid"]:
             return 409, {"message": "the uid in the patch does not match"}
         with self._changed:
             for key, value in patch.get("metadata", {}).get("labels", {}).items():
@@ -191,7 +199,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             for version in self.sim.versions
         ]
         if url.path == f"/api/v1/namespaces/{NAMESPACE}/pods/{POD}":
-            self.answer(200, self.sim.pod)
+            self.answer(200 if self.sim.pod else 404, self.sim.pod or {})
         elif url.path not in known:
             self.answer(404, {"message": "the server could not find the resource"})
         elif query.get("watch"):

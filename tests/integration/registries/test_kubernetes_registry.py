@@ -178,6 +178,24 @@ def test_another_pod_of_the_same_name_is_not_patched(world, clusters):
     assert cluster.api.condition(GATE) is None
 
 
+@pytest.mark.parametrize("successor", [None, "another-uid"])
+def test_a_pod_that_was_removed_by_force_has_left(world, clusters, successor):
+    """`kubectl delete --force`, or the removal of a lost node's pods: nothing is left to patch."""
+
+    def stopped():
+        cluster = clusters()
+        cluster.api.put_slice(slice_of("a", ready=True))
+        one = cluster.start(world, {"readiness_gate": GATE, "serving_label": "lastcall.dev/live"})
+        one.wait_for_log('"state":"registered"')
+        cluster.api.remove_pod(successor)
+        stop(one)
+        return one, cluster
+
+    one, cluster = unless_late(stopped, late)
+    assert one.report()["registries"] == [{"name": "kubernetes", "state": "confirmed"}]
+    assert cluster.api.condition(GATE) is None if successor else cluster.api.pod is None
+
+
 def test_a_rotated_token_is_read_again(world, clusters):
     cluster = clusters()
     one = cluster.start(world, {"readiness_gate": GATE})
