@@ -1,13 +1,22 @@
 #include "discovery/http_worker.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
 
 namespace lastcall::discovery {
+
+namespace {
+
+/// For a job on the loop: enough for a server that answers, and nobody notices it.
+constexpr Duration kOnLoop{200};
+
+}  // namespace
 
 /// The state that both threads see.
 struct HttpWorker::Shared {
@@ -42,11 +51,12 @@ struct HttpWorker::OnLoop {
   std::map<std::uint64_t, boost::asio::steady_timer> deadlines;
 };
 
-HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls)
+HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
+                       std::size_t stack_size)
     : executor_(executor),
       shared_(std::make_shared<Shared>(std::move(tls))),
       on_loop_(std::make_shared<OnLoop>()),
-      worker_(std::move(executor), std::move(thread_name)) {}
+      worker_(std::move(executor), std::move(thread_name), stack_size) {}
 
 HttpWorker::~HttpWorker() {
   interrupt();  // so that a thread that is left behind ends soon
@@ -63,9 +73,14 @@ void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {
         }
       });
   worker_.run(
-      [shared = shared_, number, deadline, job = std::move(job)] {
+      [shared = shared_, number, deadline, job = std::move(job),
+       loop = std::this_thread::get_id()] {
+        TimePoint const until =
+            std::this_thread::get_id() != loop
+                ? deadline
+                : std::min<TimePoint>(deadline, TimePoint::clock::now() + kOnLoop);
         shared->begin(number);
-        job(shared->client, deadline);
+        job(shared->client, until);
         shared->end();
       },
       [weak = std::weak_ptr(on_loop_), number, then = std::move(then)] {

@@ -5,11 +5,14 @@
 //  2. A job is interrupted at its deadline. A job whose deadline passes before its turn finds its
 //     time gone when it runs: nothing waits for a server that hangs.
 //  3. Destroying it never waits.
+//  4. If no thread can be started, the job runs on the loop with 0.2 s at most: a server that
+//     answers is still asked, and one that hangs does not hold up everything else.
 //
 // Thread rule: everything on the loop thread; a job must own what it touches.
 // Source: worker.hpp, http_client.hpp.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,7 +28,8 @@ class HttpWorker {
  public:
   using Job = std::function<void(HttpClient& client, TimePoint deadline)>;
 
-  HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls);
+  HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
+             std::size_t stack_size = kSmallStack);
   ~HttpWorker();
   HttpWorker(HttpWorker const&) = delete;
   HttpWorker& operator=(HttpWorker const&) = delete;

@@ -116,6 +116,8 @@ class Server {
 
 class HttpWorkerTest : public LoopTest {
  protected:
+  explicit HttpWorkerTest(std::size_t stack_size = kSmallStack)
+      : owned_(std::in_place, io_.get_executor(), "test", HttpTls{}, stack_size) {}
   /// A thread that was left behind ends first: one that is in a handshake while the process ends
   /// looks like a leak of OpenSSL's.
   ~HttpWorkerTest() override {
@@ -143,7 +145,7 @@ class HttpWorkerTest : public LoopTest {
 
   std::ptrdiff_t const threads_before_ = count_entries("/proc/self/task");
   std::vector<HttpReply> replies_;
-  std::optional<HttpWorker> owned_{std::in_place, io_.get_executor(), "test", HttpTls{}};
+  std::optional<HttpWorker> owned_;
   HttpWorker& worker_ = *owned_;
 };
 
@@ -316,6 +318,28 @@ TEST_F(HttpWorkerTest, a_job_whose_time_is_over_before_its_turn_asks_nobody) {
   ASSERT_TRUE(replied(2));
   EXPECT_EQ(replies_[1].status, 0);
   EXPECT_EQ(answers.connections(), 0);
+}
+
+/// Jobs of a worker whose thread cannot be started, because no memory can hold its stack.
+class WithoutThread : public HttpWorkerTest {
+ protected:
+  WithoutThread() : HttpWorkerTest(std::size_t{1} << 60U) {}
+};
+
+TEST_F(WithoutThread, a_server_that_answers_is_asked) {
+  Server const answers(Manner::answers);
+  ask(answers, kLong);
+  ASSERT_TRUE(replied(1));
+  EXPECT_EQ(replies_[0].status, 200);
+}
+
+TEST_F(WithoutThread, a_server_that_hangs_does_not_hold_up_the_loop) {
+  Server const hangs(Manner::silent);
+  auto const began = TimePoint::clock::now();
+  ask(hangs, kLong);
+  ASSERT_TRUE(replied(1));
+  EXPECT_LT(TimePoint::clock::now() - began, kLong / 2);
+  EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
 }
 
 TEST(HttpWorkerEnd, does_not_wait_for_a_server_that_hangs) {
