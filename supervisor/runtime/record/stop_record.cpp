@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "base/json_member.hpp"
 #include "core/remembered.hpp"
@@ -48,15 +49,33 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 /// Empty also if it is not a regular file, because it could be a pipe that another process holds.
-std::string content_of(int fd) {
+/// Nothing if it cannot be read; then errno is set.
+std::optional<std::string> content_of(int fd) {
   struct stat file {};
-  if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
-    return {};
+  if (::fstat(fd, &file) != 0) {
+    return std::nullopt;
+  }
+  if (!S_ISREG(file.st_mode)) {
+    return std::string();
   }
   std::string text(kLargest, '\0');
   ssize_t const count = ::read(fd, text.data(), text.size());
-  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  if (count < 0) {
+    return std::nullopt;
+  }
+  text.resize(static_cast<std::size_t>(count));
   return text;
+}
+
+/// The text of the record, empty if something else is in its place; nothing if it cannot be read,
+/// then errno is set.
+std::optional<std::string> text_of(std::string const& path) {
+  Descriptor const file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    bool const is_no_file = errno == ELOOP || errno == ENXIO;  // a link or a socket
+    return is_no_file ? std::optional(std::string()) : std::nullopt;
+  }
+  return content_of(file.get());
 }
 
 bool sync_directory(std::string const& path) {
@@ -102,15 +121,14 @@ StopRecord::StopRecord(std::string const& admin_socket, Identity identity)
       identity_(std::move(identity)) {}
 
 std::optional<std::string> StopRecord::read(lifecycle::Instant now, std::string& note) const {
-  int const fd = ::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) {
+  std::optional<std::string> const text = text_of(path_);
+  if (!text) {
+    if (errno != ENOENT) {
+      note = failure("read", path_) + "; it is kept, and a stop that it records is not continued";
+    }
     return std::nullopt;
   }
-  std::string const text = fd < 0 ? std::string() : content_of(fd);
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  Json const json = Json::parse(text, nullptr, false);
+  Json const json = Json::parse(*text, nullptr, false);
   std::string const why = stale(json, identity_, now);
   if (!why.empty()) {
     note = path_ + " is ignored: " + why;

@@ -7,7 +7,8 @@
 //     written: no link is followed, and opening a file that could block, such as a FIFO, does not
 //     wait.
 //  3. It is valid only during the same boot of the machine, in the same pod, and until the deadline
-//     in its blob; an invalid record is removed when it is read.
+//     in its blob; an invalid record is removed when it is read. One that cannot be read now, for
+//     example for want of a descriptor, is kept: a later start may continue its stop.
 //
 // Thread rule: the loop's thread; the files are small and on a local disk.
 // Source: open(2), rename(2), fsync(2), random(4) (boot_id).
@@ -32,8 +33,8 @@ class StopRecord {
   /// The record is in the directory of the admin socket, which belongs to the supervisor alone.
   StopRecord(std::string const& admin_socket, Identity identity);
 
-  /// The blob of an earlier life that is still valid at `now`; absent if there is none. An invalid
-  /// record is removed, and `note` is then set to the reason.
+  /// The blob of an earlier life that is still valid at `now`; absent if there is none. `note` is
+  /// set to the reason why a record does not apply, and is removed, or cannot be read.
   std::optional<std::string> read(lifecycle::Instant now, std::string& note) const;
   /// Returns an empty text, or the reason why it could not be written.
   std::string write(std::string const& blob) const;

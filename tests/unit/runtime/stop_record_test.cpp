@@ -1,6 +1,7 @@
 #include "supervisor/runtime/record/stop_record.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "core/remembered.hpp"
@@ -65,6 +66,20 @@ TEST_F(StopRecordTest, Garbage_is_ignored_and_removed) {
     EXPECT_FALSE(record().read(instant_from_ms(0), note)) << garbage;
     EXPECT_FALSE(scratch.has("stop.json"));
   }
+}
+
+TEST_F(StopRecordTest, A_record_that_cannot_be_read_now_is_kept) {
+  ASSERT_EQ(record().write(blob), "");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  auto const found = record().read(instant_from_ms(0), note);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(found);
+  EXPECT_NE(note.find("Too many open files"), std::string::npos) << note;
+  EXPECT_EQ(record().read(instant_from_ms(0), note), blob);
 }
 
 TEST_F(StopRecordTest, No_file_is_no_record_and_no_note) {
