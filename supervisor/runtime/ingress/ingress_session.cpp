@@ -1,5 +1,6 @@
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -9,11 +10,16 @@
 #include <boost/asio/post.hpp>
 
 #include "config/presets.hpp"
+#include "config/text.hpp"
+#include "discovery/lookup.hpp"
 #include "ingress/worker_pool.hpp"
 #include "supervisor/runtime/ingress/ingress_options.hpp"
 
 namespace lastcall::runtime {
 namespace {
+
+/// The lookups of a search list, each from a second name server because the first one is dead.
+constexpr std::chrono::seconds kLongestLookup{30};
 
 /// `shortest` is the shortest possible phase 1. Every connection has had its turn when a quarter of
 /// that time is left; clients that send a request in that quarter are notified, and connect to
@@ -45,10 +51,9 @@ std::string IngressSession::start() {
   }
   ingress::Options options = ingress_options(config_);
   config::EngineProfile const engine = config::resolve_engine(config_);
-  std::string const problem =
-      engine.upstream_socket.empty()
-          ? ingress::resolve(engine.upstream.host, engine.upstream.port, options.upstream)
-          : ingress::resolve_unix(engine.upstream_socket, options.upstream);
+  std::string const problem = engine.upstream_socket.empty()
+                                  ? look_up(engine.upstream, options.upstream)
+                                  : ingress::resolve_unix(engine.upstream_socket, options.upstream);
   if (!problem.empty()) {
     return problem;
   }
@@ -67,6 +72,25 @@ std::string IngressSession::start() {
   decisions_ = std::make_unique<IngressDecisions>(io_, core_, *relay_, on_cancels_taken_);
   door_ = std::make_unique<IngressDoor>(io_, config_.ingress, relay_->listener(), log_);
   return trouble.empty() ? door_->open() : trouble;
+}
+
+/// Nothing is served before the engine's address is known, so a name server that hangs is named and
+/// not waited for without end.
+std::string IngressSession::look_up(config::Address const& upstream,
+                                    std::vector<ingress::Endpoint>& found) const {
+  if (config::is_ip_literal(upstream.host)) {
+    return ingress::resolve(upstream.host, upstream.port, found);
+  }
+  log_.info("looking up the engine's address", {{"host", upstream.host}});
+  std::atomic<bool> const is_interrupted = false;
+  auto const [addresses, error] = discovery::Lookup().find(
+      upstream.host, std::chrono::steady_clock::now() + kLongestLookup, is_interrupted);
+  for (std::string const& address : addresses) {
+    if (std::string problem = ingress::resolve(address, upstream.port, found); !problem.empty()) {
+      return problem;
+    }
+  }
+  return addresses.empty() ? "ingress: " + error : "";
 }
 
 /// A request that the core has cut counts as one whose engine may be gone until it is cut here.

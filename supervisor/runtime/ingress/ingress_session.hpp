@@ -66,6 +66,7 @@ class IngressSession {
 
  private:
   IngressReports::Listeners with_cancels(IngressReports::Listeners listeners) const;
+  std::string look_up(config::Address const& upstream, std::vector<ingress::Endpoint>& found) const;
   std::string make_relay(ingress::Options const& options);
 
   boost::asio::io_context& io_;

@@ -105,3 +105,12 @@ def test_a_name_with_an_address_that_is_dead_is_reached_at_its_next_one(world, o
     )
     wait_until(lambda: service.requests, "it is posted to")
     one.wait_for_log('"state":"registered"')
+
+
+def test_an_ingress_whose_engine_has_a_name_tells_that_it_is_looked_up(world, opened, tmp_path):
+    """Nothing listens before that, so the log has to say why."""
+    one = world(ingress={"listen": "127.0.0.1:0", "upstream": "engine.test:8000"})
+    one.wrapped = in_own_mounts(opened(SilentDns(tmp_path)).mounted)
+    serve = one.serve()
+    one.wait_for_log('"looking up the engine\'s address","host":"engine.test"')
+    serve.kill()

@@ -232,7 +232,7 @@ def test_run_starts_nothing_without_a_port_that_the_supervisor_needs(world, key)
 FILES = {"cert_file": "/does/not/exist", "key_file": "/does/not/exist"}
 CANNOT_START = {
     "ingress.tls": {"tls": FILES},
-    "cannot resolve does.not.exist.invalid": {"upstream": "does.not.exist.invalid:80"},
+    "cannot look up does.not.exist.invalid": {"upstream": "does.not.exist.invalid:80"},
 }
 
 
