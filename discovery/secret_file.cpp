@@ -15,6 +15,14 @@ namespace {
 
 constexpr std::size_t kMostSecret = 64 * 1024;
 
+/// Without the carriage return of a file with the line ends of Windows, which no header may hold.
+std::string first_line(std::string text) {
+  if (text.ends_with('\r')) {
+    text.pop_back();
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<std::string> read_secret(std::string const& path) {
@@ -35,7 +43,7 @@ std::optional<std::string> read_secret(std::string const& path) {
     text.append(chunk.data(), static_cast<std::size_t>(count));
     std::size_t const end = text.find('\n');
     if (count == 0 || end != std::string::npos) {
-      return text.empty() ? std::nullopt : std::optional(text.substr(0, end));
+      return text.empty() ? std::nullopt : std::optional(first_line(text.substr(0, end)));
     }
   }
   return std::nullopt;

@@ -32,6 +32,7 @@ class SecretFile : public ::testing::Test {
 TEST_F(SecretFile, Its_first_line_is_the_secret) {
   EXPECT_EQ(read_secret(holding("hush")), "hush");
   EXPECT_EQ(read_secret(holding("hush\nmore\n")), "hush");
+  EXPECT_EQ(read_secret(holding("hush\r\nmore\r\n")), "hush");
   EXPECT_EQ(read_secret(holding("\n")), "");
   EXPECT_EQ(read_secret(holding(std::string(10'000, 'a') + "\nb")), std::string(10'000, 'a'));
   EXPECT_EQ(read_secret(holding("")), std::nullopt);
