@@ -17,6 +17,9 @@ using json::member;
 using json::text;
 
 constexpr std::chrono::seconds kListPatience{20};
+constexpr int kOk = 200;
+constexpr int kGone = 410;
+constexpr std::size_t kMostOfRefusal = 4096;
 constexpr int kPage = 100;  // pods; fewer if an answer is too long
 
 /// Splits a watch that arrives in pieces into lines.
@@ -172,9 +175,9 @@ ListAnswer ApiServer::list(std::string const& path, std::string const& query) {
   } while (true);
 }
 
-WatchEnd ApiServer::watch(std::string const& path, std::string const& query, std::string& version,
-                          TimePoint until,
-                          std::function<bool(std::string const&, Json const&)> const& take) {
+Watched ApiServer::watch(std::string const& path, std::string const& query, std::string& version,
+                         TimePoint until,
+                         std::function<bool(std::string const&, Json const&)> const& take) {
   auto const now = TimePoint::clock::now();
   auto const left = std::chrono::ceil<std::chrono::seconds>(until - now).count();
   WatchEnd end = WatchEnd::time_over;
@@ -192,22 +195,23 @@ WatchEnd ApiServer::watch(std::string const& path, std::string const& query, std
     }
     return true;
   });
-  HttpReply const reply =
-      send({.method = "GET",
-            .path = path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" +
-                    std::to_string(std::max<long>(left, 1)) + "&resourceVersion=" + version +
-                    (query.empty() ? "" : "&" + query),
-            .headers = {},
-            .body = {},
-            .on_data = [&](std::string_view data) { return lines.add(data); }},
-           until + std::chrono::seconds(2));
-  if (end != WatchEnd::time_over) {
-    return end;
+  std::string begin_of_all;  // has the message if the server refuses
+  HttpRequest const request{.method = "GET",
+                            .path = path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" +
+                                    std::to_string(std::max<long>(left, 1)) + "&resourceVersion=" +
+                                    version + (query.empty() ? "" : "&" + query),
+                            .headers = {},
+                            .body = {},
+                            .on_data = [&](std::string_view data) {
+                              begin_of_all += data.substr(0, kMostOfRefusal - begin_of_all.size());
+                              return lines.add(data);
+                            }};
+  HttpReply reply = send(request, until + std::chrono::seconds(2));
+  reply.body = std::move(begin_of_all);
+  if (reply.status == kOk || reply.status == kGone) {
+    return {reply.status == kOk ? end : WatchEnd::too_old};
   }
-  if (reply.status == 410) {
-    return WatchEnd::too_old;
-  }
-  return reply.status == 200 ? WatchEnd::time_over : WatchEnd::failed;
+  return {WatchEnd::failed, to_answer(request, std::move(reply)).error};
 }
 
 }  // namespace lastcall::kube

@@ -45,6 +45,11 @@ enum class WatchEnd : std::uint8_t {
   failed,
 };
 
+struct Watched {
+  WatchEnd end = WatchEnd::time_over;
+  std::string error{};  // why it failed
+};
+
 class ApiServer {
  public:
   explicit ApiServer(Access access);
@@ -61,8 +66,8 @@ class ApiServer {
   ListAnswer list(std::string const& path, std::string const& query);
   /// `take` gets the type of a change and its object, and returns false to end the watch. `version`
   /// is updated.
-  WatchEnd watch(std::string const& path, std::string const& query, std::string& version,
-                 TimePoint until, std::function<bool(std::string const&, Json const&)> const& take);
+  Watched watch(std::string const& path, std::string const& query, std::string& version,
+                TimePoint until, std::function<bool(std::string const&, Json const&)> const& take);
 
   /// Ends the current call, and each later one at once.
   void interrupt() { client_->interrupt(); }

@@ -74,17 +74,22 @@ RolloutWatch::RolloutWatch(ApiServer& api, Target target, milliseconds timeout, 
       err_(err),
       query_("labelSelector=" + escaped(target_.selector)) {}
 
+/// Prints the failure of a call unless it was printed already; an empty text ends it.
+void RolloutWatch::note(std::string_view call, std::string const& error) {
+  std::string& last = reported_[call];
+  if (!error.empty() && error != last) {
+    err_ << "lastcall rollout watch: " << error << std::endl;
+  }
+  last = error;
+}
+
 /// False if the API server did not return the list.
 bool RolloutWatch::list_again(bool is_first) {
   ListAnswer const listed = api_.list(api_.path("v1", "pods"), query_);
+  note("list", listed.error);
   if (!listed.error.empty()) {
-    if (reported_ != listed.error) {
-      err_ << "lastcall rollout watch: " << listed.error << std::endl;
-      reported_ = listed.error;
-    }
     return false;
   }
-  reported_.clear();
   version_ = listed.version;
   if (is_first) {
     fleet_.begin(pods_in(listed.items));
@@ -108,6 +113,7 @@ void RolloutWatch::look_for_events() {
   for (Pod const& pod : fleet_.silent()) {
     ListAnswer const events = api_.list(
         api_.path("v1", "events"), "fieldSelector=" + escaped("involvedObject.uid=" + pod.uid));
+    note("events", events.error);
     for (Json const& event : events.items) {
       auto report = read_event(text(member(event, "reason")), text(member(event, "message")));
       if (report) {
@@ -131,13 +137,16 @@ bool RolloutWatch::take(std::string const& type, Json const& object) {
 }
 
 void RolloutWatch::follow() {
-  auto const until = std::min(deadline_, TimePoint::clock::now() + kRound);
-  WatchEnd const end =
-      api_.watch(api_.path("v1", "pods"), query_, version_, until,
+  auto const began = TimePoint::clock::now();
+  Watched const watched =
+      api_.watch(api_.path("v1", "pods"), query_, version_, std::min(deadline_, began + kRound),
                  [this](std::string const& type, Json const& pod) { return take(type, pod); });
-  bool const is_behind = end == WatchEnd::too_old || end == WatchEnd::failed;
-  if (is_behind && !list_again(false)) {
+  note("watch", watched.error);
+  if (watched.end != WatchEnd::enough && TimePoint::clock::now() - began < kBetweenTries) {
     wait_for_command();
+  }
+  if (watched.end == WatchEnd::too_old || watched.end == WatchEnd::failed) {
+    list_again(false);
   }
 }
 
@@ -159,6 +168,7 @@ bool RolloutWatch::is_over() {
     return !fleet_.is_any_left_of_the_begin();
   }
   Answer const answer = api_.get(path_of(api_, *target_.workload), kAskPatience);
+  note("workload", answer.error);
   if (!answer.is_good() || !target_.workload->kind->is_over(answer.json())) {
     return false;
   }

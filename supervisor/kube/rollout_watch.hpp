@@ -6,14 +6,18 @@
 //     are gone without a last state come from their Events, or these pods are unknown.
 //  2. A workload in its desired state proves nothing until one of its pods has ended: the rollout
 //     may not have begun. The same is true of pods that the rollout does not touch.
+//  3. A server that refuses a call, or ends each watch at once, is asked about once a second; each
+//     failure is reported when it begins.
 //
 // Thread rule: main's thread.
 #pragma once
 
 #include <chrono>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -41,6 +45,7 @@ class RolloutWatch {
  private:
   enum class Command { none, runs, done, failed };
 
+  void note(std::string_view call, std::string const& error);
   bool list_again(bool is_first);
   void follow();
   bool take(std::string const& type, Json const& object);
@@ -61,7 +66,7 @@ class RolloutWatch {
   Fleet fleet_;
   std::string version_;
   std::string query_;
-  std::string reported_;  // the failure that was reported last
+  std::map<std::string_view, std::string> reported_;  // the last failure of each kind of call
   Command command_ = Command::none;
   pid_t child_ = -1;
 };

@@ -68,6 +68,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             found = api.objects[parts[0]].get(parts[1])
             missing = {"message": f'"{parts[1]}" not found'}
             return self.answer(200 if found else 404, found or missing)
+        if query.get("watch") and api.watch_refusal:
+            api.refused += 1
+            refusal = {"kind": "Status", "message": api.watch_refusal}
+            return self.answer(403, json.dumps(refusal) + "\n")  # with its line end, as there
         if query.get("watch"):
             return self.watch(api, parts[0], query)
         self.answer(200, api.listed(parts[0], query))
@@ -110,6 +114,7 @@ class OurApi:
         self.asked = []
         self.lists = []  # plurals that were listed
         self.sent = []  # names, of the watches' changes
+        self.watch_refusal, self.refused = None, 0  # in words; how often
         self._history, self._version, self._oldest = [], 100, 0
         self._changed = threading.Condition()
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

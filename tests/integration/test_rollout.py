@@ -242,6 +242,20 @@ def test_a_rollout_that_nobody_saw_is_no_success(api):
     assert "no rollout was seen" in err
 
 
+def test_a_watch_that_is_refused_is_reported_once_and_made_up_for_by_lists(api, tmp_path):
+    """Without the right to watch, or while the server refuses it."""
+    api.put("pods", pod("p"))
+    api.watch_refusal = 'pods is forbidden: User "ci" cannot watch resource "pods"'
+    began = time.monotonic()
+    watch = Watch(api, tmp_path, "-l", "app=vllm")
+    kube_api.wait_until(lambda: api.refused >= 3)
+    assert api.refused <= 2 + (time.monotonic() - began), "not as often as it can"
+    end_pod(api, "p", report(completed=1))
+    _, lines, err = watch.end()
+    assert err.count("GET /api/v1/namespaces/models/pods: HTTP status 403: pods is forbidden") == 1
+    assert lines[-1].startswith("1 pod, ")
+
+
 def test_the_command_that_fails_ends_the_watch(api):
     api.put("pods", pod("p"))
     words = ["-l", "app=vllm", "--kubeconfig", api.config]
