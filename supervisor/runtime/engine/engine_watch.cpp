@@ -45,6 +45,7 @@ void EngineWatch::update(lifecycle::Snapshot const& snapshot) {
   bool const may_live = !snapshot.shim_known || snapshot.engine == lifecycle::EngineState::running;
   health_.run(!health_.rows().empty() && may_live &&
               snapshot.phase < lifecycle::Phase::cleaning_up);
+  gauges_.dead_after(core_.health().settings().unresponsive_after);
   gauges_.need(may_live ? gauges_needed(snapshot) : GaugeDriver::Need::none);
 }
 

@@ -41,8 +41,7 @@ GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config c
                          EventSink& events, Log& log, std::function<void()> on_reading)
     : drain_period_(kSlowest),
       progress_period_(config.health.interval),
-      // An engine that is slow in everything must be asked twice before it counts as dead.
-      timeout_(std::max(kSlowest, config.health.unresponsive_after / 3)),
+      timeout_(kSlowest),
       events_(events),
       log_(log),
       on_reading_(std::move(on_reading)),
@@ -51,6 +50,11 @@ GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config c
     drain_period_ = drain_period(gauges->refresh, config.shutdown.budgets.drain_unknown);
     reader_ = std::make_unique<probes::GaugeReader>(std::move(executor), gauge_settings(*gauges));
   }
+}
+
+/// An engine that is slow in everything must be asked twice before it counts as dead.
+void GaugeDriver::dead_after(Duration silence) {
+  timeout_ = std::max(kSlowest, silence / 3);
 }
 
 void GaugeDriver::need(Need need) {

@@ -44,6 +44,8 @@ class GaugeDriver {
 
   /// Returns the reason why no gauge can be read; empty if they can.
   std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
+  /// How long the engine may be silent, which a reload may change; from the next reading on.
+  void dead_after(Duration silence);
   void need(Need need);
   /// The engine's data-parallel ranks, as of the last reading.
   std::vector<std::string> const& ranks() const { return ranks_; }

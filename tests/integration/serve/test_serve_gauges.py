@@ -8,7 +8,7 @@ from in_time import unless_late
 from ports import free_port
 from serve_peer import PATIENCE, holds_for, wait_until
 from serve_stream import Stream, call
-from serve_world import ENGINE_SIM
+from serve_world import ENGINE_SIM, lastcall
 
 
 @pytest.fixture
@@ -53,6 +53,15 @@ def test_a_drain_lasts_until_the_streams_of_an_engine_without_sdk_have_ended(gau
     assert report["in_flight"] == "gauges"
     assert outcome_of(report) == "completed"
     assert "the engine's gauges show what is in flight" in one.log()
+
+
+def test_gauges_are_waited_for_as_long_as_a_reload_allows_the_engine_to_be_silent(gauged):
+    one = gauged("--slow-metrics", "2", health={"unresponsive_after": "3s"})  # 1 s for its gauges
+    one.config["health"]["unresponsive_after"] = "60s"
+    one.write_config()
+    assert lastcall("reload", "--admin-socket", one.admin_socket).returncode == 0
+    one.operator().ask("drain", exit=False)
+    one.wait_for_log("the engine's gauges show what is in flight")
 
 
 def test_requests_that_wait_in_the_engine_hold_the_drain_too(gauged):
