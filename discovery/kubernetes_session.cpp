@@ -81,7 +81,8 @@ std::optional<std::chrono::seconds> KubernetesSession::deletion_grace(HttpClient
                                                                       TimePoint deadline) const {
   auto const reply = slices_.ask(
       client, deadline, {.method = "GET", .path = kubernetes::pod_path(settings_.pod, "")});
-  return reply.status == kFound ? kubernetes::deletion_grace(settings_.pod, reply.body) : std::nullopt;
+  return reply.status == kFound ? kubernetes::deletion_grace(settings_.pod, reply.body)
+                                : std::nullopt;
 }
 
 std::string KubernetesSession::write_cost(HttpClient& client, TimePoint deadline,

@@ -45,7 +45,10 @@ RUNTIME = {
     "sessions": (("loop", "host"), ("ipc",)),
     "engine": (("loop", "host"), ("ipc", "probes/checks")),
     "registries": (("loop", "cleanup"), ("discovery", "ingress", "ipc")),
-    "ingress": (("loop", "host"), ("ingress", "ipc", "probes/listener", "probes/metrics")),
+    "ingress": (
+        ("loop", "host"),
+        ("discovery", "ingress", "ipc", "probes/listener", "probes/metrics"),
+    ),
     "listener": (
         ("loop", "engine", "registries", "sessions"),
         ("discovery", "ingress", "ipc") + PROBES,
