@@ -78,7 +78,7 @@ std::string ApiServer::renew() {
   return {};
 }
 
-HttpReply ApiServer::send(HttpRequest request, TimePoint deadline) {
+HttpReply ApiServer::send(HttpRequest const& request, TimePoint deadline) {
   for (bool is_again = false;; is_again = true) {
     if (!has_credential_) {
       if (std::string failed = renew(); !failed.empty()) {
@@ -117,7 +117,7 @@ Answer ApiServer::to_answer(HttpRequest const& request, HttpReply reply) const {
   return answer;
 }
 
-Answer ApiServer::ask(HttpRequest request, std::chrono::milliseconds patience) {
+Answer ApiServer::ask(HttpRequest const& request, std::chrono::milliseconds patience) {
   HttpReply reply = send(request, TimePoint::clock::now() + patience);
   return to_answer(request, std::move(reply));
 }

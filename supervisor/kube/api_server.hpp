@@ -73,8 +73,8 @@ class ApiServer {
   void interrupt() { client_->interrupt(); }
 
  private:
-  Answer ask(discovery::HttpRequest request, std::chrono::milliseconds patience);
-  discovery::HttpReply send(discovery::HttpRequest request, TimePoint deadline);
+  Answer ask(discovery::HttpRequest const& request, std::chrono::milliseconds patience);
+  discovery::HttpReply send(discovery::HttpRequest const& request, TimePoint deadline);
   Answer to_answer(discovery::HttpRequest const& request, discovery::HttpReply reply) const;
   /// Fetches the credential again; returns why it could not, or an empty text.
   std::string renew();
