@@ -10,18 +10,29 @@
 
 namespace lastcall::router {
 
-enum class ErrorType : std::uint8_t { none, validation, not_found, overload, internal, cancelled };
+enum class ErrorType : std::uint8_t {
+  none,
+  validation,
+  not_found,
+  overload,
+  internal,
+  cancelled,
+  not_implemented,
+};
 
 /// The label; empty if it is not an error.
 constexpr std::string_view name(ErrorType type) {
-  constexpr std::array<std::string_view, 6> kNames{"",         "validation", "not_found",
-                                                   "overload", "internal",   "cancelled"};
+  constexpr std::array<std::string_view, 7> kNames{
+      "", "validation", "not_found", "overload", "internal", "cancelled", "not_implemented"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
 constexpr ErrorType error_type_of(unsigned status) {
-  if (status == 503 || status == 529) {
+  if (status == 429 || status == 503 || status == 529) {
     return ErrorType::overload;
+  }
+  if (status == 501) {
+    return ErrorType::not_implemented;
   }
   if (status >= 500) {
     return ErrorType::internal;

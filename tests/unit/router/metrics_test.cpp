@@ -1,9 +1,14 @@
 #include "router/metrics.hpp"
 
 #include <chrono>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
+
+#include "router/errors.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -76,6 +81,22 @@ TEST(RouterMetrics, EachKindOfEndHasItsCounter) {
   EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_inflight_requests{model="llama"})"), "0");
   EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_request_duration_seconds_count{model="llama"})"),
             "4");
+}
+
+TEST(RouterMetrics, TypesOfErrorsAreThoseOfDynamosFrontend) {
+  for (auto const& [status, type] :
+       std::initializer_list<std::pair<unsigned, std::string_view>>{{200, ""},
+                                                                    {400, "validation"},
+                                                                    {404, "not_found"},
+                                                                    {422, "validation"},
+                                                                    {429, "overload"},
+                                                                    {500, "internal"},
+                                                                    {501, "not_implemented"},
+                                                                    {502, "internal"},
+                                                                    {503, "overload"},
+                                                                    {529, "overload"}}) {
+    EXPECT_EQ(name(error_type_of(status)), type) << status;
+  }
 }
 
 }  // namespace
