@@ -33,8 +33,8 @@ std::string_view name(Moving kind);
 enum class Moved : std::uint8_t {
   continued,  // the client has received the next worker's first event
   finished,   // nothing was left to be sent
-  refused,    // it must not, or cannot, continue
-  failed,     // no worker continued it
+  refused,    // it must not, or cannot, continue: no worker was asked
+  failed,     // workers were asked, and none continued it
   cancelled,  // its client disconnected meanwhile
 };
 

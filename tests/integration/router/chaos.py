@@ -303,15 +303,45 @@ class Fleet:
             ("dynamo_frontend_inflight_requests", {}, 0),
             ("dynamo_frontend_queued_requests", {}, 0),
             ("lastcall_router_waiting", {}, 0),
+            ("lastcall_router_record_bytes", {}, 0),
             ("lastcall_router_connections", {"side": "client"}, 0),
         ):
             try:
                 router.counts(family, due, **labels)
             except AssertionError:
                 yield f"{family} is {router.metric(family, **labels)}, expected {due}"
+        yield from self.of_sums()
         code = router.stop()
         if code != 0:
             yield f"the router ended with {code}"
+
+    def of_sums(self):
+        """What two families count is the same where docs/router.md says so."""
+        metric = self.router.metric
+        requests = "dynamo_frontend_requests_total"
+        cancelled = metric(requests, error_type="cancelled")
+        moves, migrations = "lastcall_router_moves_total", "lastcall_router_migrations_total"
+        for one, other, what in (
+            (metric("dynamo_frontend_request_duration_seconds_count"), metric(requests),
+             "durations and requests"),
+            (metric("dynamo_frontend_disconnected_clients_total"), cancelled,
+             "clients that left and requests that were cancelled"),
+            (metric("dynamo_frontend_disconnected_clients"), cancelled,
+             "clients that left in all, and requests that were cancelled"),
+            (metric("dynamo_frontend_model_cancellation_total"), cancelled,
+             "cancellations and requests that were cancelled"),
+            (metric(moves), metric(migrations), "moves and migrations"),
+            (metric(moves, outcome="continued"), metric("lastcall_router_pause_seconds_count"),
+             "moves that continued, and pauses"),
+            (metric(migrations, why_not=""),
+             metric("dynamo_frontend_model_migration_total", migration_type="ongoing_request"),
+             "migrations without a why_not, under both names"),
+            (metric(moves, outcome="refused"),
+             metric(migrations) - metric(migrations, why_not=""),
+             "moves that were refused, and migrations with a why_not"),
+        ):  # fmt: skip
+            if one != other:
+                yield f"{what} differ: {one} and {other}\n{self.router.operator('/metrics')[1]}"
 
     def close(self):
         self.is_over.set()
