@@ -8,10 +8,13 @@
 //  2. While the directory cannot be read, or a file for a lack of descriptors or memory, the last
 //     known workers stay; this is reported, and reading is tried again every second. If the
 //     directory never existed, there are no workers yet.
+//  3. If another directory has its name, because a link or one of its parents was replaced, that
+//     one is read within a second.
 //
 // Thread rule: the loop's thread. Source: inotify(7); discovery/instance_file.cpp.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,7 +33,7 @@ class WorkerFiles {
  public:
   struct Listeners {
     std::function<void(std::vector<Announced>)> found;
-    /// `problem` is empty if the directory can be read again.
+    /// Called at each failure; `problem` is empty if the directory can be read again.
     std::function<void(std::string const& problem)> troubled;
     std::function<void(std::string const& file, std::string const& problem)> skipped;
   };
@@ -52,7 +55,14 @@ class WorkerFiles {
   std::error_code read();
   void failed(std::string const& problem);
   void await_change();
-  void look_again_later();
+  /// Whether the events in the buffer, or the directory's name, show that the watch is of no more
+  /// use.
+  bool has_departed(std::size_t size) const;
+  /// Whether these events may have changed what the files contain.
+  bool has_changed(std::size_t size) const;
+  void check_directory();
+  void end_watch();
+  void later(void (WorkerFiles::*next)());
 
   std::string const directory_;
   Listeners const listeners_;
