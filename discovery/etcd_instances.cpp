@@ -120,8 +120,12 @@ std::optional<Watched> parse_watched(std::string_view line) {
   return watched;
 }
 
-std::optional<FoundInstance> instance_in(std::string_view value) {
+std::optional<FoundInstance> instance_in(std::string_view key, std::string_view value) {
   auto const json = json::parsed<Json>(value);
+  if (!json.is_object()) {
+    return FoundInstance{
+        .url = std::string(key), .model = {}, .problem = "its value is not a JSON object"};
+  }
   auto url = text(member(member(json, "transport"), "http"));
   if (url.empty()) {
     return std::nullopt;
@@ -164,7 +168,7 @@ class EtcdInstances final : public InstanceSource {
         cluster = std::move(page->cluster);
       }
       for (auto& [key, value] : page->entries) {
-        if (auto instance = etcd::instance_in(value)) {
+        if (auto instance = etcd::instance_in(key, value)) {
           all.insert_or_assign(key, std::move(*instance));
         }
         from = std::move(key);
@@ -246,7 +250,7 @@ class EtcdInstances final : public InstanceSource {
       return false;
     }
     for (auto& change : watched->changes) {
-      auto instance = change.value ? etcd::instance_in(*change.value) : std::nullopt;
+      auto instance = change.value ? etcd::instance_in(change.key, *change.value) : std::nullopt;
       if (instance) {
         instances_.insert_or_assign(std::move(change.key), std::move(*instance));
       } else {

@@ -61,8 +61,9 @@ struct Watched {
 /// One line of a watch; nothing if it is not etcd's.
 std::optional<Watched> parse_watched(std::string_view line);
 
-/// The instance in a key's value; nothing if it is not an instance that takes HTTP.
-std::optional<FoundInstance> instance_in(std::string_view value);
+/// The instance in a key's value, or the problem with that value; nothing if it is an instance that
+/// takes no HTTP.
+std::optional<FoundInstance> instance_in(std::string_view key, std::string_view value);
 
 }  // namespace etcd
 

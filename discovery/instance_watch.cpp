@@ -128,9 +128,8 @@ void InstanceWatch::ended(InstanceSource::Followed const& followed, TimePoint be
 }
 
 void InstanceWatch::fail(std::string const& problem) {
-  if (!std::exchange(is_troubled_, true)) {
-    listeners_.troubled(problem);
-  }
+  is_troubled_ = true;
+  listeners_.troubled(problem);
   later(&InstanceWatch::list);
 }
 

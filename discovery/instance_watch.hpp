@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  1. The last known instances stay until a complete list replaces them: a registry that cannot be
-//     reached removes no instance. A failure is reported once, and so is its end.
+//     reached removes no instance. Each failure is reported, and once that they have ended.
 //  2. After a failure the registry is listed again, after waits that grow from kFirstWait to
 //     kLongestWait; the waits between watches that end soon after they began grow in the same way.
 //  3. Listeners are called on the loop, after start() has returned; one call may cover several
@@ -29,8 +29,9 @@ namespace lastcall::discovery {
 
 /// The data of one instance in a registry.
 struct FoundInstance {
-  std::string url;    // "http://10.0.0.7:8080"
-  std::string model;  // empty: not given
+  std::string url;        // "http://10.0.0.7:8080"
+  std::string model;      // empty: not given
+  std::string problem{};  // not empty: the entry cannot be read, and `url` is its key
   friend bool operator==(FoundInstance const&, FoundInstance const&) = default;
 };
 
@@ -67,7 +68,7 @@ class InstanceWatch {
 
   struct Listeners {
     std::function<void(std::vector<FoundInstance>)> found;
-    /// `problem` is empty when the registry can be followed again.
+    /// Called at each failure; `problem` is empty when the registry can be followed again.
     std::function<void(std::string const& problem)> troubled;
   };
 

@@ -54,13 +54,9 @@ void Operators::ask_threshold(probes::Request const& request, probes::Responder 
   }
 }
 
-void Operators::know_source(std::string const& name, bool is_troubled) {
+void Operators::know_troubled(std::string lines) {
   std::lock_guard const lock(mutex_);
-  if (is_troubled) {
-    troubled_.insert(name);
-  } else {
-    troubled_.erase(name);
-  }
+  troubled_ = std::move(lines);
 }
 
 void Operators::know_worker(std::string const& url, std::string const& line) {
@@ -87,10 +83,7 @@ probes::Reply Operators::answer(probes::Request const& request) const {
         has_workers_ ? plain(kFine, "ok\n") : plain(kNotReady, "no worker is known\n");
     if (request.has_query("verbose")) {
       std::lock_guard const lock(mutex_);
-      for (std::string const& source : troubled_) {
-        reply.body.append("the source '").append(source);
-        reply.body.append("' cannot be read; its last known workers are used\n");
-      }
+      reply.body += troubled_;
       for (auto const& [url, line] : workers_) {
         reply.body.append("worker ").append(url).append(": ").append(line).append("\n");
       }

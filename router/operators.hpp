@@ -5,11 +5,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "config/schema.hpp"
@@ -34,9 +34,9 @@ class Operators {
   std::optional<std::string> start() { return listener_.start(); }
   std::string address() const { return listener_.address(); }
   void know_workers(bool any) { has_workers_ = any; }
-  /// Sets whether a source cannot be read now, for /readyz?verbose. The router stays ready with the
-  /// workers that it knew last.
-  void know_source(std::string const& name, bool is_troubled);
+  /// Sets the lines about sources that cannot be read now, for /readyz?verbose. The router stays
+  /// ready with the workers that it knew last.
+  void know_troubled(std::string lines);
   /// Sets what a worker can do, for /readyz?verbose; an empty line means that the worker has left.
   void know_worker(std::string const& url, std::string const& line);
   void end() { is_ending_ = true; }
@@ -52,7 +52,7 @@ class Operators {
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;
-  std::set<std::string> troubled_;              // sources that cannot be read now
+  std::string troubled_;                        // as the lines of /readyz?verbose
   std::map<std::string, std::string> workers_;  // what they can do, by URL
   probes::HttpListener listener_;               // last, because it answers until it is destroyed
 };

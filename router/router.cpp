@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,6 +23,7 @@
 #include "router/own_end.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
+#include "router/source_troubles.hpp"
 #include "router/worker_sources.hpp"
 #include "telemetry/reload_log.hpp"
 
@@ -121,20 +120,14 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   }
 
   void source_troubled(std::size_t number, std::string const& source, std::string const& problem) {
-    if (!problem.empty()) {
-      troubled[source].insert(number);
+    if (problem.empty() && troubles.ended(number, source)) {
+      log.info("a source of workers can be read again", {{"source", source}});
+    } else if (!problem.empty() && troubles.failed(number, source, problem)) {
       log.warning("cannot read a source of workers: its last known workers stay in use",
                   {{"source", source}, {"detail", problem}});
-    } else if (auto const found = troubled.find(source);
-               found != troubled.end() && found->second.erase(number) > 0) {
-      log.info("a source of workers can be read again", {{"source", source}});
-      if (found->second.empty()) {
-        troubled.erase(found);
-      }
     }
-    bool const is_troubled = troubled.contains(source);
-    metrics.source_failed(source, is_troubled);
-    operators.know_source(source, is_troubled);
+    metrics.source_failed(source, troubles.has(source));
+    operators.know_troubled(troubles.text());
   }
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
@@ -250,7 +243,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  std::map<std::string, std::set<std::size_t>> troubled;  // numbers of sources, by name
+  SourceTroubles troubles;
   LoadControl load{io, parts};
   WorkerSources sources{
       io,

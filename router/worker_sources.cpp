@@ -46,7 +46,7 @@ struct WorkerSources::Followed {
   std::string name{};  // the name in the log and in the label of a metric
   std::unique_ptr<WorkerFiles> files{};
   std::unique_ptr<discovery::InstanceWatch> registry{};
-  std::set<std::string> reported{};  // URLs that were skipped
+  std::set<std::string> reported{};  // URLs and keys that were skipped
 
   discovery::InstanceWatch::Listeners listeners(WorkerSources& owner) {
     return {.found =
@@ -79,7 +79,8 @@ struct WorkerSources::Followed {
     std::vector<Announced> workers;
     std::set<std::string> skipped;
     for (discovery::FoundInstance const& instance : instances) {
-      std::string const problem = problem_of_worker(instance.url);
+      std::string const problem =
+          instance.problem.empty() ? problem_of_worker(instance.url) : instance.problem;
       if (problem.empty()) {
         workers.push_back({.url = url_of(instance), .model = instance.model});
       } else if (skipped.insert(instance.url).second && !reported.contains(instance.url)) {

@@ -77,6 +77,9 @@ def test_workers_follow_their_keys(router, engines, etcd, gateway):
     assert not engines[0].has_arrived()
     gateway.put(key(4), value(engines[1].address, model="n"))
     wait_until(lambda: b'"n"' in one.ask("GET", "/v1/models")[2], "the model is another")
+    # Workers of others are not for this router; what nobody can read is reported once.
+    skipped = [line for line in one.log().splitlines() if "skipping an entry" in line]
+    assert len(skipped) == 1 and key(3) in skipped[0]
 
 
 def test_a_worker_that_lastcall_registers_comes_and_goes(router, engines, etcd, world):

@@ -104,6 +104,80 @@ def test_a_router_without_descriptors_keeps_its_workers_and_looks_again(
     wait_until(lambda: one.metric("lastcall_router_workers") == 1, "changes are seen again")
 
 
+def test_links_to_files_count_as_soon_as_they_are_made(router, engines, tmp_path):
+    directory, elsewhere = tmp_path / "instances", tmp_path / "elsewhere"
+    directory.mkdir()
+    elsewhere.mkdir()
+    write(elsewhere, "1a.json", engines[0])
+    write(elsewhere, "2b.json", engines[1])
+    one = router({"file": {"directory": str(directory)}})
+    (directory / "1a.json").symlink_to(elsewhere / "1a.json")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "the symbolic link is seen")
+    os.link(elsewhere / "2b.json", directory / "2b.json")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "the hard link is seen")
+
+
+def test_a_file_that_is_being_written_is_not_reported(router, engines, tmp_path):
+    one = router({"file": {"directory": str(tmp_path)}})
+    with open(tmp_path / "1a.json", "w", encoding="utf-8") as file:
+        file.write('{"advertise": ')
+        file.flush()
+        write(tmp_path, "2b.json", engines[1])
+        wait_until(lambda: one.metric("lastcall_router_workers") == 1, "the other one is seen")
+        file.write(f'"http://{engines[0].address}", "model": "m"}}')
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "it is seen")
+
+
+def test_a_map_of_kubernetes_is_followed(router, engines, tmp_path):
+    """The kubelet repoints `..data`, and then makes links for new files."""
+    for version in ("..1", "..2"):
+        (tmp_path / version).mkdir()
+    write(tmp_path / "..1", "1a.json", engines[0])
+    (tmp_path / "..data").symlink_to("..1")
+    (tmp_path / "1a.json").symlink_to("..data/1a.json")
+    one = router({"file": {"directory": str(tmp_path)}})
+    assert one.metric("lastcall_router_workers") == 1
+    write(tmp_path / "..2", "1a.json", engines[1], model="n")
+    (tmp_path / "..data_tmp").symlink_to("..2")
+    os.rename(tmp_path / "..data_tmp", tmp_path / "..data")
+    wait_until(lambda: b'"n"' in one.ask("GET", "/v1/models")[2], "its content is another")
+    write(tmp_path / "..2", "2b.json", engines[0])
+    (tmp_path / "2b.json").symlink_to("..data/2b.json")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "the new link is seen")
+
+
+def test_a_link_to_a_directory_may_be_repointed(router, engines, tmp_path):
+    for version in ("v1", "v2"):
+        (tmp_path / version).mkdir()
+    write(tmp_path / "v1", "1a.json", engines[0])
+    write(tmp_path / "v2", "1a.json", engines[0])
+    write(tmp_path / "v2", "2b.json", engines[1])
+    (tmp_path / "now").symlink_to("v1")
+    one = router({"file": {"directory": str(tmp_path / "now")}})
+    (tmp_path / "next").symlink_to("v2")
+    os.rename(tmp_path / "next", tmp_path / "now")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "the other one is read")
+    (tmp_path / "v2" / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "and followed")
+    assert "cannot read a source" not in one.log()
+
+
+def test_a_source_that_fails_for_another_reason_reports_that_too(router, engines, tmp_path):
+    directory = tmp_path / "instances"
+    directory.mkdir()
+    write(directory, "1a.json", engines[0])
+    one = router({"file": {"directory": str(directory)}})
+    os.rename(directory, tmp_path / "elsewhere")
+    wait_until(lambda: "No such file" in one.log(), "the first reason is reported")
+    directory.write_text("")
+    wait_until(lambda: "Not a directory" in one.log(), "the second one is reported")
+    assert "Not a directory" in one.operator("/readyz?verbose")[1]
+    assert one.log().count("cannot read a source of workers") == 2
+    directory.unlink()
+    os.rename(tmp_path / "elsewhere", directory)
+    wait_until(lambda: one.metric("lastcall_router_source_failing") == 0, "it is back")
+
+
 def test_a_worker_whose_model_changes_is_another_one(router, engines, tmp_path):
     write(tmp_path, "1a.json", engines[0])
     one = router({"file": {"directory": str(tmp_path)}})

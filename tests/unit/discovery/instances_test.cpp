@@ -31,10 +31,15 @@ TEST(EtcdInstances, are_those_that_the_registry_writes) {
                           .pod_uid = "u"};
   EXPECT_TRUE(etcd::instance_key(instance).starts_with(
       etcd::instances_prefix(instance.dynamo_namespace, instance.component)));
-  EXPECT_EQ(etcd::instance_in(etcd::instance_value(instance)),
+  EXPECT_EQ(etcd::instance_in("k", etcd::instance_value(instance)),
             (FoundInstance{.url = instance.advertise, .model = "m"}));
-  EXPECT_EQ(etcd::instance_in(R"({"transport":{"tcp":"10.0.0.7:1/x"}})"), std::nullopt);
-  EXPECT_EQ(etcd::instance_in("{"), std::nullopt);
+  EXPECT_EQ(etcd::instance_in("k", R"({"transport":{"tcp":"10.0.0.7:1/x"}})"), std::nullopt);
+  for (char const* const unreadable : {"{", "[]", ""}) {
+    auto const found = etcd::instance_in("k", unreadable);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->url, "k");
+    EXPECT_EQ(found->problem, "its value is not a JSON object");
+  }
 }
 
 TEST(EtcdInstances, read_pages) {

@@ -1,0 +1,46 @@
+#include "router/source_troubles.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace lastcall::router {
+namespace {
+
+TEST(SourceTroubles, each_reason_is_new_once_until_the_source_can_be_read_again) {
+  SourceTroubles troubles;
+  EXPECT_TRUE(troubles.failed(1, "etcd", "refused"));
+  EXPECT_FALSE(troubles.failed(1, "etcd", "refused"));
+  EXPECT_TRUE(troubles.failed(1, "etcd", "permission denied"));
+  EXPECT_FALSE(troubles.failed(1, "etcd", "refused"));
+  EXPECT_EQ(troubles.text(),
+            "the source 'etcd' cannot be read; its last known workers are used: refused\n");
+  EXPECT_TRUE(troubles.ended(1, "etcd"));
+  EXPECT_FALSE(troubles.ended(1, "etcd"));
+  EXPECT_EQ(troubles.text(), "");
+  EXPECT_TRUE(troubles.failed(1, "etcd", "refused"));
+}
+
+TEST(SourceTroubles, reasons_that_differ_each_time_are_limited) {
+  SourceTroubles troubles;
+  std::size_t told = 0;
+  for (int i = 0; i < 100; ++i) {
+    told += troubles.failed(1, "etcd", "error " + std::to_string(i)) ? 1 : 0;
+  }
+  EXPECT_EQ(told, SourceTroubles::kMostReasons);
+  EXPECT_NE(troubles.text().find("error 99"), std::string::npos);
+}
+
+TEST(SourceTroubles, a_name_is_troubled_while_any_of_its_sources_is) {
+  SourceTroubles troubles;
+  EXPECT_FALSE(troubles.ended(1, "etcd"));
+  troubles.failed(1, "etcd", "refused");
+  troubles.failed(2, "etcd", "refused");
+  EXPECT_TRUE(troubles.ended(1, "etcd"));
+  EXPECT_TRUE(troubles.has("etcd"));
+  EXPECT_TRUE(troubles.ended(2, "etcd"));
+  EXPECT_FALSE(troubles.has("etcd"));
+}
+
+}  // namespace
+}  // namespace lastcall::router
