@@ -190,23 +190,6 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// yaml-cpp ends a quoted scalar silently at a line break that ends the text, so that everything
-/// after a forgotten quote would be part of it. A document mark is refused only inside of quotes.
-bool ends_in_quotes(std::string const& text) {
-  std::istringstream stream(text + "\n...\n");
-  YAML::Parser parser(stream);
-  Problems known;
-  TreeBuilder again({}, known);
-  try {
-    if (parser.HandleNextDocument(again)) {
-      parser.HandleNextDocument(again);
-    }
-  } catch (YAML::Exception const&) {
-    return true;
-  }
-  return false;
-}
-
 /// yaml-cpp takes a tab as part of the preceding text and reports a misleading problem.
 std::string tab_hint(std::string_view text, int last_line) {
   int line = 1;
@@ -221,6 +204,7 @@ std::string tab_hint(std::string_view text, int last_line) {
 }
 
 Node parse(std::string_view text, Place const& base, Problems& problems) {
+  std::size_t const known = problems.size();
   Node invalid;
   invalid.kind = Node::Kind::invalid;
   invalid.place = base;
@@ -236,6 +220,11 @@ Node parse(std::string_view text, Place const& base, Problems& problems) {
       return invalid;
     }
   } catch (YAML::Exception const& error) {
+    if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !text.ends_with('\n')) {
+      // With a line break at its end, yaml-cpp reports where the quote begins.
+      problems.resize(known);
+      return parse(std::string(text) + "\n", base, problems);
+    }
     problems.push_back({builder.place_of(error.mark), "",
                         yaml_problem(error) + tab_hint(text, error.mark.line + 1)});
     return invalid;
@@ -255,6 +244,10 @@ Node parse_document(std::string_view text, std::string const& source, Problems& 
   }
   if (std::optional<BadByte> bad = find_bad_byte(text)) {
     problems.push_back({{source, bad->line, bad->column}, "", std::move(bad->problem)});
+    return invalid;
+  }
+  if (std::optional<BadByte> unseen = find_unseen(text)) {
+    problems.push_back({{source, unseen->line, unseen->column}, "", std::move(unseen->problem)});
     return invalid;
   }
   Node root = parse(text, {source, 1, 1}, problems);

@@ -31,4 +31,23 @@ std::optional<BadByte> find_bad_byte(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<BadByte> find_unseen(std::string_view text) {
+  int line = 1;
+  std::size_t line_start = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    bool const is_return = text[at] == '\r' && text.substr(at + 1, 1) != "\n";
+    if (is_return || (at > 0 && text.substr(at).starts_with(kByteOrderMark))) {
+      return BadByte{line, static_cast<int>(at - line_start) + 1,
+                     is_return ? "a carriage return without a line feed, expected LF or CRLF at "
+                                 "the ends of lines"
+                               : "a byte order mark (U+FEFF), expected it at the start alone"};
+    }
+    if (text[at] == '\n') {
+      ++line;
+      line_start = at + 1;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace lastcall::config

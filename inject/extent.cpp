@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/utf8.hpp"
+
 namespace lastcall::inject {
 namespace {
 
@@ -315,7 +317,8 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 std::size_t line_begin(std::string_view text, std::size_t at) {
   std::size_t const before = at == 0 ? kNowhere : text.rfind('\n', at - 1);
   // A byte order mark is not part of the first line.
-  std::size_t const first = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  std::size_t const first =
+      text.starts_with(config::kByteOrderMark) ? config::kByteOrderMark.size() : 0;
   return before == kNowhere ? std::min(first, at) : before + 1;
 }
 

@@ -18,8 +18,6 @@
 
 namespace lastcall::inject {
 
-inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 /// `begins` has the start of each node, including keys, in the order of the text. `limit` is the
 /// end of the document.
 void set_extents(Node& root, std::string_view text, std::vector<std::size_t> const& begins,

@@ -13,18 +13,30 @@ class Selector {
   Selector(std::vector<Input> const& inputs, Options const& options)
       : inputs_(inputs), options_(options) {}
 
-  Selection take(std::vector<Choice> all, std::vector<Stream> const& streams) {
+  /// `hidden` has the workloads whose containers cannot be seen.
+  Selection take(std::vector<Choice> all, std::vector<Choice> hidden,
+                 std::vector<Stream> const& streams) {
     for (TemplatePath const& given : options_.templates) {
       refuse_dead_end(given, all, streams);
     }
-    std::erase_if(all, [](Choice const& each) { return each.target.mark(kMark) == "false"; });
-    bool const are_marked = std::any_of(all.begin(), all.end(), is_marked);
+    for (std::vector<Choice>* const choices : {&all, &hidden}) {
+      std::erase_if(*choices,
+                    [](Choice const& each) { return each.target.mark(kMark) == "false"; });
+    }
+    bool const are_marked = std::any_of(all.begin(), all.end(), is_marked) ||
+                            std::any_of(hidden.begin(), hidden.end(), is_marked);
     bool const are_named = !options_.only.empty();
-    refuse_missing(all);
+    refuse_missing(all, hidden);
     for (Choice const& each : all) {
       bool const is_meant = are_named ? is_named(each) : !are_marked || is_marked(each);
       if (is_meant && has_container(each, are_named || are_marked)) {
         selection_.chosen.push_back(each);
+      }
+    }
+    bool const may_be_meant = !options_.container || selection_.chosen.empty();
+    for (Choice const& each : hidden) {
+      if (are_named ? is_named(each) : are_marked ? is_marked(each) : may_be_meant) {
+        refuse_hidden(each);
       }
     }
     if (options_.container && selection_.chosen.empty() && selection_.refusals.empty() &&
@@ -48,11 +60,18 @@ class Selector {
            options_.only.end();
   }
 
-  void refuse_missing(std::vector<Choice> const& all) {
+  void refuse_hidden(Choice const& each) {
+    Input const& input = inputs_[each.input];
+    selection_.refusals.push_back(
+        {place_at(input.text, each.target.spec->begin, input.name), each.target.label(),
+         "an alias or a merge key hides its containers, expected them written out"});
+  }
+
+  void refuse_missing(std::vector<Choice> const& all, std::vector<Choice> const& hidden) {
     for (std::string const& name : options_.only) {
-      bool const is_there = std::any_of(
-          all.begin(), all.end(), [&](Choice const& each) { return each.target.label() == name; });
-      if (!is_there) {
+      auto const has_name = [&](Choice const& each) { return each.target.label() == name; };
+      if (std::none_of(all.begin(), all.end(), has_name) &&
+          std::none_of(hidden.begin(), hidden.end(), has_name)) {
         selection_.refusals.push_back(
             {{"--only " + name, 0, 0},
              "",
@@ -141,12 +160,17 @@ class Selector {
 Selection select(std::vector<Input> const& inputs, std::vector<Stream> const& streams,
                  Options const& options) {
   std::vector<Choice> all;
+  std::vector<Choice> hidden;
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    for (Target& target : targets_of(streams[i], options.templates)) {
+    Targets targets = targets_of(streams[i], options.templates);
+    for (Target& target : targets.found) {
       all.push_back({i, std::move(target)});
     }
+    for (Target& target : targets.hidden) {
+      hidden.push_back({i, std::move(target)});
+    }
   }
-  return Selector(inputs, options).take(std::move(all), streams);
+  return Selector(inputs, options).take(std::move(all), std::move(hidden), streams);
 }
 
 }  // namespace lastcall::inject

@@ -6,7 +6,7 @@
 //  2. `container` restricts the selection: a workload without such a container is left alone, or
 //     refused if it was named or marked.
 //  3. Nothing is guessed: several workloads without a choice among them are a refusal that lists
-//     them.
+//     them, and a workload that may be meant and hides its containers is one, too.
 //
 // Internal to inject. Pure, no thread rule.
 #pragma once

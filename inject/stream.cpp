@@ -76,6 +76,7 @@ class TreeBuilder : public YAML::EventHandler {
                 std::string const& value) override {
     Node scalar = node(Node::Kind::scalar, mark, anchor);
     scalar.is_quoted = tag == "!";
+    last_quote = scalar.is_quoted ? scalar.begin : last_quote;
     scalar.text = value;
     complete(std::move(scalar));
   }
@@ -93,6 +94,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents = 0;
   Document document;
   std::vector<std::size_t> begins;
+  std::optional<std::size_t> last_quote;  // the start of the last quoted scalar
 
  private:
   struct Frame {
@@ -142,28 +144,68 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Frame> frames_;
 };
 
-void read_document(std::string_view text, Chunk chunk, std::string const& source, Stream& stream) {
+/// yaml-cpp does not take a carriage return for a line end, and reports a misleading problem.
+std::string hint_at_unseen(std::string_view text, Chunk chunk) {
+  std::optional<config::BadByte> const unseen =
+      config::find_unseen(text.substr(chunk.begin, chunk.end - chunk.begin));
+  return unseen
+             ? " (line " + std::to_string(place_at(text, chunk.begin, "").line + unseen->line - 1) +
+                   " has " + unseen->problem + ")"
+             : "";
+}
+
+void refuse(Stream& stream, config::Place place, std::string problem) {
+  stream.problems.push_back({std::move(place), "", std::move(problem)});
+}
+
+/// `added` is added to the end of the text.
+void read_document(std::string_view text, Chunk chunk, std::string const& source, Stream& stream,
+                   std::string_view added = "") {
   TreeBuilder builder(chunk.begin);
+  std::string const whole =
+      std::string(text.substr(chunk.begin, chunk.end - chunk.begin)).append(added);
   try {
-    std::istringstream in{std::string(text.substr(chunk.begin, chunk.end - chunk.begin))};
+    std::istringstream in{whole};
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder)) {
       return;  // there are only comments
     }
     if (parser.HandleNextDocument(builder)) {
-      stream.problems.push_back({place_at(text, builder.begins.back(), source), "",
-                                 "not valid YAML: more than one value, expected '---' between "
-                                 "them"});
+      refuse(stream, place_at(text, builder.begins.back(), source),
+             "not valid YAML: more than one value, expected '---' between them");
       return;
     }
   } catch (YAML::Exception const& error) {
+    if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !whole.ends_with('\n')) {
+      read_document(text, chunk, source, stream, "\n");  // which tells where the quote begins
+      return;
+    }
     std::size_t const at = static_cast<std::size_t>(std::max(error.mark.pos, 0));
-    stream.problems.push_back(
-        {place_at(text, chunk.begin + at, source), "", config::yaml_problem(error)});
+    refuse(stream, place_at(text, chunk.begin + at, source),
+           config::yaml_problem(error) + hint_at_unseen(text, chunk));
+    return;
+  }
+  bool const has_end_mark = chunk.content_end != chunk.end;
+  if (builder.last_quote && !has_end_mark && config::ends_in_quotes(whole)) {
+    refuse(stream, place_at(text, *builder.last_quote, source),
+           "not valid YAML: a quote that is not closed, expected its end");
     return;
   }
   set_extents(builder.document.root, text, builder.begins, chunk.content_end);
   stream.documents.push_back(std::move(builder.document));
+}
+
+/// The first byte order mark at the beginning of a line inside of a document, where it would be a
+/// part of a key that looks right. Inside of a text it may be what somebody wants.
+std::optional<std::size_t> find_misplaced_mark(std::string_view text) {
+  std::string const found = "\n" + std::string(config::kByteOrderMark);
+  for (std::size_t at = text.find(found); at != kNowhere; at = text.find(found, at + 1)) {
+    std::string_view const before = text.substr(line_begin(text, at), at - line_begin(text, at));
+    if (!is_mark(before, "---") && !is_mark(before, "...")) {
+      return at + 1;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -178,8 +220,14 @@ Stream parse_stream(std::string_view text, std::string const& source) {
     stream.problems.push_back({{source, bad->line, bad->column}, "", std::move(bad->problem)});
     return stream;
   }
+  if (std::optional<std::size_t> const at = find_misplaced_mark(text)) {
+    refuse(stream, place_at(text, *at, source),
+           "a byte order mark (U+FEFF), expected it at the start alone");
+    return stream;
+  }
   // The byte order mark is not part of the first document; yaml-cpp counts from the byte after it.
-  std::size_t const begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  std::size_t const begin =
+      text.starts_with(config::kByteOrderMark) ? config::kByteOrderMark.size() : 0;
   for (Chunk chunk : chunks_of(text.substr(begin))) {
     read_document(text, {chunk.begin + begin, chunk.end + begin, chunk.content_end + begin}, source,
                   stream);

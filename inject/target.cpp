@@ -58,6 +58,19 @@ std::vector<Node const*> walk(Node const& object, std::string_view path) {
   return nodes;
 }
 
+std::size_t parts_of(std::string_view path) {
+  return path.empty() ? 0 : static_cast<std::size_t>(std::count(path.begin(), path.end(), '.')) + 1;
+}
+
+/// The node along the path at which an alias or a merge key hides the rest; null if there is none.
+Node const* hidden_at(Node const& object, std::string path, std::string_view rest) {
+  path.append(path.empty() ? "" : ".").append(rest);
+  std::vector<Node const*> const nodes = walk(object, path);
+  Node const& last = *nodes.back();
+  bool const is_cut = nodes.size() <= parts_of(path) && find(last, "<<") != nullptr;
+  return last.kind == Node::Kind::alias || is_cut ? &last : nullptr;
+}
+
 class Search {
  public:
   explicit Search(std::vector<TemplatePath> const& paths) : paths_(paths) {}
@@ -70,25 +83,27 @@ class Search {
       }
       return;
     }
-    std::size_t const before = targets.size();
+    std::size_t const before = count();
     for (TemplatePath const& given : paths_) {
       if (given.kind == kind) {
         look(document, object, given.path);
       }
     }
-    if (targets.size() != before) {
+    if (count() != before) {
       return;
     }
     for (auto const& [known, path] : kKinds) {
-      if (known == kind && targets.size() == before) {
+      if (known == kind && count() == before) {
         look(document, object, path);
       }
     }
   }
 
-  std::vector<Target> targets;
+  Targets targets;
 
  private:
+  std::size_t count() const { return targets.found.size() + targets.hidden.size(); }
+
   void look(Document const& document, Node const& object, std::string_view path) {
     Target target;
     target.document = &document;
@@ -98,8 +113,15 @@ class Search {
     target.name = metadata == nullptr ? "" : std::string(text_of(*metadata, "name"));
     target.path = path;
     target.around = walk(object, path);
-    auto const parts = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
-    if (target.around.size() != (path.empty() ? 1 : parts + 2)) {
+    for (std::string_view const rest : {"spec.containers", "containers"}) {
+      if (Node const* const hidden = hidden_at(object, target.path, rest)) {
+        target.holder = &object;
+        target.spec = hidden;
+        targets.hidden.push_back(std::move(target));
+        return;
+      }
+    }
+    if (target.around.size() != parts_of(path) + 1) {
       return;
     }
     Node const* const end = target.around.back();
@@ -115,7 +137,7 @@ class Search {
     } else {
       return;
     }
-    targets.push_back(std::move(target));
+    targets.found.push_back(std::move(target));
   }
 
   std::vector<TemplatePath> const& paths_;
@@ -195,7 +217,7 @@ std::string_view Target::mark(std::string_view key) const {
   return own.empty() ? mark_of(*object, key) : own;
 }
 
-std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> const& paths) {
+Targets targets_of(Stream const& stream, std::vector<TemplatePath> const& paths) {
   Search search(paths);
   for (Document const& document : stream.documents) {
     search.visit(document, document.root);

@@ -4,7 +4,9 @@
 //  1. For the kinds of Kubernetes and for LeaderWorkerSet the place is known; for any other kind
 //     the user gives it as a path to a pod's template or to a pod's spec.
 //  2. The items of Lists, and of the ResourceList of a KRM function, are searched, too.
-//  3. If a LeaderWorkerSet has a template for its leaders, that is the one that serves.
+//  3. Nothing is resolved: a workload whose containers are behind an alias or a merge key is
+//     reported as such, and is not a workload without a pod.
+//  4. If a LeaderWorkerSet has a template for its leaders, that is the one that serves.
 //
 // Targets point into the documents and the options. Pure, no thread rule.
 #pragma once
@@ -44,7 +46,13 @@ struct Target {
   std::string_view mark(std::string_view key) const;
 };
 
-std::vector<Target> targets_of(Stream const& stream, std::vector<TemplatePath> const& paths);
+struct Targets {
+  std::vector<Target> found;
+  /// Workloads whose containers an alias or a merge key hides; `spec` is the node that has it.
+  std::vector<Target> hidden;
+};
+
+Targets targets_of(Stream const& stream, std::vector<TemplatePath> const& paths);
 
 /// The objects of a kind, whether they have a pod or not.
 std::vector<Node const*> objects_of(Stream const& stream, std::string_view kind);

@@ -86,6 +86,20 @@ std::vector<BadInput> const kBadInputs{
     {"single_quote_left_open",
      "cleanup:\n  paths:\n    - '/tmp/a\n    - /tmp/b\n",
      {"c.yaml:3:7: cleanup.paths[0]: a quote that is not closed"}},
+    {"quote_left_open_without_a_line_end",
+     "identity:\n  model: 'a\nlog: {level: debug}",
+     {"c.yaml:2:10: identity.model: a quote that is not closed"}},
+    {"lines_of_an_old_mac",
+     "log:\r  level: info\r",
+     {"c.yaml:1:5: a carriage return without a line feed, expected LF or CRLF at the ends of "
+      "lines"}},
+    {"carriage_return_inside_a_line",
+     "log:\r\n  level: in\rfo\r\n",
+     {"c.yaml:2:12: a carriage return without a line feed, expected LF or CRLF at the ends of "
+      "lines"}},
+    {"second_byte_order_mark",
+     "\xef\xbb\xbflog:\n  level: info\n\xef\xbb\xbfidentity: {}\n",
+     {"c.yaml:3:1: a byte order mark (U+FEFF), expected it at the start alone"}},
     {"tab",
      "log:\n\tlevel: info\n",
      {"c.yaml:2:7: not valid YAML: illegal map value (line 2 is indented with a tab, expected "

@@ -100,6 +100,44 @@ TEST(Refusals, An_alias_is_not_edited) {
   EXPECT_THAT(injected(text), HasSubstr("command is an alias, expected it written out"));
 }
 
+TEST(Refusals, Text_that_looks_right_and_is_not_is_reported) {
+  std::string const pod = "kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n    - name: e\n";
+  EXPECT_EQ(injected(pod + "      image: \"x\n"),
+            "m.yaml:6:14: not valid YAML: a quote that is not closed, expected its end");
+  EXPECT_EQ(injected(pod + "      image: 'x"),
+            "m.yaml:6:14: not valid YAML: a quote that is not closed, expected its end");
+  EXPECT_THAT(injected("kind: Pod\rmetadata: {name: p}\r"),
+              HasSubstr("(line 1 has a carriage return without a line feed"));
+  EXPECT_EQ(injected("metadata: {}\n\xef\xbb\xbfkind: Pod\n"),
+            "m.yaml:2:1: a byte order mark (U+FEFF), expected it at the start alone");
+  std::string const joined = "kind: x\n---\n\xef\xbb\xbf" + pod + "      image: \"\xef\xbb\xbf\"\n";
+  EXPECT_EQ(uninjected(injected(joined)), joined);
+}
+
+TEST(Refusals, A_workload_whose_containers_are_behind_an_alias_is_not_passed_over) {
+  std::string const head = "kind: Deployment\nmetadata: {name: d}\nx: &x {y: 1}\n";
+  std::string const why =
+      "Deployment/d: an alias or a merge key hides its containers, expected them written out";
+  for (char const* const rest :
+       {"spec: *x\n", "spec: {template: *x}\n", "spec: {template: {spec: *x}}\n",
+        "spec: {template: {spec: {containers: *x}}}\n", "spec: {template: {spec: {<<: *x}}}\n",
+        "spec: {<<: *x}\n", "<<: *x\n"}) {
+    EXPECT_THAT(injected(head + rest), HasSubstr(why)) << rest;
+  }
+  EXPECT_EQ(injected("kind: ConfigMap\na: &a 1\ndata: {b: *a}\n"),
+            "kind: ConfigMap\na: &a 1\ndata: {b: *a}\n");
+  std::string const hidden = head + "spec: *x\n---\n";
+  EXPECT_THAT(injected(hidden + kDeployment), HasSubstr(why));
+  Options with = options();
+  with.only = {"Deployment/vllm"};
+  EXPECT_THAT(injected(hidden + kDeployment, with), HasSubstr("lastcall-install"));
+  with.only = {"Deployment/d"};
+  EXPECT_THAT(injected(hidden + kDeployment, with), HasSubstr(why));
+  with = options();
+  with.container = "vllm";
+  EXPECT_THAT(injected(hidden + kDeployment, with), HasSubstr("lastcall-install"));
+}
+
 TEST(Refusals, A_hook_of_its_own_keeps_the_hook_form_away) {
   std::string text = kDeployment;
   text.replace(text.find("command: [vllm, serve]"), 22,
