@@ -143,7 +143,8 @@ class Decisions {
         command->kind != Node::Kind::null) {
       refuse(*command, "the command is not a list, expected [PROGRAM, ARGUMENT, ...]");
     }
-    Node const* const hook = find_path(engine_, "lifecycle.preStop");
+    Node const* hook = find_path(engine_, "lifecycle.preStop");
+    hook = is_null(hook) ? nullptr : hook;
     if (plan_.is_prestop && options_.requires_shim) {
       refuse(engine_, "container " + std::string(text_of(engine_, "name")) +
                           " has no command, expected the entry point of its image (" +

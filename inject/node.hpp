@@ -68,6 +68,10 @@ Entry const* find_entry(Node const& map, std::string_view key);
 Node const* find(Node const& map, std::string_view key);
 /// Follows a path through maps: "spec.template".
 Node const* find_path(Node const& map, std::string_view path);
+/// Whether it is a node without a value, which Kubernetes takes for one that is not there.
+inline bool is_null(Node const* node) {
+  return node != nullptr && node->kind == Node::Kind::null;
+}
 /// The text of an entry if it is a scalar; otherwise empty.
 std::string_view text_of(Node const& map, std::string_view key);
 /// The item of a list of maps whose `name` is this.

@@ -87,6 +87,8 @@ class Writing {
       lacking.push_back({"lifecycle", Value::map({std::move(hook)})});
     } else if (lifecycle->value.kind == Node::Kind::null) {
       fill(engine_, *lifecycle, "lifecycle", Value::map({std::move(hook)}));
+    } else if (Entry const* const empty = find_entry(lifecycle->value, "preStop")) {
+      fill_map(lifecycle->value, *empty, "preStop", hook.value);
     } else if (lifecycle->value.kind == Node::Kind::map) {
       record_.made.insert("preStop");
       ledger_.editor.add(lifecycle->value, {std::move(hook)});
@@ -96,18 +98,32 @@ class Writing {
   }
 
   void add_probes(std::vector<Member>& lacking) {
-    if (Node const* const own = find(engine_, "livenessProbe")) {
+    if (Node const* const own = find(engine_, "livenessProbe"); own != nullptr && !is_null(own)) {
       ledger_.note(own->begin,
                    "the container's own liveness probe decides when it is restarted; lastcall's "
                    "verdict is at /engine/livez of port 7090");
       return;
     }
-    if (find(engine_, "startupProbe") == nullptr) {
-      record_.made.insert("startupProbe");
-      lacking.push_back({"startupProbe", engine_startup_probe()});
+    Node const* const startup = find(engine_, "startupProbe");
+    if (startup == nullptr || is_null(startup)) {
+      add_probe("startupProbe", engine_startup_probe(), lacking);
     }
-    record_.made.insert("livenessProbe");
-    lacking.push_back({"livenessProbe", engine_liveness_probe()});
+    add_probe("livenessProbe", engine_liveness_probe(), lacking);
+  }
+
+  void add_probe(char const* key, Value probe, std::vector<Member>& lacking) {
+    if (Entry const* const empty = find_entry(engine_, key)) {
+      fill_map(engine_, *empty, key, probe);
+    } else {
+      record_.made.insert(key);
+      lacking.push_back({key, std::move(probe)});
+    }
+  }
+
+  /// The record has every key whose null became a map, so that none of the map's entries stays.
+  void fill_map(Node const& map, Entry const& entry, char const* key, Value const& value) {
+    record_.was[key] = "";
+    fill(map, entry, key, value);
   }
 
   void edit_spec() {

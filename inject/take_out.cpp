@@ -81,6 +81,8 @@ class Removal {
     for (char const* const key : {"startupProbe", "livenessProbe"}) {
       if (made(key)) {
         keys.emplace_back(key);
+      } else {
+        empty_map(find(engine, key), key);
       }
     }
     if (take_out_hook(engine)) {
@@ -106,6 +108,20 @@ class Removal {
     ledger_.editor.remove_items(*command, [&](Node const& word) { return word.begin <= last; });
   }
 
+  /// Makes a map of ours a null again, if it was one. True if it was.
+  bool empty_map(Node const* map, char const* key) {
+    auto const before = record_.was.find(key);
+    if (map == nullptr || before == record_.was.end()) {
+      return false;
+    }
+    if (before->second.empty()) {
+      ledger_.editor.remove_entries(*map, [](Entry const& /*entry*/) { return true; });
+    } else {
+      ledger_.editor.replace(*map, before->second);
+    }
+    return true;
+  }
+
   /// True if the caller has to remove the key.
   bool take_out_hook(Node const& engine) {
     Node const* const lifecycle = find(engine, "lifecycle");
@@ -118,6 +134,8 @@ class Removal {
     }
     if (before != record_.was.end()) {
       ledger_.editor.replace(*lifecycle, before->second);
+    } else if (empty_map(find(*lifecycle, "preStop"), "preStop")) {
+      return false;
     } else if (made("preStop") || is_hook_of_ours(*lifecycle)) {
       remove(*lifecycle, {"preStop"});
     }

@@ -305,5 +305,28 @@ TEST(Inject, Secrets_for_the_images_are_added_and_taken_out_again) {
   }
 }
 
+TEST(Inject, Nulls_in_place_of_probes_and_of_a_hook_are_filled_and_come_back) {
+  std::string const hooked = [] {
+    std::string text = kDeployment;
+    std::size_t const at = text.find("          command: ");
+    return text.erase(at, text.find('\n', at) + 1 - at);
+  }();
+  for (std::string const null : {"", " null", " ~"}) {
+    for (std::string const& lines :
+         {"          livenessProbe:" + null + "\n          startupProbe:" + null + "\n",
+          "          lifecycle:\n            preStop:" + null + "\n",
+          std::string("          lifecycle: {preStop: null}\n          startupProbe: null\n")}) {
+      std::string text = hooked;
+      text.insert(text.find("          args:"), lines);
+      std::string const made = injected(text);
+      EXPECT_THAT(made, testing::HasSubstr("--prestop")) << made;
+      EXPECT_THAT(made, testing::HasSubstr("/engine/livez")) << made;
+      EXPECT_THAT(made, testing::HasSubstr("/engine/startupz")) << made;
+      EXPECT_EQ(injected(made), made);
+      EXPECT_EQ(uninjected(made), text);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lastcall::inject
