@@ -166,7 +166,9 @@ def test_values_that_no_api_server_or_no_sidecar_would_take_are_refused(helm, by
     assert reason in helm.refusal(*words, chart=INJECTOR)
 
 
-@pytest.mark.parametrize("quantity", ["auto", "134217728", "0.5", "1e3", "1.5Gi", "200m", "2k"])
+@pytest.mark.parametrize(
+    "quantity", ["auto", "134217728", "0.5", "+1", "1e3", "1.5Gi", "200m", "2k"]
+)
 def test_quantities_of_every_form_are_taken(helm, quantity):
     words = sets("by=webhook", f"pods.sidecar.resources.limits.memory={quantity}")
     assert helm.template(*words, chart=INJECTOR)

@@ -40,6 +40,27 @@ def test_values_that_the_chart_needs_may_not_be_null(helm, key, word):
 
 
 @pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ("persistence", "mountPath"),
+        ("persistence", "size"),
+        ("persistence", "accessModes"),
+        ("router", "image"),
+        ("router", "service"),
+    ],
+)
+def test_what_a_part_needs_may_be_null_only_while_the_part_is_off(helm, part, key):
+    assert helm.template("-f", DEMO, *sets(f"{part}.{key}=null"))
+    assert key in helm.refusal("-f", DEMO, *sets(f"{part}.enabled=true", f"{part}.{key}=null"))
+
+
+def test_a_claim_of_ones_own_needs_no_size(helm):
+    words = ("persistence.enabled=true", "persistence.existingClaim=c")
+    words += ("persistence.size=null", "persistence.accessModes=null")
+    assert helm.template("-f", DEMO, *sets(*words))
+
+
+@pytest.mark.parametrize(
     "key", ["securityContext", "resources", "env", "envFrom", "volumeMounts", "shimOptions", "args"]
 )
 def test_anything_of_the_engine_can_be_null(helm, accepted, key):

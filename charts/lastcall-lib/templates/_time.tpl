@@ -20,7 +20,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $isDuration := regexMatch "^[0-9]{1,11}(ms|s|m|h)$" $text -}}
 {{- $ms := include "lastcall-lib.ms" ($isDuration | ternary $text "0s") | int64 -}}
 {{- if or (lt $ms 1000) (gt $ms 86400000) -}}
-{{- printf "%s is %s, expected 1s to 24h, such as 60s, 500ms or 2m" (index . 0) $text -}}
+{{- printf "%s is %s, expected 1s to 24h, such as 60s or 2m" (index . 0) $text -}}
 {{- end -}}
 {{- end -}}
 
