@@ -136,10 +136,11 @@ void Connection::wake_at(std::optional<Clock::time_point> due) {
 
 Connection::Ready Connection::wait(int at_most_ms) {
   std::array<epoll_event, 4> events{};
-  int count = 0;
-  do {  // a process that was stopped and continues is interrupted: there may be input by now
-    count = ::epoll_wait(set_.get(), events.data(), events.size(), at_most_ms);
-  } while (count < 0 && errno == EINTR);
+  int count = ::epoll_wait(set_.get(), events.data(), events.size(), at_most_ms);
+  if (count < 0 && errno == EINTR) {
+    // The process may have been stopped for a while: there may be input by now.
+    count = ::epoll_wait(set_.get(), events.data(), events.size(), 0);
+  }
   Ready ready = Ready::nothing;
   for (int i = 0; i < count; ++i) {
     int const fd = events[static_cast<std::size_t>(i)].data.fd;
