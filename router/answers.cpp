@@ -39,6 +39,12 @@ void append_error(std::string& out, Error const& error, Answering const& how) {
   append_json(out, error.status, body, how);
 }
 
+std::string model_object(std::string_view model) {
+  std::string object = R"({"id":)";
+  json::append_string(object, model);
+  return object.append(R"(,"object":"model","created":0,"owned_by":"lastcall"})");
+}
+
 constexpr std::string_view kNotFound = "404 Not Found";
 constexpr std::string_view kBadRequest = "400 Bad Request";
 constexpr std::string_view kInvalid = "invalid_request_error";
@@ -73,12 +79,15 @@ void append_not_its_worker(std::string& out, Answering const& how) {
                how);
 }
 
+void append_model(std::string& out, std::string_view model, Answering const& how) {
+  std::string body = model_object(model);
+  append_json(out, "200 OK", body.append("\n"), how);
+}
+
 void append_models(std::string& out, std::vector<std::string> const& models, Answering const& how) {
   std::string body = R"({"object":"list","data":[)";
   for (std::string const& model : models) {
-    body.append(body.back() == '[' ? "" : ",").append(R"({"id":)");
-    json::append_string(body, model);
-    body.append(R"(,"object":"model","created":0,"owned_by":"lastcall"})");
+    body.append(body.back() == '[' ? "" : ",").append(model_object(model));
   }
   append_json(out, "200 OK", body.append("]}\n"), how);
 }

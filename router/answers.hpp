@@ -26,5 +26,7 @@ void append_model_missing(std::string& out, Answering const& how);
 void append_not_its_worker(std::string& out, Answering const& how);
 /// 200: the answer to `GET /v1/models`.
 void append_models(std::string& out, std::vector<std::string> const& models, Answering const& how);
+/// 200: the answer to `GET /v1/models/MODEL`.
+void append_model(std::string& out, std::string_view model, Answering const& how);
 
 }  // namespace lastcall::router

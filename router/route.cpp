@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/json_reader.hpp"
@@ -77,6 +79,21 @@ std::string model_of_form(std::string_view body) {
   return {};
 }
 
+/// The model that the path names, or empty for the list of all; absent if models are not asked for.
+std::optional<std::string> model_to_show(std::string_view method, std::string_view target) {
+  constexpr std::string_view kModelsPath = "/v1/models";
+  std::string_view path = relay::path_of(target);
+  bool const is_read = method == "GET" || method == "HEAD";
+  if (!is_read || !path.starts_with(kModelsPath)) {
+    return std::nullopt;
+  }
+  path.remove_prefix(kModelsPath.size());
+  if (path.empty()) {
+    return std::string();
+  }
+  return path.starts_with('/') ? std::optional(relay::unescaped(path.substr(1))) : std::nullopt;
+}
+
 }  // namespace
 
 std::string_view RouteKind::endpoint() const {
@@ -84,8 +101,9 @@ std::string_view RouteKind::endpoint() const {
 }
 
 Route route_of(std::string_view method, std::string_view target) {
-  if (relay::path_of(target) == "/v1/models" && (method == "GET" || method == "HEAD")) {
-    return {{Routed::list_of_models, kRules[kModels].repeat, kModels}, {}};
+  if (auto model = model_to_show(method, target)) {
+    Routed const routed = model->empty() ? Routed::list_of_models : Routed::one_model;
+    return {{routed, kRules[kModels].repeat, kModels}, std::move(*model)};
   }
   relay::EndpointName const name = relay::endpoint_of(method, target, false);
   auto const* const rule =

@@ -16,7 +16,7 @@
 
 namespace lastcall::router {
 
-enum class Routed : std::uint8_t { no, to_a_worker, list_of_models };
+enum class Routed : std::uint8_t { no, to_a_worker, list_of_models, one_model };
 
 enum class Repeat : std::uint8_t {
   always,  // sending it twice only wastes work

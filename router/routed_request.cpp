@@ -104,6 +104,13 @@ void RoutedRequest::start() {
         append_models(out, parts().fleet.models(), how);
       });
       return;
+    case Routed::one_model:
+      answer([this](std::string& out, Answering const& how) {
+        bool const is_known = parts().fleet.knows(call_.wanted.model);
+        auto const append = is_known ? append_model : append_model_not_found;
+        append(out, call_.wanted.model, how);
+      });
+      return;
     case Routed::to_a_worker:
       break;
   }

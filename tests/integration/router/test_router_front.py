@@ -29,6 +29,11 @@ def test_models_are_those_of_the_workers(router, engines):
     status, _, body = one.ask("GET", "/v1/models")
     assert status == 200
     assert [each["id"] for each in json.loads(body)["data"]] == ["a", "b/c"]
+    for path in ("/v1/models/b/c", "/v1/models/b%2Fc"):  # as vLLM's users and openai's client ask
+        status, _, body = one.ask("GET", path)
+        assert (status, json.loads(body)["id"], json.loads(body)["object"]) == (200, "b/c", "model")
+    status, _, body = one.ask("GET", "/v1/models/c")
+    assert (status, json.loads(body)["error"]["code"]) == (404, "model_not_found")
     status, _, body = one.ask("POST", "/v1/chat/completions", {"model": "c"})
     assert status == 404
     assert json.loads(body)["error"] == {

@@ -24,6 +24,15 @@ TEST(Route, PathsThatOperateAnEngineAreNotRouted) {
   EXPECT_EQ(route_of("POST", "/v1/models").routed, Routed::no);
 }
 
+TEST(Route, OneModelIsNamedByThePath) {
+  for (char const* const target : {"/v1/models/a/b", "/v1/models/a%2Fb", "/v1/models/a/b/?x=y"}) {
+    EXPECT_EQ(route_of("GET", target).routed, Routed::one_model) << target;
+    EXPECT_EQ(route_of("HEAD", target).model, "a/b") << target;
+    EXPECT_EQ(route_of("DELETE", target).routed, Routed::no) << target;
+  }
+  EXPECT_EQ(route_of("GET", "/v1/models/").routed, Routed::list_of_models);
+}
+
 TEST(Wanted, ModelAndStreamAreRead) {
   Wanted const wanted = wanted_of(R"({"stream":true,"model":"a\/b"})", false);
   EXPECT_EQ(wanted.model, "a/b");
