@@ -113,6 +113,10 @@ class Search {
     target.name = metadata == nullptr ? "" : std::string(text_of(*metadata, "name"));
     target.path = path;
     target.around = walk(object, path);
+    if (target.around.size() == parts_of(path) + 1 && find_spec(target)) {
+      targets.found.push_back(std::move(target));
+      return;
+    }
     for (std::string_view const rest : {"spec.containers", "containers"}) {
       if (Node const* const hidden = hidden_at(object, target.path, rest)) {
         target.holder = &object;
@@ -121,9 +125,10 @@ class Search {
         return;
       }
     }
-    if (target.around.size() != parts_of(path) + 1) {
-      return;
-    }
+  }
+
+  /// Containers that are written out count as such, whatever is merged beside them.
+  static bool find_spec(Target& target) {
     Node const* const end = target.around.back();
     Node const* const spec = find(*end, "spec");
     if (spec != nullptr && is_list_of_containers(find(*spec, "containers"))) {
@@ -131,13 +136,13 @@ class Search {
       target.spec = spec;
       target.around.push_back(spec);
     } else if (is_list_of_containers(find(*end, "containers"))) {
-      target.holder = &object;
+      target.holder = target.object;
       target.spec = end;
       target.is_template = false;
     } else {
-      return;
+      return false;
     }
-    targets.found.push_back(std::move(target));
+    return true;
   }
 
   std::vector<TemplatePath> const& paths_;

@@ -114,6 +114,18 @@ TEST(Refusals, Text_that_looks_right_and_is_not_is_reported) {
   EXPECT_EQ(uninjected(injected(joined)), joined);
 }
 
+TEST(Refusals, A_merge_key_beside_containers_that_are_written_out_hides_nothing) {
+  std::string const merged =
+      "kind: Deployment\nmetadata: {name: d}\nx: &x {metadata: {}}\nspec:\n  template:\n"
+      "    <<: *x\n    spec: {containers: [{name: vllm, command: [vllm, serve]}]}\n";
+  std::string const why = "Deployment/d: an object around the pod has a merge key";
+  EXPECT_THAT(injected(merged), HasSubstr(why));
+  Options with = options();
+  with.container = "vllm";  // both have it
+  EXPECT_THAT(injected(merged + "---\n" + kDeployment, with),
+              HasSubstr("2 workloads (Deployment/d, Deployment/vllm)"));
+}
+
 TEST(Refusals, A_workload_whose_containers_are_behind_an_alias_is_not_passed_over) {
   std::string const head = "kind: Deployment\nmetadata: {name: d}\nx: &x {y: 1}\n";
   std::string const why =
