@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include <fcntl.h>
@@ -339,8 +340,10 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   constexpr std::chrono::milliseconds kRounding{2};
   bool const is_late = TimePoint::clock::now() + kRounding >= deadline;
   // The loop interrupts at the deadline, too: that is reported as the deadline.
+  // Rounded, so that each attempt has the same text, which is then logged once.
+  auto const tenths = std::chrono::ceil<std::chrono::duration<std::int64_t, std::deci>>(left);
   std::string const why = is_late
-                              ? "no answer within " + std::to_string(left.count() / 1000) + " ms"
+                              ? "no answer within " + std::to_string(tenths.count() * 100) + " ms"
                           : interrupted_       ? "interrupted"
                           : talk_.is_malformed ? "the answer is not HTTP/1.1"
                                                : describe(result.error(), tls_);

@@ -106,8 +106,8 @@ void RoutedRequest::start() {
       return;
     case Routed::one_model:
       answer([this](std::string& out, Answering const& how) {
-        bool const is_known = parts().fleet.knows(call_.wanted.model);
-        auto const append = is_known ? append_model : append_model_not_found;
+        bool const is_listed = parts().fleet.announces(call_.wanted.model);
+        auto const append = is_listed ? append_model : append_model_not_found;
         append(out, call_.wanted.model, how);
       });
       return;
