@@ -97,8 +97,10 @@ void Client::part_soon() {
   }
 }
 
+/// A request whose body is still to come has no answer yet: part_now() gives it one.
 bool Client::is_flushed() const {
-  return connection_.is_flushed() && !is_idle();
+  bool const awaits_body = request_ && request_->awaits_body();
+  return connection_.is_flushed() && !is_idle() && !awaits_body;
 }
 
 void Client::part_now() {
