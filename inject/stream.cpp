@@ -177,7 +177,7 @@ void read_document(std::string_view text, Chunk chunk, std::string const& source
     }
   } catch (YAML::Exception const& error) {
     if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !whole.ends_with('\n')) {
-      read_document(text, chunk, source, stream, "\n");  // which tells where the quote begins
+      read_document(text, chunk, source, stream, "\n");  // which shows where the quote begins
       return;
     }
     std::size_t const at = static_cast<std::size_t>(std::max(error.mark.pos, 0));

@@ -1,4 +1,4 @@
-// Which sources of workers cannot be read at present, and why.
+// Records which sources of workers cannot be read at present, and why.
 //
 // Rules:
 //  1. A reason is new once for each source until the source can be read again, and a source has at
