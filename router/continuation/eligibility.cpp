@@ -34,6 +34,18 @@ std::uint64_t most_held_for_stops(Request const& request) {
   return longest;
 }
 
+/// Returns the first bytes of the delivered content. The last bytes do not count, because an engine
+/// that emits the prompt may hold back its end for a stop string or a parser.
+std::string delivered_begin_of(Known const& known) {
+  constexpr std::size_t kBegin = 24;
+  constexpr std::size_t kLongestMarker = 16;
+  std::string_view text = known.transcript.text();
+  text.remove_suffix(
+      std::min<std::size_t>(text.size(), most_held_for_stops(known.request) + kLongestMarker));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return std::string(text.substr(0, kBegin));
+}
+
 }  // namespace
 
 Refused why_not(Known const& known) {
@@ -132,7 +144,8 @@ Verifier::Expected proof_of(Known const& known, Way way) {
                               .since_ids = transcript.count().about_since_prompt(),
                               .since_count = transcript.count().about(),
                               .held = most_held_for_stops(known.request),
-                              .prompt_end = prompt_end_of(known.request)};
+                              .prompt_end = prompt_end_of(known.request),
+                              .delivered_begin = delivered_begin_of(known)};
   if (transcript.knows_ids() && transcript.is_level()) {
     expected.exactly = transcript.history();
   }

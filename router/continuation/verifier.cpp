@@ -56,19 +56,16 @@ bool Verifier::leaks(Chunk const& chunk) const {
   std::uint64_t const counted =
       expected_.way == Way::by_ids && chunk.usage ? chunk.usage->completion : 0;
   std::uint64_t const tokens = chunk.ids.empty() ? counted : chunk.ids.size();
-  for (auto const& value : {chunk.text, chunk.reasoning}) {
-    if (!value || value->text.empty()) {
-      continue;
-    }
-    std::string const text = json::to_string(*value);
-    bool const is_long = tokens > 0 && text.size() > kMostBytesAnId * tokens;
-    bool const has_end = expected_.prompt_end.size() >= kMostBytesAnId / 2 &&
-                         text.find(expected_.prompt_end) != text.npos;
-    if (is_long || has_end) {
-      return true;
-    }
+  std::string text;
+  for (auto const& value : {chunk.reasoning, chunk.text}) {  // as they follow in the prompt
+    text += value ? json::to_string(*value) : std::string();
   }
-  return false;
+  bool const is_long = tokens > 0 && text.size() > kMostBytesAnId * tokens;
+  bool const is_no_token = tokens > 0 && text.size() > kLongestToken * tokens;
+  bool const has_prompt = expected_.prompt_end.size() >= kMostBytesAnId / 2 &&
+                          text.find(expected_.prompt_end) != text.npos;
+  bool const has_delivered = text.find(expected_.delivered_begin) != text.npos;
+  return is_no_token || (has_delivered && (is_long || has_prompt));
 }
 
 Verdict Verifier::receive(Chunk const& chunk) {

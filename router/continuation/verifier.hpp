@@ -9,8 +9,11 @@
 //     reports none, its count of the prompt's tokens must have risen by about that number. An
 //     engine that holds text back for a stop string has counted tokens that were not delivered.
 //  3. The first text must be that of the ids reported with it or, by ids, that of the tokens
-//     counted: more than kMostBytesAnId bytes per id are a piece of the prompt's text, which a
-//     detokenizer emits after a prompt that ends inside a character.
+//     counted. A detokenizer whose prompt ends inside a character emits the text of the whole
+//     prompt first, and what was delivered is a part of it. So the first text may not contain the
+//     first bytes of what was delivered, if it also contains the end of the client's prompt or has
+//     more than kMostBytesAnId bytes per id. Without them it may be one long token, as of many
+//     spaces or dashes; more than kLongestToken bytes per id are no token.
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
@@ -56,6 +59,7 @@ constexpr std::string_view name(Verdict verdict) {
 class Verifier {
  public:
   static constexpr std::size_t kMostBytesAnId = 32;
+  static constexpr std::size_t kLongestToken = 256;
 
   struct Expected {
     Way way = Way::whole;
@@ -66,6 +70,7 @@ class Verifier {
     std::uint64_t since_count = 0;  // the same after the first leg's prompt
     std::uint64_t held = 0;         // most of these tokens whose text may have been held back
     std::string prompt_end;         // the last bytes of the prompt's text
+    std::string delivered_begin;    // the first bytes of the delivered content
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 

@@ -452,7 +452,7 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
   chat.machine.begin_leg(Mode::ids_vllm);
   Received const received =
       chat.receive(chunk({.id = "b",
-                          .text = "this is a secret prompt of somebody, hello",
+                          .text = "this is a secret prompt of somebody: Hello",
                           .ids = {11},
                           .extra = prompt({1, 10})}));
   EXPECT_EQ(received.reason, "leaks_prompt");
@@ -468,9 +468,27 @@ TEST(Continuation, The_prompt_is_found_too_where_the_worker_sends_a_count_alone)
   ASSERT_TRUE(chat.next(Mode::ids_sglang));
   chat.machine.begin_leg(Mode::ids_sglang);
   Received const received = chat.receive(chunk(
-      {.id = "b", .text = "this is a secret prompt of somebody, hello", .extra = usage(2, 1)}));
+      {.id = "b", .text = "this is a secret prompt of somebody: Hello", .extra = usage(2, 1)}));
   EXPECT_EQ(received.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
+}
+
+TEST(Continuation, A_long_token_is_no_leaked_prompt) {
+  std::string const delivered = "Here is a table with two columns";
+  auto const reason_of = [&](std::string const& first) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = delivered, .ids = {10}, .extra = prompt({1})}));
+    chat.end();
+    EXPECT_TRUE(chat.next(Mode::ids_vllm));
+    chat.machine.begin_leg(Mode::ids_vllm);
+    return chat.receive(chunk({.id = "b", .text = first, .ids = {11}, .extra = prompt({1, 10})}))
+        .reason;
+  };
+  EXPECT_EQ(reason_of(std::string(33, ' ')), "");
+  EXPECT_EQ(reason_of(std::string(128, '-')), "");
+  EXPECT_EQ(reason_of("a secret " + delivered + "!"), "leaks_prompt");
+  EXPECT_EQ(reason_of(std::string(257, '-')), "leaks_prompt");  // no tokenizer has such a token
 }
 
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
