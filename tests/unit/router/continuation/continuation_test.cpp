@@ -699,6 +699,18 @@ TEST(Continuation, A_client_that_has_ids_gets_no_answer_from_the_start_though_it
   EXPECT_EQ(one.next(Mode::ids_vllm)->way, Way::by_ids);
 }
 
+TEST(Continuation, A_client_that_has_ids_gets_no_answer_from_the_start_though_the_record_is_gone) {
+  for (bool const wants_ids : {true, false}) {
+    std::string const ids = wants_ids ? R"(,"return_token_ids":true)" : "";
+    Exchange chat(R"({"messages":[{"role":"user","content":"hi"}],"stream":true)" + ids + "}");
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.ids = {226}, .extra = prompt({1})}));  // a part of a character
+    EXPECT_TRUE(chat.machine.forget());
+    chat.end();
+    EXPECT_EQ(chat.next(Mode::ids_vllm).has_value(), !wants_ids);
+  }
+}
+
 TEST(Continuation, Any_split_of_the_bytes_gives_the_client_the_same) {
   std::string const first = ": ping\r\n\r\n" +
                             chunk({.role = true, .extra = prompt({1, 2}) + usage(2, 0)}) +
