@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include <sys/un.h>
-
+#include "base/socket_address.hpp"
 #include "config/cleanup_rule.hpp"
 #include "config/text.hpp"
 
@@ -140,7 +139,7 @@ Form const kAbsolutePath{"an absolute path", is_absolute_path, "^/.*$"};
 Form const kSocketPath{"an absolute path of at most 107 bytes",
                        [](std::string_view t) {
                          return is_absolute_path(t) && t.size() > 1 &&
-                                t.size() < sizeof(sockaddr_un::sun_path);
+                                t.size() <= kLongestSocketPath;
                        },
                        "^/.{1,106}$"};
 Form const kCleanupPath{

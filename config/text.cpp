@@ -11,8 +11,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/un.h>
 
+#include "base/address_text.hpp"
 #include "base/parse_number.hpp"
 
 namespace lastcall::config {
@@ -150,8 +150,7 @@ std::string to_text(Duration duration) {
 }
 
 std::string to_text(Address const& address) {
-  bool const is_v6 = address.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return address_text(address.host, address.port);
 }
 
 std::optional<Address> parse_address(std::string_view text) {

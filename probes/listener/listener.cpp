@@ -4,6 +4,7 @@
 
 #include <strings.h>
 
+#include "base/address_text.hpp"
 #include "probes/listener/http_server.hpp"
 
 namespace lastcall::probes {
