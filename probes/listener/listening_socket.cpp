@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/address_text.hpp"
+#include "base/ascii.hpp"
 #include "base/error_text.hpp"
 #include "base/resolve.hpp"
 #include "base/socket_address.hpp"
@@ -37,9 +38,7 @@ std::uint16_t bound_port(int fd) {
 
 std::string why(int error) {
   std::string text = error_text(error);
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') {
-    text[0] = static_cast<char>(text[0] - 'A' + 'a');
-  }
+  text[0] = ascii::lower(text[0]);
   return error == EADDRINUSE ? text + " (another process holds the port)" : text;
 }
 
