@@ -4,10 +4,14 @@
 
 #include <netdb.h>
 
-namespace lastcall {
+#include "base/socket_address.hpp"
 
-Resolved resolve(std::string const& host, std::uint16_t port) {
+namespace lastcall {
+namespace {
+
+Resolved look_up(std::string const& host, std::uint16_t port, int flags) {
   addrinfo hints{};
+  hints.ai_flags = flags;
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
@@ -25,6 +29,17 @@ Resolved resolve(std::string const& host, std::uint16_t port) {
     found.error = "it has no address";
   }
   return found;
+}
+
+}  // namespace
+
+Resolved resolve(std::string const& host, std::uint16_t port) {
+  return look_up(host, port, 0);
+}
+
+std::optional<SocketAddress> numeric_address(std::string const& host, std::uint16_t port) {
+  Resolved const found = look_up(host, port, AI_NUMERICHOST);
+  return found.error.empty() ? std::optional(found.addresses.front()) : std::nullopt;
 }
 
 }  // namespace lastcall

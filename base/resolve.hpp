@@ -6,17 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <sys/socket.h>
+#include "base/socket_address.hpp"
 
 namespace lastcall {
-
-struct SocketAddress {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-};
 
 struct Resolved {
   std::vector<SocketAddress> addresses;  // for streams, in the system's order
@@ -24,5 +20,8 @@ struct Resolved {
 };
 
 Resolved resolve(std::string const& host, std::uint16_t port);
+
+/// The address that the text is; absent if it is a name. Never blocks.
+std::optional<SocketAddress> numeric_address(std::string const& host, std::uint16_t port);
 
 }  // namespace lastcall

@@ -4,8 +4,8 @@
 //  1. Variables are read through an Environment, so that a test can set them.
 //  2. An empty variable counts as unset, because charts and shells easily leave empty ones.
 //
-// No thread rule; process_environment() calls getenv(3), and none of our code changes the
-// environment.
+// No thread rule; process_environment() calls getenv(3), and our programs change their environment
+// only before they have other threads.
 #pragma once
 
 #include <functional>
@@ -20,6 +20,10 @@ namespace lastcall::config {
 using Environment = std::function<std::optional<std::string>(char const* name)>;
 
 Environment process_environment();
+
+/// The path of a command that execvp(3) would run; absent if there is none. A command with a slash
+/// is a path.
+std::optional<std::string> find_command(std::string const& command, Environment const& environment);
 
 /// The grace period that the pod grants, and how it was determined.
 struct PodGrace {

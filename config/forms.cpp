@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include <sys/un.h>
-
+#include "base/ascii.hpp"
+#include "base/socket_address.hpp"
 #include "config/cleanup_rule.hpp"
 #include "config/text.hpp"
 
@@ -13,9 +13,6 @@ namespace {
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
 }
-bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 bool is_one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(), is_control);
 }
@@ -23,7 +20,7 @@ bool is_one_line(std::string_view text) {
 /// True if the text is not empty and has only letters, digits and the characters of `others`.
 bool consists_of(std::string_view text, std::string_view others) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+    return ascii::is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
   });
 }
 
@@ -38,10 +35,7 @@ bool is_http_header(std::string_view text) {
   constexpr std::array<std::string_view, 4> kOurs{"host", "content-length", "transfer-encoding",
                                                   "connection"};
   std::size_t const colon = std::min(text.find(':'), text.size());
-  std::string name(text.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::string const name = ascii::lower_text(text.substr(0, colon));
   return colon < text.size() && consists_of(name, "!#$%&'*+-.^_`|~") && is_one_line(text) &&
          std::find(kOurs.begin(), kOurs.end(), name) == kOurs.end();
 }
@@ -114,7 +108,7 @@ bool is_qualified_name(std::string_view text) {
   bool const has_good_prefix =
       slash == std::string_view::npos || consists_of(text.substr(0, slash), "-.");
   return has_good_prefix && name.size() <= 63 && consists_of(name, "-_.") &&
-         is_letter_or_digit(name.front()) && is_letter_or_digit(name.back());
+         ascii::is_letter_or_digit(name.front()) && ascii::is_letter_or_digit(name.back());
 }
 
 }  // namespace
@@ -140,7 +134,7 @@ Form const kAbsolutePath{"an absolute path", is_absolute_path, "^/.*$"};
 Form const kSocketPath{"an absolute path of at most 107 bytes",
                        [](std::string_view t) {
                          return is_absolute_path(t) && t.size() > 1 &&
-                                t.size() < sizeof(sockaddr_un::sun_path);
+                                t.size() <= kLongestSocketPath;
                        },
                        "^/.{1,106}$"};
 Form const kCleanupPath{

@@ -63,9 +63,6 @@ EnginePreset vllm_preset() {
       // Titles that its processes give themselves (vllm/utils/system_utils.py: set_process_title):
       // VLLM::EngineCore, VLLM::EngineCore_DP0, VLLM::Worker_TP1.
       .essential_processes = {"VLLM::EngineCore*", "VLLM::Worker*"},
-      // The shared memory of its workers, if KILL prevented them from unlinking it. The prefix is
-      // Python's (Lib/multiprocessing/shared_memory.py), the same for every engine.
-      .leftovers = "/dev/shm/psm_*",
       .failure_threshold = 1,
   };
 }
@@ -146,7 +143,6 @@ EnginePreset sglang_preset() {
       // data_parallel_controller.py.
       .essential_processes = {"sglang::scheduler*", "sglang::detokenizer*",
                               "sglang::data_parallel_controller*"},
-      .leftovers = "/dev/shm/psm_*",  // as with vLLM
   };
 }
 
@@ -185,7 +181,6 @@ EnginePreset trtllm_preset() {
       // Same file: TERM ends the web server, whose last step shuts the engine down. Its workers are
       // MPI processes; those that outlive the server are found through /proc.
       .stop_signal = "SIGTERM",
-      .leftovers = "",
   };
 }
 
@@ -217,7 +212,6 @@ EnginePreset dynamo_preset() {
       // components/src/dynamo/common/utils/graceful_shutdown.py: on TERM it leaves its registry,
       // continues for DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS (5), then cuts running requests.
       .stop_signal = "SIGTERM",
-      .leftovers = "",
   };
 }
 
@@ -249,7 +243,6 @@ EnginePreset custom_preset() {
       .kv_usage_gauge = "",
       .load_path = "",
       .completions_path = "",
-      .leftovers = "",
   };
   add_all_paths(preset, {vllm_preset(), sglang_preset(), trtllm_preset(), dynamo_preset()});
   return preset;

@@ -52,9 +52,6 @@ struct EnginePreset {
   bool main_ends_workers = false;
   /// The titles of the processes without which it is dead; a '*' at the end matches any suffix.
   std::vector<std::string> essential_processes;
-  /// The files that it leaves behind when it is killed. This is a suggestion for cleanup.paths and
-  /// never a default, because in a shared directory such names may belong to another process.
-  std::string_view leftovers;
   std::uint32_t failure_threshold = 2;
   /// The /health of vLLM and of TensorRT-LLM answers 503 when the engine is gone; 500 is the answer
   /// of their frameworks when a handler threw, and of TensorRT-LLM's /health_generate.

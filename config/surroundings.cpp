@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 #include <unistd.h>
 
@@ -10,28 +9,6 @@
 
 namespace lastcall::config {
 namespace {
-
-constexpr char const* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
-
-bool is_executable(std::string const& path) {
-  return ::access(path.c_str(), X_OK) == 0;
-}
-
-/// Looks for the command as execvp(3) would.
-bool is_command_here(std::string const& command, Environment const& environment) {
-  if (command.find('/') != std::string::npos) {
-    return is_executable(command);
-  }
-  std::string const path = environment("PATH").value_or(kUsualPath);
-  for (std::size_t at = 0; at <= path.size();) {
-    std::size_t const end = std::min(path.find(':', at), path.size());
-    if (is_executable(path.substr(at, end - at) + "/" + command)) {
-      return true;
-    }
-    at = end + 1;
-  }
-  return false;
-}
 
 /// The directory that contains everything that a pattern can match.
 std::string fixed_directory(std::string const& pattern) {
@@ -49,7 +26,7 @@ void look_around(Config const& config, Places const& places, Environment const& 
     notes.push_back({std::move(place), std::move(key), std::move(text)});
   };
   auto const look_for = [&](std::string key, std::string const& command) {
-    if (!is_command_here(command, environment)) {
+    if (!find_command(command, environment)) {
       note(std::move(key), quote(command) +
                                " is not an executable here; it is looked up in the supervisor's "
                                "container, not the engine's");

@@ -11,16 +11,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/un.h>
 
+#include "base/address_text.hpp"
+#include "base/ascii.hpp"
 #include "base/parse_number.hpp"
 
 namespace lastcall::config {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+using ascii::is_digit;
 
 struct Unit {
   std::string_view name;
@@ -35,8 +34,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 bool is_host_name(std::string_view host) {
   return !host.empty() && host.size() <= 253 && host.front() != '-' && host.front() != '.' &&
          std::all_of(host.begin(), host.end(), [](char c) {
-           return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                  c == '.' || c == '_';
+           return ascii::is_letter_or_digit(c) || c == '-' || c == '.' || c == '_';
          });
 }
 
@@ -150,8 +148,7 @@ std::string to_text(Duration duration) {
 }
 
 std::string to_text(Address const& address) {
-  bool const is_v6 = address.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return address_text(address.host, address.port);
 }
 
 std::optional<Address> parse_address(std::string_view text) {
@@ -239,9 +236,7 @@ PlainType plain_type(std::string_view text) {
   if (text.empty() || text == "~") {
     return PlainType::null;
   }
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::string const lower = ascii::lower_text(text);
   if (lower == "null") {
     return PlainType::null;
   }

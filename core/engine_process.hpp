@@ -10,7 +10,7 @@
 //     clean exit code.
 //  3. The tree of processes is a machine of its own (engine_tree.hpp).
 //
-// Owned by the core's thread. Source: specification, 'Exit codes'; section 5, 'Shim'.
+// Owned by the core's thread. Source: specification, 'Exit codes' and 'Shim'.
 #pragma once
 
 #include <cstdint>

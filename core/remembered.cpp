@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/parse_number.hpp"
+#include "base/percent.hpp"
 
 namespace lastcall::lifecycle {
 namespace {
@@ -15,34 +16,10 @@ namespace {
 constexpr std::string_view kHead = "lastcall1";
 constexpr std::size_t kDetailMax = 160;
 
-/// Words are separated by spaces, so a character that is not plain is written as %XX.
+/// Words are separated by spaces.
 std::string escape(std::string_view text) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (char const c : text.substr(0, kDetailMax)) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte > ' ' && byte < 0x7f && c != '%' && c != '=') {
-      out += c;
-    } else {
-      out += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
-    }
-  }
-  return out;
-}
-
-std::string unescape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ec == std::errc{}) {
-      out += static_cast<char>(value);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
+  return percent_encoded(text.substr(0, kDetailMax),
+                         [](char c) { return c > ' ' && c < '\x7f' && c != '%' && c != '='; });
 }
 
 /// The words of a blob by their keys. There are some thirty, so a search from word to word is
@@ -84,7 +61,7 @@ std::uint64_t count(Words const& words, std::string_view key) {
 
 std::optional<std::string> text(Words const& words, std::string_view key) {
   auto const found = words.find(key);
-  return found ? std::optional(unescape(*found)) : std::nullopt;
+  return found ? std::optional(percent_decoded(*found)) : std::nullopt;
 }
 
 template <typename Enum>

@@ -14,6 +14,19 @@
 namespace lastcall::lifecycle::rules {
 namespace {
 
+/// Ends the drain of a stop: what runs is cut, and the stop is over after `rest`.
+void cut_short(Machines& m, Instant now, CancelReason reason, Duration rest) {
+  cancel_all(m, now, CancelMode::kill, reason);
+  bool const is_cleaning = m.coordinator.phase() == Phase::cleaning_up;
+  m.coordinator.abort_drain(now, rest);
+  if (is_cleaning) {
+    announce(m);
+  } else {
+    note_phase_change(m);
+    begin_cleanup(m, now);
+  }
+}
+
 /// A later stop signal is ignored, unless it is configured to force the end.
 void heed_second_signal(Machines& m, Instant now, std::string const& name, bool may_force) {
   if (m.settings.second_signal == SecondSignal::ignore || !may_force) {
@@ -22,15 +35,7 @@ void heed_second_signal(Machines& m, Instant now, std::string const& name, bool 
   }
   m.orders.act(DrainAborted{"second_signal", name});
   note_cut_work(m);
-  cancel_all(m, now, CancelMode::kill, CancelReason::grace_timeout);
-  bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
-  m.coordinator.abort_drain(now, kMinimumTotal);
-  if (cleaning) {
-    announce(m);
-  } else {
-    note_phase_change(m);
-    begin_cleanup(m, now);
-  }
+  cut_short(m, now, CancelReason::grace_timeout, kMinimumTotal);
   m.cleanup.skip_to_engine(now);
 }
 
@@ -196,22 +201,14 @@ void fatal(Machines& m, Instant now, CauseKind kind, std::string detail) {
     return;  // the first cause has fixed the mode
   }
   // In a graceful stop, cause and mode stay, and the drain ends.
-  bool const cleaning = m.coordinator.phase() == Phase::cleaning_up;
-  if (!cleaning) {
+  if (m.coordinator.phase() != Phase::cleaning_up) {
     if (!is_known_idle(m)) {
       m.tally.aborted_with_work();
     }
     note_cut_work(m);
-  }
-  cancel_all(m, now, CancelMode::kill, CancelReason::engine_dead);
-  m.coordinator.abort_drain(now, kFatalTotal);
-  if (!cleaning) {
     m.orders.act(DrainAborted{name(kind), std::move(detail)});
-    note_phase_change(m);
-    begin_cleanup(m, now);
-  } else {
-    announce(m);
   }
+  cut_short(m, now, CancelReason::engine_dead, kFatalTotal);
 }
 
 void begin_drain(Machines& m, Instant now, std::optional<Duration> timeout) {

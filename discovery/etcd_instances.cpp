@@ -9,6 +9,7 @@
 #include "base/json_member.hpp"
 #include "base/parse_number.hpp"
 #include "discovery/etcd_wire.hpp"
+#include "discovery/watch_lines.hpp"
 
 namespace lastcall::discovery {
 
@@ -200,28 +201,24 @@ class EtcdInstances final : public InstanceSource {
     }
     Followed followed{Ended::broken, {}};
     bool is_established = false;
-    std::string lines;
-    std::string const broken = etcd_.follow(
-        {client, deadline}, "/v3/watch", etcd::watch_body(prefix_, revision_ + 1),
-        [&](std::string_view data) {
-          lines += data;
-          std::size_t begin = 0;
-          bool has_changes = false;
-          for (auto end = lines.find('\n'); followed.error.empty() && end != std::string::npos;
-               end = lines.find('\n', begin)) {
-            has_changes |= take(std::string_view(lines).substr(begin, end - begin), followed);
-            is_established |= followed.error.empty();
-            begin = end + 1;
-          }
-          lines.erase(0, begin);
-          if (has_changes) {
-            changed();
-          }
-          if (lines.size() > HttpClient::kLongestAnswer) {
-            followed.error = EtcdClient::kUnreadable;
-          }
-          return followed.error.empty();
-        });
+    WatchLines lines;
+    std::string const broken =
+        etcd_.follow({client, deadline}, "/v3/watch", etcd::watch_body(prefix_, revision_ + 1),
+                     [&](std::string_view data) {
+                       bool has_changes = false;
+                       bool const goes_on = lines.add(data, [&](std::string_view line) {
+                         has_changes |= take(line, followed);
+                         is_established |= followed.error.empty();
+                         return followed.error.empty();
+                       });
+                       if (has_changes) {
+                         changed();
+                       }
+                       if (!goes_on && followed.error.empty()) {
+                         followed.error = EtcdClient::kUnreadable;
+                       }
+                       return goes_on;
+                     });
     constexpr std::chrono::milliseconds kRounding{2};
     if (!followed.error.empty()) {
       return followed;

@@ -22,11 +22,6 @@ class EtcdRegistry final : public Registry {
         worker_(executor, "etcd-registry", settings.tls),
         session_(std::make_shared<EtcdSession>(std::move(settings), std::move(instances))) {}
 
-  std::string const& kind() const override {
-    static std::string const kKind = "etcd";
-    return kKind;
-  }
-
   void register_instances(TimePoint deadline, RegistryDone done) override {
     stop_beating();
     run(&EtcdSession::enter, deadline, [this, done = std::move(done)](RegistryResult result) {

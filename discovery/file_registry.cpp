@@ -18,11 +18,6 @@ class FileRegistry final : public Registry {
             Files{std::move(directory), std::move(instances), utc_now(Fraction::none)})),
         worker_(std::move(executor), "file-registry") {}
 
-  std::string const& kind() const override {
-    static std::string const kKind = "file";
-    return kKind;
-  }
-
   // The deadline is ignored: system calls on a dead network file system have none. The set keeps
   // it.
   void register_instances(TimePoint, RegistryDone done) override {

@@ -53,11 +53,6 @@ class HttpRegistry final : public Registry {
             std::make_shared<Postings const>(Postings{std::move(settings), std::move(instances)})) {
   }
 
-  std::string const& kind() const override {
-    static std::string const kKind = "http";
-    return kKind;
-  }
-
   void register_instances(TimePoint deadline, RegistryDone done) override {
     post_all(false, deadline, std::move(done));
   }

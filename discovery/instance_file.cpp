@@ -3,31 +3,20 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error_text.hpp"
+#include "base/durable_file.hpp"
 #include "base/json_member.hpp"
 #include "discovery/regular_file.hpp"
 
 namespace lastcall::discovery {
 
 namespace {
-
-/// "cannot write /d/1a.json: no space left on device".
-std::string failure(std::string const& action, std::string const& path, int error) {
-  std::string text = error_text(error);
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') {
-    text[0] = static_cast<char>(text[0] - 'A' + 'a');
-  }
-  return "cannot " + action + " " + path + ": " + text;
-}
 
 std::string content_of(Instance const& instance, std::string const& started_at) {
   nlohmann::ordered_json const content{
@@ -60,41 +49,6 @@ std::string check_owner(std::string const& path, Instance const& instance) {
          instance.pod_uid;
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    auto const count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno != EINTR) {
-      return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(count < 0 ? 0 : count));
-  }
-  return true;
-}
-
-/// Returns 0 or the error number. On success the file is on disk.
-int write_durably(std::string const& path, std::string_view text) {
-  ::unlink(path.c_str());  // left over by a crash
-  int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (fd < 0) {
-    return errno;
-  }
-  int const error = write_all(fd, text) && ::fsync(fd) == 0 ? 0 : errno;
-  int const closed = ::close(fd) == 0 ? 0 : errno;  // NFS reports a full server here
-  return error != 0 ? error : closed;
-}
-
-/// Returns 0 or the error number. EINVAL is from file systems that cannot flush a directory, and
-/// counts as success.
-int flush_directory(std::string const& directory) {
-  int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    return errno;
-  }
-  int const error = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-  ::close(fd);
-  return error;
-}
-
 std::string temporary_path(std::string const& directory, Instance const& instance) {
   return directory + "/." + instance_hex(instance.id) + ".json.tmp";
 }
@@ -110,24 +64,14 @@ std::string write_instance_file(std::string const& directory, Instance const& in
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    return failure("make the directory", directory, error.value());
+    return file_failure("make the directory", directory, error.value());
   }
   auto const path = instance_path(directory, instance);
   if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
     return foreign;
   }
-  auto const temporary = temporary_path(directory, instance);
-  if (int const failed = write_durably(temporary, content_of(instance, started_at)); failed != 0) {
-    ::unlink(temporary.c_str());
-    return failure("write", temporary, failed);
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    int const failed = errno;
-    ::unlink(temporary.c_str());
-    return failure("rename " + temporary + " to", path, failed);
-  }
-  int const failed = flush_directory(directory);
-  return failed == 0 ? std::string{} : failure("flush", directory, failed);
+  return replace_file(path, temporary_path(directory, instance), content_of(instance, started_at),
+                      0644);
 }
 
 RegistryResult remove_instance_file(std::string const& directory, Instance const& instance) {
@@ -143,18 +87,19 @@ RegistryResult remove_instance_file(std::string const& directory, Instance const
     // Without the directory there is no file either, so no router finds us there.
     return errno == ENOENT || errno == ENOTDIR
                ? RegistryResult::ok()
-               : RegistryResult::failed(failure("remove", path, errno));
+               : RegistryResult::failed(file_failure("remove", path, errno));
   }
   if (int const failed = flush_directory(directory); failed != 0 && failed != ENOENT) {
-    return RegistryResult::failed(failure("flush", directory, failed));
+    return RegistryResult::failed(file_failure("flush", directory, failed));
   }
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {
     return RegistryResult::failed("cannot remove " + path +
                                   ": it exists again, because another process writes it");
   }
-  return errno == ENOENT ? RegistryResult::ok()
-                         : RegistryResult::failed(failure("confirm the removal of", path, errno));
+  return errno == ENOENT
+             ? RegistryResult::ok()
+             : RegistryResult::failed(file_failure("confirm the removal of", path, errno));
 }
 
 }  // namespace lastcall::discovery

@@ -89,11 +89,6 @@ IpcRegistry::~IpcRegistry() {
   state_->report({});
 }
 
-std::string const& IpcRegistry::kind() const {
-  static std::string const kKind = "ipc";
-  return kKind;
-}
-
 void IpcRegistry::register_instances(TimePoint, RegistryDone done) {
   boost::asio::post(state_->timer.get_executor(),
                     [state = std::weak_ptr(state_), done = std::move(done)] {

@@ -37,7 +37,6 @@ class IpcRegistry final : public Registry {
   IpcRegistry(boost::asio::any_io_executor executor, AskAll ask_all, ExpectedUntil expected_until);
   ~IpcRegistry() override;
 
-  std::string const& kind() const override;
   void register_instances(TimePoint deadline, RegistryDone done) override;
   void deregister(TimePoint deadline, RegistryDone done) override;
   /// No retries: a peer that hangs would have one more callback to run after each.

@@ -80,11 +80,6 @@ class KubernetesRegistry final : public Registry {
         worker_(std::move(executor), "kube-registry", settings.tls),
         session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
 
-  std::string const& kind() const override {
-    static std::string const kKind = "kubernetes";
-    return kKind;
-  }
-
   void register_instances(TimePoint deadline, RegistryDone done) override {
     if (cost_) {
       cost_->start();

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.hpp"
 #include "base/json_member.hpp"
+#include "base/percent.hpp"
 
 namespace lastcall::discovery::kubernetes {
 
@@ -56,21 +58,10 @@ std::string slices_path(std::string_view space, std::string_view version,
 }
 
 std::string page_suffix(std::string_view slices, int most, std::string_view from) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   char const first = slices.find('?') == std::string_view::npos ? '?' : '&';
   std::string suffix = first + std::string("limit=") + std::to_string(most);
-  suffix += from.empty() ? "" : "&continue=";
-  for (char const c : from) {
-    auto const byte = static_cast<unsigned char>(c);
-    bool const is_plain =
-        (byte >= '0' && byte <= '9') || ((byte | 0x20U) >= 'a' && (byte | 0x20U) <= 'z');
-    if (is_plain) {
-      suffix += c;
-    } else {
-      suffix += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
-    }
-  }
-  return suffix;
+  return from.empty() ? suffix
+                      : suffix + "&continue=" + percent_encoded(from, ascii::is_letter_or_digit);
 }
 
 std::string watch_suffix(std::string_view slices, std::string_view resource_version, long seconds) {

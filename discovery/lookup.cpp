@@ -7,13 +7,13 @@
 #include <mutex>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "base/resolve.hpp"
+#include "base/socket_address.hpp"
 #include "base/thread.hpp"
+#include "config/text.hpp"
 
 namespace lastcall::discovery {
 
@@ -23,19 +23,13 @@ constexpr std::size_t kMostAddresses = 8;
 /// How long the result of a lookup that no caller waited for any more may still be used.
 constexpr std::chrono::seconds kFresh{10};
 
-bool is_numeric(std::string const& host) {
-  std::array<char, sizeof(in6_addr)> address{};
-  return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
-}
-
 Lookup::Found ask_the_system(std::string const& host) {
   Resolved const answer = resolve(host, 0);
   Lookup::Found found;
   for (SocketAddress const& one : answer.addresses) {
     std::array<char, NI_MAXHOST> text{};
-    bool const is_text = ::getnameinfo(reinterpret_cast<sockaddr const*>(&one.address), one.size,
-                                       text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+    bool const is_text = ::getnameinfo(one.get(), one.size, text.data(), text.size(), nullptr, 0,
+                                       NI_NUMERICHOST) == 0;
     if (is_text && found.addresses.size() < kMostAddresses) {
       found.addresses.emplace_back(text.data());
     }
@@ -65,7 +59,7 @@ Lookup::~Lookup() = default;
 
 Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
                            std::atomic<bool> const& interrupted) {
-  if (is_numeric(host)) {
+  if (config::is_ip_literal(host)) {
     return {{host}, {}};
   }
   std::unique_lock lock(board_->mutex);

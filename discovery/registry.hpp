@@ -43,9 +43,6 @@ class Registry {
   Registry(Registry const&) = delete;
   Registry& operator=(Registry const&) = delete;
 
-  /// The kind's word: "file", "etcd". The set decides the name in logs.
-  virtual std::string const& kind() const = 0;
-
   virtual void register_instances(TimePoint deadline, RegistryDone done) = 0;
   virtual void deregister(TimePoint deadline, RegistryDone done) = 0;
   /// The longest time for one attempt if no deadline bounds it.

@@ -7,6 +7,7 @@
 
 #include "discovery/kubernetes_wire.hpp"
 #include "discovery/secret_file.hpp"
+#include "discovery/watch_lines.hpp"
 
 namespace lastcall::discovery {
 
@@ -77,23 +78,19 @@ SliceClient::Watched SliceClient::watch(HttpClient& client, Span const& span,
   auto const left =
       std::chrono::ceil<std::chrono::seconds>(span.until - TimePoint::clock::now()).count();
   Watched watched;
-  std::string lines;
+  WatchLines lines;
   HttpRequest request{.method = "GET", .path = path()};
   request.path += kubernetes::watch_suffix(request.path, slices.resource_version(),
                                            std::max<std::int64_t>(left, 1));
   std::string begin_of_all;  // has the message if the server refuses
   request.on_data = [&](std::string_view data) {
     begin_of_all += data.substr(0, kMostOfRefusal - std::min(kMostOfRefusal, begin_of_all.size()));
-    lines += data;
-    watched.is_stale = lines.size() > HttpClient::kLongestAnswer;
-    std::size_t begin = 0;
-    for (auto end = lines.find('\n'); !watched.is_stale && end != std::string::npos;
-         end = lines.find('\n', begin)) {
-      watched.is_stale = !slices.take_change(std::string_view(lines).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    lines.erase(0, begin);
-    bool const is_wanted = begin == 0 || goes_on();
+    bool has_line = false;
+    watched.is_stale = !lines.add(data, [&](std::string_view line) {
+      has_line = true;
+      return slices.take_change(line);
+    });
+    bool const is_wanted = !has_line || goes_on();
     return is_wanted && !watched.is_stale;
   };
   watched.reply = ask(client, span.deadline, std::move(request));

@@ -1,7 +1,6 @@
 #include "ingress/socket.hpp"
 
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -10,15 +9,12 @@
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/socket_address.hpp"
 
 namespace lastcall::ingress {
 namespace {
-
-sockaddr* address_of(sockaddr_storage& storage) {
-  return std::bit_cast<sockaddr*>(&storage);
-}
 
 void no_delay(int fd) {
   int const on = 1;
@@ -67,15 +63,10 @@ std::string resolve(std::string const& host, std::uint16_t port, std::vector<End
 }
 
 std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints) {
-  sockaddr_un address{};
-  if (path.size() >= sizeof address.sun_path) {
+  if (path.size() > kLongestSocketPath) {
     return "cannot connect to " + path + ": the path is too long for a socket";
   }
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  Endpoint& endpoint = endpoints.emplace_back();
-  std::memcpy(&endpoint.address, &address, sizeof address);
-  endpoint.size = sizeof address;
+  endpoints.push_back(unix_address(path));
   return {};
 }
 
@@ -99,12 +90,11 @@ IoResult write_some(Socket const& socket, std::string_view bytes) {
 }
 
 Connect begin_connect(Endpoint const& endpoint, Socket& socket) {
-  sockaddr_storage address = endpoint.address;
   if (!socket) {
-    socket = Socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    socket = Socket(::socket(endpoint.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     no_delay(socket.get());
   }
-  if (::connect(socket.get(), address_of(address), endpoint.size) == 0) {
+  if (::connect(socket.get(), endpoint.get(), endpoint.size) == 0) {
     return Connect::done;
   }
   if (errno == EAGAIN) {
@@ -159,13 +149,13 @@ void take_no_newcomers(int listening) {
 }
 
 Accept accept_one(Socket const& listener, Socket& accepted, std::string& address) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
+  SocketAddress client;
+  client.size = sizeof client.address;
   int const fd =
-      ::accept4(listener.get(), address_of(storage), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      ::accept4(listener.get(), client.get(), &client.size, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd >= 0) {
     accepted = Socket(fd);
-    address = text_of(storage);
+    address = text_of(client.address);
     return Accept::accepted;
   }
   bool const is_crowded = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;

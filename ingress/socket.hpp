@@ -14,6 +14,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/resolve.hpp"
+#include "base/socket_address.hpp"
 
 namespace lastcall::ingress {
 

@@ -1,28 +1,20 @@
 #include "ingress/tls_client.hpp"
 
-#include <array>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "config/text.hpp"
 #include "ingress/tls_files.hpp"
 
 namespace lastcall::ingress {
 namespace {
 
-bool is_address(std::string const& name) {
-  std::array<unsigned char, sizeof(in6_addr)> address{};
-  return ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
-         ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
-}
-
 /// Sets the peer that is expected. Only names are sent before the handshake: RFC 6066, 3.
 bool expect(SSL* session, std::string const& name) {
-  if (is_address(name)) {
+  if (config::is_ip_literal(name)) {
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1;
   }
   SSL_set_hostflags(session, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

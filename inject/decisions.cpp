@@ -1,11 +1,11 @@
 #include "inject/decisions.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
+#include "base/parse_number.hpp"
 #include "config/text.hpp"
 #include "inject/settings.hpp"
 
@@ -18,10 +18,8 @@ constexpr std::int64_t kKubeletSeconds = 2;
 constexpr std::int64_t kLongestGraceSeconds = 86'400;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  bool const is_whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
-  return is_whole ? std::optional(number) : std::nullopt;
+  auto const number = parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// The duration in milliseconds, or 0 if it is not one; the check of the whole configuration
@@ -31,16 +29,9 @@ std::int64_t milliseconds_of(std::string_view duration) {
   return parsed ? parsed->count() : 0;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 /// The engine's kind, if the name of the image shows it.
 std::string kind_of_image(std::string_view image) {
-  std::string const name = lower(image);
+  std::string const name = ascii::lower_text(image);
   auto const has = [&](char const* word) { return name.find(word) != std::string::npos; };
   if (has("vllm")) {
     return "vllm";
@@ -181,7 +172,7 @@ class Decisions {
   }
 
   void decide_times() {
-    Node const* const own = find(spec(), "terminationGracePeriodSeconds");
+    Node const* const own = find(spec(), kGraceKey);
     std::optional<std::int64_t> const seconds =
         own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(own->text);
     if (!seconds || (own != nullptr && own->is_quoted)) {

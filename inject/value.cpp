@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "config/text.hpp"
 
 namespace lastcall::inject {
@@ -29,9 +30,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+using ascii::is_letter;
 
 /// Whether every reader takes the unquoted text for a text, in brackets as well.
 bool is_plain(std::string_view text) {

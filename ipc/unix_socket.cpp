@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,10 +12,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error_text.hpp"
+#include "base/socket_address.hpp"
 
 namespace lastcall::ipc {
 namespace {
@@ -32,25 +31,15 @@ std::string cannot(std::string const& what, std::string const& path, std::string
   return "cannot " + what + " " + path + ": " + why;
 }
 
-std::optional<sockaddr_un> address_of(std::string const& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-    return std::nullopt;
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
+bool fits(std::string const& path) {
+  return !path.empty() && path.size() <= kLongestSocketPath;
 }
 
 std::string bad_length(std::string const& path) {
-  return path.empty() ? "the path is empty"
-                      : "the path has " + std::to_string(path.size()) +
-                            " bytes, a Unix socket's has at most " +
-                            std::to_string(sizeof(sockaddr_un::sun_path) - 1);
-}
-
-sockaddr const* generic(sockaddr_un const& address) {
-  return static_cast<sockaddr const*>(static_cast<void const*>(&address));
+  return path.empty()
+             ? "the path is empty"
+             : "the path has " + std::to_string(path.size()) +
+                   " bytes, a Unix socket's has at most " + std::to_string(kLongestSocketPath);
 }
 
 std::string directory_of(std::string const& path) {
@@ -143,7 +132,7 @@ std::string why_unknown(int error, std::string const& path) {
 }
 
 /// Frees `path`; returns an error text if that is not allowed.
-std::optional<std::string> make_room(std::string const& path, sockaddr_un const& address,
+std::optional<std::string> make_room(std::string const& path, SocketAddress const& address,
                                      Squatters squatters, std::string& cleared) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) {
@@ -161,7 +150,7 @@ std::optional<std::string> make_room(std::string const& path, sockaddr_un const&
   if (!probe) {
     return cannot("listen on", path, error_text(errno));
   }
-  int const error = ::connect(probe.get(), generic(address), sizeof(address)) == 0 ? 0 : errno;
+  int const error = ::connect(probe.get(), address.get(), address.size) == 0 ? 0 : errno;
   if (error == ECONNREFUSED) {
     return ::unlink(path.c_str()) == 0 || errno == ENOENT
                ? std::nullopt
@@ -201,14 +190,14 @@ std::string why_not_bound(int error) {
 }
 
 /// The error is an errno; EADDRINUSE if another process bound that name first.
-std::variant<Listening, int> bind_to(std::string const& path, sockaddr_un const& address,
+std::variant<Listening, int> bind_to(std::string const& path, SocketAddress const& address,
                                      mode_t mode) {
   Listening made{.fd = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
                  .file = {path, 0, 0},
                  .cleared = {}};
   int const fd = made.fd.get();
   // The mode is set before bind, so that others are kept out from the first moment on.
-  if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, generic(address), sizeof(address)) != 0) {
+  if (!made.fd || ::fchmod(fd, mode) != 0 || ::bind(fd, address.get(), address.size) != 0) {
     return errno;
   }
   if (int const error = set_mode(mode, made.file); error != 0) {
@@ -269,10 +258,10 @@ std::variant<Descriptor, std::string> lock_beside(std::string const& path) {
 
 std::variant<Listening, std::string> listen_on(std::string const& path, mode_t mode,
                                                Squatters squatters) {
-  auto const address = address_of(path);
-  if (!address) {
+  if (!fits(path)) {
     return cannot("listen on", path, bad_length(path));
   }
+  SocketAddress const address = unix_address(path);
   std::string const directory = directory_of(path);
   if (auto problem = make_directory(directory)) {
     return *problem;
@@ -284,10 +273,10 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
   std::string cleared;
   int error = 0;
   for (int i = 0; i < kTries; ++i) {
-    if (auto problem = make_room(path, *address, squatters, cleared)) {
+    if (auto problem = make_room(path, address, squatters, cleared)) {
       return *problem;
     }
-    auto made = bind_to(path, *address, mode);
+    auto made = bind_to(path, address, mode);
     if (auto* const listening = std::get_if<Listening>(&made)) {
       listening->cleared = std::move(cleared);
       return std::move(*listening);
@@ -302,15 +291,15 @@ std::variant<Listening, std::string> listen_on(std::string const& path, mode_t m
 
 std::variant<Descriptor, std::string> connect_to(std::string const& path,
                                                  std::optional<std::chrono::milliseconds> limit) {
-  auto const address = address_of(path);
-  if (!address) {
+  if (!fits(path)) {
     return cannot("connect to", path, bad_length(path));
   }
+  SocketAddress const address = unix_address(path);
   auto const until =
       limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   while (fd) {
-    if (::connect(fd.get(), generic(*address), sizeof(*address)) == 0) {
+    if (::connect(fd.get(), address.get(), address.size) == 0) {
       ::fcntl(fd.get(), F_SETFL, 0);
       return fd;
     }

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.hpp"
+
 namespace lastcall::relay {
 
 namespace http_text {
@@ -56,22 +58,9 @@ constexpr bool all(std::string_view text, Class wanted) {
   return true;
 }
 
-constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-/// Compares without regard to case. ASCII only, as HTTP's names are.
-constexpr bool same(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) {
-      return false;
-    }
-  }
-  return true;
-}
+// HTTP's names are ASCII, and their case does not matter.
+using ascii::lower;
+using ascii::same;
 
 /// Returns the text without the spaces and tabs around it.
 constexpr std::string_view trimmed(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "base/address_text.hpp"
 #include "base/clock.hpp"
 #include "config/schema.hpp"
 #include "ingress/clients.hpp"
@@ -111,7 +112,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       return "operators: " + *problem;
     }
     ::listen(socket.descriptor.get(), kBacklog);
-    log.info("the router listens", {{"clients", probes::address_text(socket.host, socket.port)},
+    log.info("the router listens", {{"clients", address_text(socket.host, socket.port)},
                                     {"operators", operators.address()},
                                     {"workers", parts.fleet.workers().size()}});
     listener.open(socket.descriptor.release());

@@ -1,12 +1,12 @@
 #include "shim/link.hpp"
 
-#include <cstring>
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/socket_address.hpp"
 
 namespace lastcall::shim {
 namespace {
@@ -21,10 +21,8 @@ int open_connection(char const* path) {
   if (fd < 0) {
     return -errno;
   }
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-  if (connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
+  SocketAddress const address = unix_address(path);
+  if (connect(fd, address.get(), address.size) != 0) {
     int const error = errno;
     close(fd);
     return -error;

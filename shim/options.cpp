@@ -4,9 +4,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/socket_address.hpp"
 #include "shim/parse.hpp"
 
 namespace lastcall::shim {
@@ -15,7 +15,6 @@ namespace {
 constexpr Duration kPodMargin{2'000};          // the kubelet's own work
 constexpr std::int64_t kDefaultPodGrace = 30;  // if terminationGracePeriodSeconds is not set
 constexpr char const* kDefaultSocket = "/run/lastcall/lastcall.sock";
-constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 /// The loop leaves the directory that it was started in, so paths are made absolute first.
 char const* absolute_path(char const* path, char (&storage)[PATH_MAX]) {

@@ -1,16 +1,15 @@
 #include "shim/prestop.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "base/socket_address.hpp"
 #include "shim/line_buffer.hpp"
 #include "shim/log.hpp"
 #include "shim/messages.hpp"
@@ -68,12 +67,9 @@ class PrestopCall {
 
  private:
   bool open() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_, sizeof address.sun_path - 1);
+    SocketAddress const address = unix_address(path_);
     fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return fd_ >= 0 && limit_connect() &&
-           connect(fd_, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+    return fd_ >= 0 && limit_connect() && connect(fd_, address.get(), address.size) == 0;
   }
 
   /// While the queue of the supervisor's socket is full, connect(2) waits for this long; then it

@@ -34,21 +34,13 @@ int timeout_until(std::optional<Instant> at, Instant now) {
 }
 
 std::optional<Instant> next_wake(Parts const& s) {
-  std::optional<Instant> soonest;
-  auto const consider = [&](std::optional<Instant> at) {
-    if (at && (!soonest || *at < *soonest)) {
-      soonest = at;
-    }
-  };
-  if (std::optional<Due> const due = next_due(situation(s), s.clock)) {
-    consider(due->at);
+  std::optional<Due> const due = next_due(situation(s), s.clock);
+  std::optional<Instant> soonest = due ? std::optional(due->at) : std::nullopt;
+  for (std::optional<Instant> const& each :
+       {s.link.next_wake(s.now), s.service.next_wake(), s.vigil.next_wake(), s.revival.next_wake(),
+        next_pass(s), s.watch.next_look()}) {
+    soonest = earlier_of(soonest, each);
   }
-  consider(s.link.next_wake(s.now));
-  consider(s.service.next_wake());
-  consider(s.vigil.next_wake());
-  consider(s.revival.next_wake());
-  consider(next_pass(s));
-  consider(s.watch.next_look());
   return soonest;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/parse_number.hpp"
 
 namespace lastcall::probes {
@@ -90,11 +91,8 @@ std::optional<double> read_count(std::string_view rest) {
 }
 
 bool is_name(std::string_view text) {
-  auto const fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
-           (c >= '0' && c <= '9');
-  };
-  return !text.empty() && !(text.front() >= '0' && text.front() <= '9') &&
+  auto const fits = [](char c) { return ascii::is_letter_or_digit(c) || c == '_' || c == ':'; };
+  return !text.empty() && !ascii::is_digit(text.front()) &&
          std::all_of(text.begin(), text.end(), fits);
 }
 

@@ -1,10 +1,10 @@
 #include "probes/listener/busy_threshold.hpp"
 
-#include <cctype>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.hpp"
 #include "base/json_member.hpp"
 #include "base/same_secret.hpp"
 
@@ -24,7 +24,7 @@ bool is_json(std::string_view content_type) {
   std::string kind;
   for (char const c : content_type.substr(0, content_type.find(';'))) {
     if (c != ' ' && c != '\t') {
-      kind += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      kind += ascii::lower(c);
     }
   }
   return kind == "application/json" ||

@@ -12,6 +12,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/socket_address.hpp"
+
 namespace lastcall::probes {
 namespace {
 
@@ -61,10 +63,10 @@ std::string text_of(Bytes const& address) {
 using Ask = int (*)(int, sockaddr*, socklen_t*);
 
 std::optional<Bytes> ask(Ask which, int descriptor) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  auto* const generic = reinterpret_cast<sockaddr*>(&storage);
-  return which(descriptor, generic, &size) == 0 ? bytes_of(generic) : std::nullopt;
+  SocketAddress address;
+  address.size = sizeof address.address;
+  return which(descriptor, address.get(), &address.size) == 0 ? bytes_of(address.get())
+                                                              : std::nullopt;
 }
 
 /// Whether one of this host's interfaces has the address. If the kernel does not report the

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "base/parse_number.hpp"
 
 namespace lastcall::probes {
@@ -44,17 +45,9 @@ inline constexpr std::string_view kBodyTooLarge =
     "Connection: close\r\nContent-Length: 37\r\nContent-Type: application/json\r\n\r\n"
     "{\"error\":\"the request is too large\"}\n";
 
-constexpr bool is_header(std::string_view line, std::string_view lower_name) {
-  if (line.size() <= lower_name.size() || line[lower_name.size()] != ':') {
-    return false;
-  }
-  for (std::size_t i = 0; i < lower_name.size(); ++i) {
-    char const c = line[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower_name[i]) {
-      return false;
-    }
-  }
-  return true;
+constexpr bool is_header(std::string_view line, std::string_view name) {
+  return line.size() > name.size() && line[name.size()] == ':' &&
+         ascii::same(line.substr(0, name.size()), name);
 }
 
 /// The length of the body that the head announces; SIZE_MAX if it announces a body without a

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/address_text.hpp"
 #include "base/error_text.hpp"
 #include "probes/listener/http_exchange.hpp"
 

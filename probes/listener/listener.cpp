@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <strings.h>
-
+#include "base/address_text.hpp"
+#include "base/ascii.hpp"
 #include "probes/listener/http_server.hpp"
 
 namespace lastcall::probes {
@@ -15,8 +15,7 @@ bool Request::has_query(std::string_view name) const {
 
 std::string_view Request::header(std::string_view name) const {
   auto const found = std::find_if(headers.begin(), headers.end(), [name](auto const& entry) {
-    return entry.first.size() == name.size() &&
-           strncasecmp(entry.first.data(), name.data(), name.size()) == 0;
+    return ascii::same(entry.first, name);
   });
   return found == headers.end() ? std::string_view{} : std::string_view{found->second};
 }

@@ -24,7 +24,4 @@ struct ListeningSocket {
 
 ListeningSocket open_listening_socket(std::string const& host, std::uint16_t port);
 
-/// "127.0.0.1:80", "[::1]:80".
-std::string address_text(std::string const& host, std::uint16_t port);
-
 }  // namespace lastcall::probes

@@ -13,10 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address_text.hpp"
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "base/resolve.hpp"
-#include "probes/listener/listening_socket.hpp"
+#include "base/socket_address.hpp"
 #include "relay/response_reader.hpp"
 
 namespace lastcall::probes {
@@ -108,12 +109,11 @@ class Exchange {
   }
 
   bool connect_to(SocketAddress const& to) {
-    socket_ =
-        Descriptor(::socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    socket_ = Descriptor(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket_.get() < 0) {
       return fail(error_text(errno));
     }
-    if (::connect(socket_.get(), reinterpret_cast<sockaddr const*>(&to.address), to.size) == 0) {
+    if (::connect(socket_.get(), to.get(), to.size) == 0) {
       return true;
     }
     if (errno != EINPROGRESS) {

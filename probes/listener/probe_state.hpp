@@ -74,8 +74,7 @@ struct ProbeState {
   std::vector<EndpointRow> endpoints;
 
   std::size_t peers = 0;
-  std::optional<std::uint64_t> in_flight;        // unset: unknown
-  std::optional<std::int64_t> stop_deadline_ms;  // CLOCK_MONOTONIC; set once a stop has one
+  std::optional<std::uint64_t> in_flight;  // unset: unknown
 };
 
 /// Passes the state from the loop to the listener's thread.

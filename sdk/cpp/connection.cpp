@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -13,8 +12,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/socket_address.hpp"
 
 namespace lastcall::sdk {
 namespace {
@@ -46,11 +46,10 @@ Connection::Connection(std::string path)
       set_(checked(::epoll_create1(EPOLL_CLOEXEC), "an epoll set")),
       bell_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "an eventfd")),
       timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "a timer")) {
-  std::size_t const most = sizeof(sockaddr_un::sun_path) - 1;
-  if (path_.empty() || path_.size() > most) {
+  if (path_.empty() || path_.size() > kLongestSocketPath) {
     throw std::invalid_argument("cannot connect to '" + path_ + "': the path has " +
                                 std::to_string(path_.size()) + " bytes, a Unix socket's has 1 to " +
-                                std::to_string(most));
+                                std::to_string(kLongestSocketPath));
   }
   if (!watches(set_, bell_) || !watches(set_, timer_)) {
     throw std::system_error(errno, std::system_category(), "cannot watch a descriptor");
@@ -59,11 +58,8 @@ Connection::Connection(std::string path)
 
 int Connection::open() {
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path_.data(), path_.size());
-  void const* const generic = &address;
-  if (!fd || ::connect(fd.get(), static_cast<sockaddr const*>(generic), sizeof(address)) != 0) {
+  SocketAddress const address = unix_address(path_);
+  if (!fd || ::connect(fd.get(), address.get(), address.size) != 0) {
     return errno;
   }
   if (!watches(set_, fd)) {  // no memory or room: tried again later

@@ -4,27 +4,16 @@
 
 #include <lastcall/outgoing.hpp>
 
-#include "base/json_escape.hpp"
+#include "base/percent.hpp"
 #include "ipc/limits.hpp"
 #include "sdk/cpp/request_ids.hpp"
 
 namespace lastcall {
 namespace {
 
-constexpr std::string_view kHex = "0123456789ABCDEF";
-
 /// Printable ASCII except '%' stays unchanged, so that decoding is unambiguous.
 std::string to_header(std::string_view id) {
-  std::string value;
-  for (char const c : id) {
-    if (c > ' ' && c < '\x7f' && c != '%') {
-      value += c;
-    } else {
-      auto const byte = static_cast<unsigned char>(c);
-      value += {'%', kHex[byte >> 4U], kHex[byte & 0xFU]};
-    }
-  }
-  return value;
+  return percent_encoded(id, [](char c) { return c > ' ' && c < '\x7f' && c != '%'; });
 }
 
 std::string call_id(std::string const& caller) {
@@ -42,18 +31,7 @@ std::vector<std::pair<std::string, std::string>> outgoing_headers(RequestContext
 }
 
 std::string id_from_header(std::string_view value) {
-  std::string id;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    int const high = value[i] == '%' && i + 2 < value.size() ? json::hex_value(value[i + 1]) : -1;
-    int const low = high < 0 ? -1 : json::hex_value(value[i + 2]);
-    if (low >= 0) {
-      id += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      id += value[i];
-    }
-  }
-  return id;
+  return percent_decoded(value);
 }
 
 struct AbortOnStop::Shared {

@@ -3,6 +3,7 @@
 
 #include <lastcall/stop_channel.hpp>
 
+#include "base/ascii.hpp"
 #include "ipc/limits.hpp"
 #include "sdk/cpp/request_ids.hpp"
 
@@ -12,14 +13,10 @@ namespace {
 constexpr std::string_view kCalls = "/lastcall/calls/";
 constexpr std::size_t kLeastSecret = 32;
 
-bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /// A shorter text could be guessed.
 bool is_secret(std::string_view text) {
   return text.size() >= kLeastSecret && text.size() <= ipc::kMaxId &&
-         std::all_of(text.begin(), text.end(), is_letter_or_digit);
+         std::all_of(text.begin(), text.end(), ascii::is_letter_or_digit);
 }
 
 }  // namespace

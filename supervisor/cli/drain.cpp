@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "base/json_member.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/json_view.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 void print_answer(std::string const& answer, Output output, char const* changed,
                   char const* unchanged, std::ostream& out) {
-  bool const did = member_flag(parse_json(answer), "changed");
+  bool const did = member_flag(json::parsed<JsonValue>(answer), "changed");
   switch (output) {
     case Output::json:
       out << answer << '\n';

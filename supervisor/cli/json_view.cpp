@@ -1,14 +1,11 @@
 #include "supervisor/cli/json_view.hpp"
 
+#include <string_view>
+
 #include "base/visible_text.hpp"
 
 namespace lastcall::cli {
 
-JsonValue parse_json(std::string_view text) {
-  return JsonValue::parse(text, nullptr, false);
-}
-
-/// Only the first line of the text: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback) {
   auto const found = object.find(key);
   if (found == object.end() || !found->is_string()) {
@@ -26,12 +23,6 @@ std::int64_t member_number(JsonValue const& object, char const* key, std::int64_
 bool member_flag(JsonValue const& object, char const* key) {
   auto const found = object.find(key);
   return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
-JsonValue const& member_of(JsonValue const& object, char const* key) {
-  static JsonValue const kNone = JsonValue::object();
-  auto const found = object.find(key);
-  return found != object.end() ? *found : kNone;
 }
 
 std::string painted(std::string const& text, bool good, ViewOptions options) {

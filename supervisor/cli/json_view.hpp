@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -17,13 +16,10 @@ namespace lastcall::cli {
 
 using JsonValue = nlohmann::ordered_json;
 
-/// The result is not an object if the text is not JSON.
-JsonValue parse_json(std::string_view text);
 /// Only the first line of the text: the log has the rest of a traceback.
 std::string member_text(JsonValue const& object, char const* key, std::string fallback = {});
 std::int64_t member_number(JsonValue const& object, char const* key, std::int64_t fallback = 0);
 bool member_flag(JsonValue const& object, char const* key);
-JsonValue const& member_of(JsonValue const& object, char const* key);
 
 std::string painted(std::string const& text, bool good, ViewOptions options);
 

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/problems.hpp"
@@ -63,7 +64,7 @@ std::optional<JsonValue> ask_for_object(ipc::OperatorClient& client,
   if (!text) {
     return std::nullopt;
   }
-  JsonValue answer = parse_json(*text);
+  JsonValue answer = json::parsed<JsonValue>(*text);
   if (!answer.is_object()) {
     err << "lastcall: the supervisor's answer is not " << what << '\n';
     return std::nullopt;

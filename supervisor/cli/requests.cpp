@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/requests_view.hpp"
 #include "telemetry/terminal.hpp"
@@ -25,7 +26,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     if (!page) {
       return kExitFailure;
     }
-    for (JsonValue const& request : member_of(*page, "requests")) {
+    for (JsonValue const& request : json::member(*page, "requests")) {
       switch (options.output) {
         case Output::json:  // one line per request, so that the pages are not visible
           out << request.dump() << '\n';

@@ -26,19 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr int kExitNoShim = 1;
 
-std::optional<fs::path> in_search_path(config::Environment const& environment) {
-  std::string const path = environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    std::size_t const end = std::min(path.find(':', begin), path.size());
-    fs::path const candidate = fs::path(path.substr(begin, end - begin)) / "lastcall-shim";
-    if (::access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
-
 /// Looks at LASTCALL_SHIM, next to this program, in the build tree, and in PATH.
 std::optional<fs::path> find_shim(fs::path const& own_path,
                                   config::Environment const& environment) {
@@ -52,7 +39,7 @@ std::optional<fs::path> find_shim(fs::path const& own_path,
       return candidate.lexically_normal();
     }
   }
-  return in_search_path(environment);
+  return config::find_command("lastcall-shim", environment);
 }
 
 /// A name that means the same file to `serve`: /dev/stdin and /dev/fd/N name a descriptor of this

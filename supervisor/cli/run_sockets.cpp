@@ -2,17 +2,17 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "base/error_text.hpp"
+#include "base/socket_address.hpp"
 
 namespace lastcall::cli {
 namespace {
@@ -29,21 +29,13 @@ bool can_hold(std::string const& socket) {
 }
 
 bool is_live(std::string const& socket) {
-  sockaddr_un address{};
-  if (socket.size() >= sizeof address.sun_path) {
+  if (socket.size() > kLongestSocketPath) {
     return false;
   }
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
-  int const fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  SocketAddress const address = unix_address(socket);
+  Descriptor const fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // With EAGAIN the queue of the listening process is full.
-  bool const answers =
-      fd >= 0 && (::connect(fd, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 ||
-                  errno == EAGAIN);
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  return answers;
+  return fd && (::connect(fd.get(), address.get(), address.size) == 0 || errno == EAGAIN);
 }
 
 /// Empty if `serve` will be able to listen there.

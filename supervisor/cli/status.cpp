@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/status_view.hpp"
@@ -97,7 +98,7 @@ int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow
 }  // namespace
 
 std::string phase_of(std::string_view answer) {
-  return member_text(parse_json(answer), "phase");
+  return member_text(json::parsed<JsonValue>(answer), "phase");
 }
 
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,

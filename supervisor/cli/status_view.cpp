@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/json_member.hpp"
 #include "base/visible_text.hpp"
 #include "supervisor/cli/json_view.hpp"
 #include "telemetry/rows.hpp"
@@ -35,7 +36,7 @@ std::size_t part_now(JsonValue const& status, JsonValue const& parts, std::int64
 void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   constexpr std::size_t kNarrowest = 16;
   constexpr std::size_t kWidest = 60;
-  JsonValue const& plan = member_of(status, "plan");
+  JsonValue const& plan = json::member(status, "plan");
   std::int64_t const total = member_number(plan, "total_ms");
   if (!member_flag(plan, "under_way") || total <= 0) {
     return;
@@ -52,7 +53,7 @@ void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   std::string bar(width, '.');
   std::fill_n(bar.begin(), cell_of(now), '#');
   std::string ends;
-  JsonValue const& parts = member_of(plan, "parts");
+  JsonValue const& parts = json::member(plan, "parts");
   std::size_t const current = part_now(status, parts, now);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     JsonValue const& part = parts[i];
@@ -90,7 +91,7 @@ void put_stop(std::ostream& out, JsonValue const& status) {
 
 /// In preStop mode: shows which hooks wait, and whether the supervisor waits for a new engine.
 void put_hook(std::ostream& out, JsonValue const& status) {
-  if (JsonValue const& hook = member_of(status, "prestop"); !hook.empty()) {
+  if (JsonValue const& hook = json::member(status, "prestop"); !hook.empty()) {
     std::string line = "called " + duration_text(member_number(hook, "called_ms")) + " ago, ";
     line += member_flag(hook, "deletion") ? "the pod is being deleted" : "a container restart";
     if (member_flag(hook, "waits")) {
@@ -98,7 +99,7 @@ void put_hook(std::ostream& out, JsonValue const& status) {
     }
     put_row(out, "preStop", line);
   }
-  if (JsonValue const& replacement = member_of(status, "replacement"); !replacement.empty()) {
+  if (JsonValue const& replacement = json::member(status, "replacement"); !replacement.empty()) {
     put_row(out, "preStop",
             "waiting for another engine for " +
                 duration_text(member_number(replacement, "for_ms")) +
@@ -147,7 +148,7 @@ class EndpointRow {
 /// Users want to see what is still in flight, so endpoints with nothing in flight share one row.
 void put_endpoints(std::ostream& out, JsonValue const& status) {
   std::map<std::string, EndpointRow> endpoints;
-  for (JsonValue const& endpoint : member_of(status, "endpoints")) {
+  for (JsonValue const& endpoint : json::member(status, "endpoints")) {
     std::string name = member_text(endpoint, "name");
     endpoints[name.empty() ? "(unnamed)" : std::move(name)].add(endpoint);
   }
@@ -165,7 +166,7 @@ void put_endpoints(std::ostream& out, JsonValue const& status) {
 }
 
 void put_requests(std::ostream& out, JsonValue const& status) {
-  JsonValue const& flight = member_of(status, "in_flight");
+  JsonValue const& flight = json::member(status, "in_flight");
   std::string const source = member_text(flight, "source", "unknown");
   std::string line = source == "unknown" ? std::string("unknown (no SDK or ingress counts them)")
                                          : std::to_string(member_number(flight, "requests"));
@@ -181,7 +182,7 @@ void put_requests(std::ostream& out, JsonValue const& status) {
 
 /// Shows how many requests run and wait if there is a limit, and always whether the engine is busy.
 void put_admission(std::ostream& out, JsonValue const& status) {
-  JsonValue const& admission = member_of(status, "admission");
+  JsonValue const& admission = json::member(status, "admission");
   bool const busy = member_flag(admission, "busy");
   std::int64_t const limit = member_number(admission, "engine_request_limit");
   if (!busy && limit == 0 && member_number(admission, "engine_wait_limit") == 0) {
@@ -198,11 +199,11 @@ void put_admission(std::ostream& out, JsonValue const& status) {
 }
 
 void put_health(std::ostream& out, JsonValue const& status, ViewOptions options) {
-  JsonValue const& health = member_of(status, "health");
+  JsonValue const& health = json::member(status, "health");
   std::string const verdict = member_text(health, "verdict", "unknown");
   put_row(out, "health",
           painted(verdict, verdict == "healthy", options) + ": " + member_text(health, "reason"));
-  for (JsonValue const& check : member_of(health, "checks")) {
+  for (JsonValue const& check : json::member(health, "checks")) {
     std::string line = member_text(check, "name") + ": " + member_text(check, "state");
     if (std::int64_t const failures = member_number(check, "failures"); failures > 0) {
       line += " (" + std::to_string(failures) + " in a row)";
@@ -215,7 +216,7 @@ void put_health(std::ostream& out, JsonValue const& status, ViewOptions options)
 }
 
 void put_engine(std::ostream& out, JsonValue const& status) {
-  JsonValue const& engine = member_of(status, "engine");
+  JsonValue const& engine = json::member(status, "engine");
   std::string line = member_text(engine, "state", "unknown");
   if (engine.contains("pid")) {
     line += ", pid " + std::to_string(member_number(engine, "pid"));
@@ -224,14 +225,14 @@ void put_engine(std::ostream& out, JsonValue const& status) {
 }
 
 void put_surroundings(std::ostream& out, JsonValue const& status) {
-  for (JsonValue const& registry : member_of(status, "registries")) {
+  for (JsonValue const& registry : json::member(status, "registries")) {
     std::string line = member_text(registry, "name") + ": " + member_text(registry, "state");
     if (std::string const error = member_text(registry, "error"); !error.empty()) {
       line += ", " + error;
     }
     put_row(out, "registry", line);
   }
-  for (JsonValue const& warning : member_of(status, "warnings")) {
+  for (JsonValue const& warning : json::member(status, "warnings")) {
     if (warning.is_string()) {
       put_row(out, "warning", visible(warning.get_ref<std::string const&>()));
     }
@@ -241,7 +242,7 @@ void put_surroundings(std::ostream& out, JsonValue const& status) {
 }  // namespace
 
 std::string status_text(std::string_view status_json, ViewOptions options) {
-  JsonValue const status = parse_json(status_json);
+  JsonValue const status = json::parsed<JsonValue>(status_json);
   if (!status.is_object()) {
     return std::string(status_json);
   }
@@ -268,11 +269,11 @@ std::string status_text(std::string_view status_json, ViewOptions options) {
 
 std::string drain_bar(std::string_view status_json, std::size_t& most) {
   constexpr std::size_t kWidth = 24;
-  JsonValue const status = parse_json(status_json);
+  JsonValue const status = json::parsed<JsonValue>(status_json);
   if (!status.is_object()) {
     return std::string(status_json);
   }
-  JsonValue const& flight = member_of(status, "in_flight");
+  JsonValue const& flight = json::member(status, "in_flight");
   bool const known = member_text(flight, "source", "unknown") != "unknown";
   auto const left =
       static_cast<std::size_t>(std::max<std::int64_t>(member_number(flight, "requests"), 0));

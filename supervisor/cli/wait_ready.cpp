@@ -34,7 +34,7 @@ struct Wait {
 };
 
 bool is_ready(std::string const& status, std::string& why) {
-  auto const parsed = nlohmann::ordered_json::parse(status, nullptr, false);
+  auto const parsed = json::parsed<nlohmann::ordered_json>(status);
   if (!parsed.is_object()) {
     return false;
   }

@@ -1,10 +1,8 @@
 #include "supervisor/doctor/reach.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -12,22 +10,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "base/resolve.hpp"
+#include "base/socket_address.hpp"
 #include "config/text.hpp"
 #include "supervisor/doctor/findings.hpp"
 
 namespace lastcall::doctor {
 namespace {
-
-/// The system calls take every kind of address through a pointer to one type.
-sockaddr const* pointer_to(auto const& address) {
-  return reinterpret_cast<sockaddr const*>(&address);
-}
 
 bool is_ready(int fd, short events) {
   pollfd entry{.fd = fd, .events = events, .revents = 0};
@@ -36,7 +29,7 @@ bool is_ready(int fd, short events) {
 
 /// Connects the socket; returns 0 or the errno.
 int connect_to(SocketAddress const& address, int fd) {
-  if (::connect(fd, pointer_to(address.address), address.size) == 0) {
+  if (::connect(fd, address.get(), address.size) == 0) {
     return 0;
   }
   if (errno != EINPROGRESS) {
@@ -52,7 +45,7 @@ int connect_to(SocketAddress const& address, int fd) {
 }
 
 int open_socket(SocketAddress const& address) {
-  return ::socket(address.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
 }  // namespace
@@ -79,12 +72,9 @@ std::string existing_folder(std::string const& folder) {
 }
 
 int socket_error(std::string const& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(),
-              std::min(path.size() + 1, sizeof address.sun_path - 1));
+  SocketAddress const address = unix_address(path);
   Descriptor const socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return ::connect(socket.get(), pointer_to(address), sizeof address) == 0 ? 0 : errno;
+  return ::connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
 }
 
 int listen_error(std::string const& host, std::uint16_t port) {
@@ -99,8 +89,8 @@ int listen_error(std::string const& host, std::uint16_t port) {
   }
   int const one = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  bool const fits = ::bind(socket.get(), pointer_to(address.address), address.size) == 0 &&
-                    ::listen(socket.get(), 1) == 0;
+  bool const fits =
+      ::bind(socket.get(), address.get(), address.size) == 0 && ::listen(socket.get(), 1) == 0;
   return fits ? 0 : errno;
 }
 

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/socket_address.hpp"
 #include "supervisor/doctor/findings.hpp"
 #include "supervisor/doctor/reach.hpp"
 
@@ -24,10 +24,9 @@ std::string me() {
 }
 
 std::string socket_problem(std::string const& key, std::string const& path) {
-  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;
-  if (path.size() > kLongest) {
+  if (path.size() > kLongestSocketPath) {
     return key + ": " + path + " has " + std::to_string(path.size()) +
-           " bytes, the kernel accepts at most " + std::to_string(kLongest) +
+           " bytes, the kernel accepts at most " + std::to_string(kLongestSocketPath) +
            ": choose a shorter path";
   }
   struct stat found {};

@@ -1,12 +1,14 @@
 #include "supervisor/kube/api_server.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <string_view>
 
+#include "base/ascii.hpp"
+#include "base/percent.hpp"
 #include "discovery/kubernetes_wire.hpp"
 #include "discovery/secret_file.hpp"
+#include "discovery/watch_lines.hpp"
 
 namespace lastcall::kube {
 namespace {
@@ -22,42 +24,12 @@ constexpr int kGone = 410;
 constexpr std::size_t kMostOfRefusal = 4096;
 constexpr int kPage = 100;  // pods; fewer if an answer is too long
 
-/// Splits a watch that arrives in pieces into lines.
-class Lines {
- public:
-  explicit Lines(std::function<bool(Json const&)> take) : take_(std::move(take)) {}
-
-  bool add(std::string_view data) {
-    text_ += data;
-    for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
-      bool const goes_on = take_(json::parsed<Json>(std::string_view(text_).substr(0, end)));
-      text_.erase(0, end + 1);
-      if (!goes_on) {
-        return false;
-      }
-    }
-    return text_.size() <= discovery::HttpClient::kLongestAnswer;
-  }
-
- private:
-  std::function<bool(Json const&)> take_;
-  std::string text_;
-};
-
 }  // namespace
 
 std::string escaped(std::string const& text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_') {
-      out += c;
-    } else {
-      out += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
-    }
-  }
-  return out;
+  return percent_encoded(text, [](char c) {
+    return ascii::is_letter_or_digit(c) || c == '-' || c == '.' || c == '_';
+  });
 }
 
 ApiServer::ApiServer(Access access)
@@ -181,7 +153,9 @@ Watched ApiServer::watch(std::string const& path, std::string const& query, std:
   auto const now = TimePoint::clock::now();
   auto const left = std::chrono::ceil<std::chrono::seconds>(until - now).count();
   WatchEnd end = WatchEnd::time_over;
-  Lines lines([&](Json const& change) {
+  discovery::WatchLines lines;
+  auto const take_line = [&](std::string_view line) {
+    Json const change = json::parsed<Json>(line);
     std::string const type = text(member(change, "type"));
     Json const& object = member(change, "object");
     if (type == "ERROR" || type.empty()) {
@@ -194,7 +168,7 @@ Watched ApiServer::watch(std::string const& path, std::string const& query, std:
       return false;
     }
     return true;
-  });
+  };
   std::string begin_of_all;  // has the message if the server refuses
   HttpRequest const request{.method = "GET",
                             .path = path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=" +
@@ -204,7 +178,7 @@ Watched ApiServer::watch(std::string const& path, std::string const& query, std:
                             .body = {},
                             .on_data = [&](std::string_view data) {
                               begin_of_all += data.substr(0, kMostOfRefusal - begin_of_all.size());
-                              return lines.add(data);
+                              return lines.add(data, take_line);
                             }};
   HttpReply reply = send(request, until + std::chrono::seconds(2));
   reply.body = std::move(begin_of_all);

@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 
+#include "base/address_text.hpp"
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "base/failed_writes.hpp"
@@ -86,7 +87,7 @@ class Webhook {
         tls = read_certificate(upkeep_->path(), upkeep_->path());
       }
       serve(ingress::Socket(listening.descriptor.release()), std::move(tls), stop,
-            probes::address_text(listening.host, listening.port), probes.address());
+            address_text(listening.host, listening.port), probes.address());
       probes.stop();
     } catch (Failed const& failed) {
       err_ << "lastcall webhook: " << failed.text << std::endl;

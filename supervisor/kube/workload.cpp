@@ -1,10 +1,10 @@
 #include "supervisor/kube/workload.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <string_view>
+
+#include "base/ascii.hpp"
 
 namespace lastcall::kube {
 namespace {
@@ -97,9 +97,7 @@ std::optional<WorkloadName> parse_workload(std::string const& text) {
   if (slash == std::string::npos || slash + 1 == text.size()) {
     return std::nullopt;
   }
-  std::string word = text.substr(0, slash);
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string const word = ascii::lower_text(text.substr(0, slash));
   for (WorkloadKind const& kind : kKinds) {
     if (word == kind.name || word == kind.shortest || word == kind.plural) {
       return WorkloadName{&kind, text.substr(slash + 1)};

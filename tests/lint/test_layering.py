@@ -25,7 +25,7 @@ ARROWS = {
     "probes/metrics": LOWER + ("probes/checks", "probes/listener"),
     "discovery": LOWER + ("relay",),
     "ingress": LOWER + ("relay",),
-    "inject": ("config",),
+    "inject": ("base", "config"),
     "router/continuation": ("base", "core", "relay"),
     "router": LOWER
     + ("relay", "telemetry", "probes/checks", "probes/listener", "discovery", "ingress",

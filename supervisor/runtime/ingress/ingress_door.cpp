@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <sys/socket.h>
 
+#include "base/address_text.hpp"
 #include "probes/listener/listening_socket.hpp"
 #include "supervisor/runtime/ingress/ingress_options.hpp"
 
@@ -64,7 +65,7 @@ std::string IngressDoor::listen() {
   }
   ::listen(socket.descriptor.get(), kBacklog);
   port_ = socket.port;  // routers know the port that was free the first time
-  address_ = probes::address_text(socket.host, socket.port);
+  address_ = address_text(socket.host, socket.port);
   listener_.open(socket.descriptor.release());
   listening_ = Listening::yes;
   return {};

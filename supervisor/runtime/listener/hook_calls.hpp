@@ -48,7 +48,6 @@ class HookCalls {
   /// Empty if it is off.
   std::string address() const { return listener_ ? listener_->address() : std::string(); }
 
-  bool takes_calls() const { return takes_calls_; }
   /// `caller` is for the log.
   void called(probes::Hook hook, std::string const& caller, Return answer);
   /// Handles a call of a hook of kind exec, which arrives on the socket.

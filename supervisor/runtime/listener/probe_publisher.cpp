@@ -70,9 +70,6 @@ probes::ProbeState state_of(StatusSources const& sources) {
   if (snapshot.source != lifecycle::InFlightSource::unknown) {
     state.in_flight = snapshot.in_flight;
   }
-  if (snapshot.stop) {
-    state.stop_deadline_ms = lifecycle::to_ms(snapshot.stop->deadline);
-  }
   return state;
 }
 

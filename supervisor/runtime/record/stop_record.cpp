@@ -1,11 +1,9 @@
 #include "supervisor/runtime/record/stop_record.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.hpp"
-#include "base/error_text.hpp"
+#include "base/durable_file.hpp"
 #include "base/json_member.hpp"
 #include "core/remembered.hpp"
 
@@ -31,21 +29,6 @@ std::string first_line_of(char const* path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::string failure(std::string_view what, std::string const& path) {
-  return "cannot " + std::string(what) + " " + path + ": " + error_text(errno);
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t const count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-  }
-  return true;
 }
 
 /// Empty also if it is not a regular file, because it could be a pipe that another process holds.
@@ -78,15 +61,6 @@ std::optional<std::string> text_of(std::string const& path) {
   return content_of(file.get());
 }
 
-bool sync_directory(std::string const& path) {
-  int const fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool const is_synced = fd >= 0 && ::fsync(fd) == 0;
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  return is_synced;
-}
-
 /// The reason why a record does not apply now; empty if it applies.
 std::string stale(Json const& json, StopRecord::Identity const& identity, lifecycle::Instant now) {
   if (!json.is_object() || json.value("version", Json()) != Json(kVersion)) {
@@ -116,15 +90,15 @@ StopRecord::Identity StopRecord::identity_of_this_life() {
 }
 
 StopRecord::StopRecord(std::string const& admin_socket, Identity identity)
-    : directory_(admin_socket.substr(0, admin_socket.rfind('/') + 1)),
-      path_(directory_ + "stop.json"),
+    : path_(admin_socket.substr(0, admin_socket.rfind('/') + 1) + "stop.json"),
       identity_(std::move(identity)) {}
 
 std::optional<std::string> StopRecord::read(lifecycle::Instant now, std::string& note) const {
   std::optional<std::string> const text = text_of(path_);
   if (!text) {
     if (errno != ENOENT) {
-      note = failure("read", path_) + "; it is kept, and a stop that it records is not continued";
+      note = file_failure("read", path_, errno) +
+             "; it is kept, and a stop that it records is not continued";
     }
     return std::nullopt;
   }
@@ -143,29 +117,7 @@ std::string StopRecord::write(std::string const& blob) const {
                   {"boot_id", identity_.boot_id},
                   {"pod_uid", identity_.pod_uid},
                   {"blob", blob}};
-  std::string const text = json::dump(json) + "\n";
-  std::string const temporary = path_ + ".new";
-  ::unlink(temporary.c_str());  // left by an interrupted write, or put there by others
-  int const fd =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return failure("create", temporary);
-  }
-  std::string problem;
-  if (!write_all(fd, text) || ::fsync(fd) != 0) {
-    problem = failure("write", temporary);
-  }
-  ::close(fd);
-  if (problem.empty() && ::rename(temporary.c_str(), path_.c_str()) != 0) {
-    problem = failure("rename to", path_);
-  }
-  if (problem.empty() && !sync_directory(directory_)) {
-    problem = failure("flush", directory_);
-  }
-  if (!problem.empty()) {
-    ::unlink(temporary.c_str());
-  }
-  return problem;
+  return replace_file(path_, path_ + ".new", json::dump(json) + "\n", 0600);
 }
 
 void StopRecord::remove() const {

@@ -43,7 +43,6 @@ class StopRecord {
   std::string const& path() const { return path_; }
 
  private:
-  std::string directory_;
   std::string path_;
   Identity identity_;
 };

@@ -210,7 +210,6 @@ TEST(Presets, The_documented_table_is_what_is_in_the_code) {
          return text;
        }},
       {"refresh", [](auto const& p) { return to_text(p.gauge_refresh); }},
-      {"left behind by a KILL", [](auto const& p) { return cell(p.leftovers); }},
   };
   std::string const page = read_text(LASTCALL_DOCS "/engines.md");
   for (auto const& [name, text_of] : rows) {

@@ -37,7 +37,6 @@ class FakeRegistry final : public Registry {
   FakeRegistry(boost::asio::io_context& io, Script& script) : io_(io), script_(script) {
     script_.lose = [this](std::string const& reason) { on_lost_(reason); };
   }
-  std::string const& kind() const override { return kind_; }
   void register_instances(TimePoint, RegistryDone done) override {
     ++script_.entered;
     reply(std::move(done));
@@ -71,7 +70,6 @@ class FakeRegistry final : public Registry {
 
   boost::asio::io_context& io_;
   Script& script_;
-  std::string const kind_ = "fake";
 };
 
 class RegistrySetTest : public LoopTest {
