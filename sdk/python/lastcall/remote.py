@@ -225,7 +225,7 @@ class _Call:
         self._headers = {**given, outgoing.CHANNEL: self._channel,
                          "Content-Type": "application/json",
                          "Accept": "text/event-stream, application/json"}  # fmt: skip
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running()
         self._exchange: Optional[http1.Exchange] = None
         self._url = ""
         self._stopping: Optional[asyncio.Task[None]] = None
