@@ -11,9 +11,8 @@
 {{- $_ := set $budgets "router.podDisruptionBudget" $router.podDisruptionBudget -}}
 {{- end -}}
 {{- range $key, $image := $images -}}
-{{- $name := ($image | default dict).repository | default "" -}}
-{{- if regexMatch "[:@][^/]*$" $name -}}
-{{- include "lastcall-lib.problem" (printf "%s.repository is %s, expected no tag and no digest there; set %s.tag or %s.digest" $key $name $key $key) -}}
+{{- with include "lastcall-lib.imageProblem" (list $key $image) -}}
+{{- include "lastcall-lib.problem" . -}}
 {{- end -}}
 {{- end -}}
 {{- range $key, $given := $labels -}}
