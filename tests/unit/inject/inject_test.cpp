@@ -101,6 +101,16 @@ TEST(Inject, The_sidecar_runs_as_the_engine_where_the_pod_names_its_user) {
   EXPECT_THAT(injected(kDeployment), HasSubstr("--set=ipc.allow_uids=any"));
 }
 
+TEST(Inject, An_object_whose_name_is_generated_can_be_chosen) {
+  std::string const pod =
+      "kind: Pod\nspec: {containers: [{name: e, image: x}]}\nmetadata: {generateName: ";
+  std::string const text = pod + "a-}\n---\n" + pod + "b-}\n";
+  EXPECT_THAT(injected(text), HasSubstr("Pod/a-*"));
+  Options with = options();
+  with.only = {"Pod/b-*"};
+  EXPECT_THAT(injected(text, with), StartsWith(pod + "a-}\n---\n"));
+}
+
 TEST(Inject, Numbers_are_those_that_Kubernetes_reads) {
   auto const with_user = [](std::string const& number) {
     std::string text = kDeployment;
