@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -44,6 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
     Node node = leaf(Node::Kind::scalar, mark, tag, anchor);
     if (tag == "!") {
       last_quote_ = Problem{node.place, path(), "a quote that is not closed"};
+      last_quote_at_ = static_cast<std::size_t>(std::max(mark.pos, 0));
     }
     node.style = tag == "!" ? Node::Style::quoted : Node::Style::plain;
     node.text = value;
@@ -65,6 +67,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   /// The problem of the last quoted scalar, if its quote is not closed.
   std::optional<Problem> const& last_quote() const { return last_quote_; }
+  std::size_t last_quote_at() const { return last_quote_at_; }
 
   Place place_of(YAML::Mark const& mark) const {
     if (base_.line == 0) {
@@ -187,6 +190,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Frame> frames_;
   Node root_;
   std::optional<Problem> last_quote_;
+  std::size_t last_quote_at_ = 0;
   int documents_ = 0;
 };
 
@@ -224,6 +228,12 @@ Node parse(std::string_view text, Place const& base, Problems& problems) {
       // With a line break at its end, yaml-cpp reports where the quote begins.
       problems.resize(known);
       return parse(std::string(text) + "\n", base, problems);
+    }
+    std::string open_quote =
+        builder.last_quote() ? open_quote_problem(text, builder.last_quote_at(), 1, error) : "";
+    if (!open_quote.empty()) {
+      problems.push_back({builder.last_quote()->place, "", std::move(open_quote)});
+      return invalid;
     }
     problems.push_back({builder.place_of(error.mark), "",
                         yaml_problem(error) + tab_hint(text, error.mark.line + 1)});

@@ -1,5 +1,6 @@
 #include "config/yaml_problem.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include <yaml-cpp/depthguard.h>
@@ -26,6 +27,20 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
+/// Behind the quote that ends the text at `quote`; the end of the text if none does.
+std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
+  char const mark = text[quote];
+  std::size_t at = quote + 1;
+  while (at < text.size()) {
+    bool const is_escape = mark == '"' ? text[at] == '\\' : text.substr(at, 2) == "''";
+    if (!is_escape && text[at] == mark) {
+      return at + 1;
+    }
+    at += is_escape ? 2 : 1;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::string yaml_problem(YAML::Exception const& error) {
@@ -33,6 +48,23 @@ std::string yaml_problem(YAML::Exception const& error) {
   bool const is_too_deep = dynamic_cast<YAML::DeepRecursion const*>(&error) != nullptr;
   return "not valid YAML: " +
          (is_too_deep ? std::string("too many lists or sections inside each other") : error.msg);
+}
+
+std::string open_quote_problem(std::string_view text, std::size_t quote, int first_line,
+                               YAML::Exception const& error) {
+  quote = std::min(text.find_first_of("\"'", quote), text.size());  // a tag may precede it
+  if (quote == text.size() || error.mark.is_null()) {
+    return "";
+  }
+  std::string_view const before = text.substr(0, end_of_quoted(text, quote));
+  auto const begin = before.begin() + static_cast<std::ptrdiff_t>(quote);
+  auto const breaks = std::count(begin, before.end(), '\n');
+  int const last = static_cast<int>(std::count(before.begin(), begin, '\n') + breaks);
+  if (breaks == 0 || error.mark.line != last) {
+    return "";
+  }
+  return "not valid YAML: a quote that is closed only in line " +
+         std::to_string(first_line + last) + ", where the rest of the line cannot follow it";
 }
 
 bool ends_in_quotes(std::string const& text) {

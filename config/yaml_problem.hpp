@@ -1,7 +1,9 @@
 // What is wrong with a YAML text that its parser refuses, for messages.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace YAML {
 class Exception;
@@ -15,5 +17,12 @@ std::string yaml_problem(YAML::Exception const& error);
 /// Whether the text ends inside of a quoted scalar. yaml-cpp ends such a scalar silently at a line
 /// break that ends the text, so that everything after a forgotten quote would be part of it.
 bool ends_in_quotes(std::string const& text);
+
+/// The problem if the last quoted text before the error, which begins at `quote`, spans several
+/// lines and ends in the line of the error: its quote was most likely left open, and ended at the
+/// quote of another text, behind which the parser could not go on. Otherwise empty. `first_line` is
+/// the number of the text's first line.
+std::string open_quote_problem(std::string_view text, std::size_t quote, int first_line,
+                               YAML::Exception const& error);
 
 }  // namespace lastcall::config

@@ -1,6 +1,7 @@
 #include "inject/decisions.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,31 @@ constexpr std::int64_t kLongestGraceSeconds = 86'400;
 std::optional<std::int64_t> whole_number(std::string_view text) {
   auto const number = parse_number<std::int64_t>(text);
   return number && *number >= 0 ? number : std::nullopt;
+}
+
+/// The number that Kubernetes' tools read, also in YAML 1.1's other notations: 0755 is 493.
+std::optional<std::int64_t> whole_number(Node const& node) {
+  std::string digits = node.text;
+  if (node.is_quoted || digits.size() < 2 || !ascii::is_digit(digits[0])) {
+    return whole_number(std::string_view(digits));
+  }
+  digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+  int base = 10;
+  std::size_t prefix = 0;
+  if (digits[0] == '0') {
+    char const letter = ascii::lower(digits[1]);
+    bool const has_letter = letter == 'x' || letter == 'o' || letter == 'b';
+    base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
+    prefix = has_letter ? 2 : 1;
+    if (!has_letter && digits.find_first_of("89") != std::string::npos) {
+      base = 10;  // it is read as a number with a fraction
+    }
+  }
+  std::int64_t number = 0;
+  char const* const end = digits.data() + digits.size();
+  auto const [parsed, error] = std::from_chars(digits.data() + prefix, end, number, base);
+  bool const is_whole = error == std::errc() && parsed == end && number >= 0;
+  return is_whole ? std::optional(number) : std::nullopt;
 }
 
 /// The duration in milliseconds, or 0 if it is not one; the check of the whole configuration
@@ -174,7 +200,7 @@ class Decisions {
   void decide_times() {
     Node const* const own = find(spec(), kGraceKey);
     std::optional<std::int64_t> const seconds =
-        own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(own->text);
+        own == nullptr || own->kind == Node::Kind::null ? 0 : whole_number(*own);
     if (!seconds || (own != nullptr && own->is_quoted)) {
       refuse(*own, "terminationGracePeriodSeconds is not a whole number, expected one");
       return;
@@ -213,8 +239,7 @@ class Decisions {
     if (uid == nullptr || uid->kind == Node::Kind::null) {
       uid = find_path(spec(), "securityContext.runAsUser");
     }
-    std::optional<std::int64_t> const known =
-        uid == nullptr ? std::nullopt : whole_number(uid->text);
+    std::optional<std::int64_t> const known = uid == nullptr ? std::nullopt : whole_number(*uid);
     if (known && *known != 0) {
       plan_.user = *known;
       return;
@@ -230,8 +255,9 @@ class Decisions {
       for (Node const& port : ports->items) {
         std::string_view const protocol = text_of(port, "protocol");
         bool const is_tcp = protocol.empty() || protocol == "TCP";
-        if (is_tcp && whole_number(text_of(port, "containerPort"))) {
-          return std::string(text_of(port, "containerPort"));
+        Node const* const number = find(port, "containerPort");
+        if (is_tcp && number != nullptr && whole_number(*number)) {
+          return std::to_string(*whole_number(*number));
         }
       }
     }

@@ -180,6 +180,15 @@ void read_document(std::string_view text, Chunk chunk, std::string const& source
       read_document(text, chunk, source, stream, "\n");  // which shows where the quote begins
       return;
     }
+    std::string open_quote =
+        builder.last_quote
+            ? config::open_quote_problem(whole, *builder.last_quote - chunk.begin,
+                                         place_at(text, chunk.begin, source).line, error)
+            : "";
+    if (!open_quote.empty()) {
+      refuse(stream, place_at(text, *builder.last_quote, source), std::move(open_quote));
+      return;
+    }
     std::size_t const at = static_cast<std::size_t>(std::max(error.mark.pos, 0));
     refuse(stream, place_at(text, chunk.begin + at, source),
            config::yaml_problem(error) + hint_at_unseen(text, chunk));

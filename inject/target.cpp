@@ -28,6 +28,17 @@ bool is_list_of_containers(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::list;
 }
 
+/// The object's name, by which messages and --only refer to it: an API server completes a
+/// generateName, for which "*" stands here.
+std::string name_of(Node const& object) {
+  Node const* const name = find_path(object, "metadata.name");
+  Node const* const begun = find_path(object, "metadata.generateName");
+  if ((name == nullptr || name->text.empty()) && begun != nullptr && !begun->text.empty()) {
+    return begun->text + "*";
+  }
+  return name == nullptr ? "" : name->text;
+}
+
 /// The items of a list of objects; null for an object that is not one.
 Node const* items_of(Node const& object) {
   return text_of(object, "kind").ends_with("List") ? find(object, "items") : nullptr;
@@ -109,8 +120,7 @@ class Search {
     target.document = &document;
     target.object = &object;
     target.kind = text_of(object, "kind");
-    Node const* const metadata = find(object, "metadata");
-    target.name = metadata == nullptr ? "" : std::string(text_of(*metadata, "name"));
+    target.name = name_of(object);
     target.path = path;
     target.around = walk(object, path);
     if (target.around.size() == parts_of(path) + 1 && find_spec(target)) {
@@ -185,8 +195,7 @@ class Annotated {
     target.spec = spec;
     target.is_template = path.empty();
     target.kind = text_of(object, "kind");
-    Node const* const name = find_path(object, "metadata.name");
-    target.name = name == nullptr ? "" : name->text;
+    target.name = name_of(object);
     targets.push_back(std::move(target));
   }
 

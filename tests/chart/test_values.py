@@ -39,11 +39,37 @@ def test_a_typo_is_refused_by_its_name(helm, setting, word):
         (("engine.command=null",), ("engine.command", "entry point")),
         (("engine.image.repository=",), ("engine.image.repository",)),
         (("config.ipc.socket=/tmp/l.sock",), ("config.ipc.socket", "/run/lastcall")),
+        (("engine.image.repository=r:5000/vllm:v1",),
+         ("engine.image.repository is r:5000/vllm:v1, expected no tag",)),
+        (("image.repository=r/lastcall@sha256:1",), ("image.repository", "set image.tag")),
+        (("podLabels.team=a b",), ("podLabels", "value of team")),
+        (("commonLabels.a b=c",), ("commonLabels", '"a b"', "not a name for a label")),
+        (("podDisruptionBudget.enabled=true", "podDisruptionBudget.maxUnavailable=101%"),
+         ("podDisruptionBudget.maxUnavailable is 101%, expected at most 100%",)),
+        (("updateStrategy.rollingUpdate.maxSurge=0",), ("maxSurge 0 and maxUnavailable 0",)),
+        (("extraContainers[0].name=metrics", "extraContainers[0].image=m",
+          "extraContainers[0].ports[0].containerPort=7090"), ("metrics has the port 7090",)),
+        (("router.enabled=true", "router.config.tls.cert_file=/tls/tls.crt"),
+         ("router.config.tls has cert_file but no key_file",)),
+        (("router.enabled=true", "router.config.tls.key_file=/tls/tls.key"),
+         ("router.config.tls has key_file but no cert_file",)),
     ],
 )  # fmt: skip
 def test_values_that_do_not_fit_together_are_refused_with_the_numbers(helm, settings, words):
     refusal = helm.refusal("-f", DEMO, *sets(*settings))
     assert all(word in refusal for word in words), refusal
+
+
+def test_values_like_those_that_are_refused_are_accepted(helm):
+    helm.template("-f", DEMO, *sets(
+        "image.repository=r:5000/lastcall",
+        "podLabels.example\\.com/team=a_b.c", "podLabels.empty=",
+        "podDisruptionBudget.enabled=true", "podDisruptionBudget.maxUnavailable=100%",
+        "updateStrategy.rollingUpdate.maxSurge=0", "updateStrategy.rollingUpdate.maxUnavailable=1",
+        "extraContainers[0].name=metrics", "extraContainers[0].image=m",
+        "extraContainers[0].ports[0].containerPort=7092", "router.enabled=true",
+        "router.config.tls.cert_file=/tls/tls.crt", "router.config.tls.key_file=/tls/tls.key",
+    ))  # fmt: skip
 
 
 def test_a_token_that_an_old_kubelet_would_not_send_is_refused(helm):

@@ -10,6 +10,11 @@
 {{- if hasKey (.Values.commonLabels | default dict) "lastcall.dev/inject" -}}
 {{- $problems = print $problems (include "lastcall-lib.problem" "commonLabels has lastcall.dev/inject, which would make the webhook's own pods wait for a webhook, expected other labels") -}}
 {{- end -}}
+{{- range $key := list "image" "shimImage" -}}
+{{- with include "lastcall-lib.imageProblem" (list (printf "pods.%s" $key) (get $.Values.pods $key)) -}}
+{{- $problems = print $problems (include "lastcall-lib.problem" .) -}}
+{{- end -}}
+{{- end -}}
 {{- with include "lastcall-lib.graceProblem" (list "pods.gracePeriod" .Values.pods.gracePeriod) -}}
 {{- $problems = print $problems (include "lastcall-lib.problem" .) -}}
 {{- end -}}

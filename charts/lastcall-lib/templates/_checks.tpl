@@ -21,6 +21,15 @@ problems, one a line; each message names the values and what was expected.
 {{- printf "\n  - %s" . -}}
 {{- end -}}
 
+{{/* What is wrong with an image, of (list KEY IMAGE); a tag in the repository would get a second one. */}}
+{{- define "lastcall-lib.imageProblem" -}}
+{{- $key := first . -}}
+{{- $name := (last . | default dict).repository | default "" -}}
+{{- if regexMatch "[:@][^/]*$" $name -}}
+{{- printf "%s.repository is %s, expected no tag and no digest there; set %s.tag or %s.digest" $key $name $key $key -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "lastcall-lib.checksMode" -}}
 {{- $mode := include "lastcall-lib.mode" . -}}
 {{- $version := .Capabilities.KubeVersion.Version -}}

@@ -3,6 +3,7 @@
 {{- define "lastcall.checks" -}}
 {{- $problems := printf "%s%s%s" (include "lastcall-lib.problems" .) (include "lastcall.checksNames" .) (include "lastcall.checksAccount" .) -}}
 {{- $problems = printf "%s%s%s" $problems (include "lastcall.checksTogether" .) (include "lastcall.checksRouter" .) -}}
+{{- $problems = printf "%s%s" $problems (include "lastcall.checksObjects" .) -}}
 {{- with $problems -}}
 {{- fail . -}}
 {{- end -}}

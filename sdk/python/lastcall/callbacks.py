@@ -26,7 +26,7 @@ import time
 import traceback
 from typing import Any, Awaitable, Callable, Optional, TypeVar, Union
 
-from . import threads, wire
+from . import loops, threads, wire
 
 _log = logging.getLogger("lastcall")
 
@@ -189,10 +189,12 @@ class Hooks:
 
 
 def _on_its_loop(callback: Callable[..., Any]) -> Callable[..., Any]:
-    try:
-        loop: Optional[asyncio.AbstractEventLoop] = asyncio.get_running_loop()
-    except RuntimeError:
-        loop = None
+    loop = asyncio._get_running_loop()
+    if loop is None and loops.is_in_trio() and inspect.iscoroutinefunction(callback):
+        raise RuntimeError(
+            f"cannot call {getattr(callback, '__qualname__', callback)} back under trio: expected "
+            "a plain function, which can call trio.from_thread.run with a trio_token"
+        )
 
     # A plain function may return an awaitable, too: a lambda that calls a coroutine function does.
     async def result_of(given: Awaitable[Any]) -> Any:

@@ -52,11 +52,11 @@ class Client(Hooks, Failures):
         self,
         name: Optional[str] = None,
         *,
-        socket: Optional[str] = None,
+        socket: Union[str, os.PathLike[str], None] = None,
         critical: bool = False,
         report_uncaught: Optional[uncaught.Choice] = None,
     ) -> None:
-        path = os.environ.get("LASTCALL_SOCKET") if socket is None else socket
+        path = os.environ.get("LASTCALL_SOCKET") if socket is None else os.fsdecode(socket)
         self.name = name or _program_name(sys.argv[0])
         self._models: dict[str, str] = {}  # by endpoint, if it has one
         super().__init__()

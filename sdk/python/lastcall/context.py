@@ -214,7 +214,7 @@ class Context:
     def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
         if error is None or self._state > LIVE:
             self.end()
-        elif isinstance(error, (asyncio.CancelledError, GeneratorExit, Cancelled)):
+        elif isinstance(error, Cancelled) or loops.is_cancel(error):
             self.end("cancelled")
         else:
             self.end("error")
@@ -295,7 +295,7 @@ class Context:
     async def _reached(self, level: int) -> None:
         if self._state >= level:
             return
-        loop = asyncio.get_running_loop()
+        loop = loops.running()
         reached: asyncio.Future[None] = loop.create_future()
 
         def resolve() -> None:

@@ -31,6 +31,8 @@ def check_path(path: str) -> str:
             f"cannot connect to {path!r}: {size} bytes, but a Unix socket path has at most "
             f"{MAX_PATH}"
         )
+    if "\0" in path:
+        raise InvalidArgument(f"cannot connect to {path!r}: expected a path without a zero byte")
     return path
 
 

@@ -7,9 +7,10 @@ chunk; before the first byte the same object is the body of a 503.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any, Optional
+
+from . import loops
 
 # Reasons that mean that another replica can continue the request.
 HANDED_OFF = frozenset(("migrate", "grace_timeout"))
@@ -82,9 +83,6 @@ class Cancelled(LastcallError):
         return "engine_dead" if self.reason == "engine_dead" else "cancelled"
 
 
-_CANCELS = (Cancelled, asyncio.CancelledError, GeneratorExit)
-
-
 def is_only_cancels(error: BaseException) -> bool:
     """Whether it is a group of exceptions, such as a TaskGroup's, that contains only cancels."""
     if not _members(error):
@@ -93,7 +91,7 @@ def is_only_cancels(error: BaseException) -> bool:
     while left:
         each = left.pop()
         members = _members(each)
-        if not members and not isinstance(each, _CANCELS):
+        if not members and not (isinstance(each, Cancelled) or loops.is_cancel(each)):
             return False
         left.extend(members)
     return True

@@ -95,6 +95,7 @@ def wrap_handler(handler: Handler, begin: Begin) -> Handler:
 
 def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
     async def stream(*arguments: Any, **named: Any) -> AsyncIterator[Any]:
+        loops.running()  # before a request begins
         async with enter(named) as context:
             guard = KillGuard(context)
             items = handler(*arguments, **hand(named, context))
@@ -123,6 +124,7 @@ def _wrap_async_generator(handler: Any, enter: Enter, hand: Hand, wants_context:
 
 def _wrap_coroutine(handler: Any, enter: Enter, hand: Hand, wants_context: bool) -> Any:
     async def call(*arguments: Any, **named: Any) -> Any:
+        loops.running()  # before a request begins
         async with enter(named) as context:
             guard = KillGuard(context)
             try:
@@ -214,7 +216,7 @@ class KillGuard:
 
     def __init__(self, context: Context, later: Optional[Later] = None) -> None:
         self._context = context
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running()
         self._later = later
         self._cut = Cut()
         self._forget = context.on_kill(loops.OnLoop(self._loop, self._fire))

@@ -86,6 +86,12 @@ class Exchange:
             if self.status >= 200:  # otherwise it is an interim answer
                 return
 
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether only the end of the connection ends the body, so that a cut looks the same."""
+        is_chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
+        return not is_chunked and "content-length" not in self.headers
+
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it arrives."""
         if self.status in (204, 304):

@@ -34,7 +34,7 @@ try:
 except ImportError as error:
     raise ImportError("lastcall.httpx needs httpx: pip install 'lastcall[httpx]'") from error
 
-from . import outgoing
+from . import loops, outgoing
 from .context import Context
 from .current import current
 
@@ -52,6 +52,7 @@ async def stream(
     **options: Any,
 ) -> AsyncIterator[httpx.Response]:
     """Like `client.stream`, with its options."""
+    loops.running()
     channel = _channel(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
     abort = outgoing.abort_on_stop(context, channel)
@@ -77,6 +78,7 @@ async def request(
     **options: Any,
 ) -> httpx.Response:
     """Like `client.request`, with its options."""
+    loops.running()
     channel = _channel(client, url)
     options["headers"] = _with_ids(options.get("headers"), context, channel)
     async with outgoing.abort_on_stop(context, channel):

@@ -5,14 +5,18 @@ Rules
   2. The connection's thread collects its calls until it has nothing left to do, or has `MOST_HELD`
      of them. If a loop's thread were woken sooner, it would have to wait for the interpreter lock,
      which the connection's thread still needs, and would be woken a second time.
+  3. Only asyncio's loops are called. Under trio (also below anyio) a wait is refused before it
+     begins, and a cancel of trio is a cancel, not an error.
 
-Threads: `soon` from any; a `Holder` belongs to the thread that entered it.
+Threads: `soon` and the questions about the running loop from any; a `Holder` belongs to the thread
+that entered it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 from typing import Callable, Optional
 
@@ -20,6 +24,44 @@ MOST_HELD = 32
 
 _Call = Callable[[], object]
 _here = threading.local()
+
+
+def running() -> asyncio.AbstractEventLoop:
+    """The loop of asyncio that runs here, for code that is going to wait on it."""
+    loop = asyncio._get_running_loop()
+    if loop is None:
+        raise RuntimeError(
+            "cannot wait here: "
+            + ("this code runs under trio" if is_in_trio() else "no event loop runs here")
+            + ", expected asyncio; code under trio can use 'with client.request(...)' without "
+            "admission, and the blocking calls in a thread (trio.to_thread.run_sync)"
+        )
+    return loop
+
+
+def is_in_trio() -> bool:
+    # It is not imported here: a program that has not imported it does not run under it.
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
+    if lowlevel is None:
+        return False
+    try:
+        lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True
+
+
+def is_here() -> bool:
+    """Whether a wait that blocks this thread would block an event loop, of asyncio or of trio."""
+    return asyncio._get_running_loop() is not None or is_in_trio()
+
+
+def is_cancel(error: Optional[BaseException]) -> bool:
+    """Whether a task was cancelled, by asyncio or by trio, or a generator was closed."""
+    if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+        return True
+    cancelled = getattr(sys.modules.get("trio"), "Cancelled", None)
+    return isinstance(cancelled, type) and isinstance(error, cancelled)
 
 
 def soon(loop: asyncio.AbstractEventLoop, call: _Call) -> None:

@@ -129,18 +129,15 @@ class abort_on_stop:
 
     async def __aenter__(self) -> Optional[Context]:
         if self._context is not None:
+            loop = loops.running()
             self._context.raise_if_stopped()
             self._cut.arm()
             if self._channel is None:
-                self._forget.append(self._context.on_stop(self._soon(self._fire)))
+                self._forget.append(self._context.on_stop(loops.OnLoop(loop, self._fire)))
             else:
-                self._forget.append(self._context.on_stop(self._soon(self._send_stop)))
-                self._forget.append(self._context.on_kill(self._soon(self._fire)))
+                self._forget.append(self._context.on_stop(loops.OnLoop(loop, self._send_stop)))
+                self._forget.append(self._context.on_kill(loops.OnLoop(loop, self._fire)))
         return self._context
-
-    @staticmethod
-    def _soon(act: Callable[[], None]) -> Callable[[Context], None]:
-        return loops.OnLoop(asyncio.get_running_loop(), act)
 
     def _send_stop(self) -> None:
         assert self._context is not None

@@ -225,7 +225,7 @@ class _Call:
         self._headers = {**given, outgoing.CHANNEL: self._channel,
                          "Content-Type": "application/json",
                          "Accept": "text/event-stream, application/json"}  # fmt: skip
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running()
         self._exchange: Optional[http1.Exchange] = None
         self._url = ""
         self._stopping: Optional[asyncio.Task[None]] = None
@@ -284,13 +284,19 @@ class _Call:
             kind = self._exchange.headers.get("content-type", "").partition(";")[0]
             if kind.strip().lower() == "text/event-stream":
                 events = self._exchange.events()
+                needs_done = False
                 async for name, data in events:
                     if name == "error":
                         raise self._failure(_error_in(data), 200)
                     if data == http1.DONE:
                         await _read_out(events)
+                        needs_done = False
                         break
-                    yield _value_of(data)
+                    item = _value_of(data)
+                    needs_done = self._exchange.ends_with_connection and _is_chunk(item)
+                    yield item
+                if needs_done:
+                    raise ConnectionError("the connection ended before [DONE]")
             else:
                 text = (await self._exchange.whole()).decode("utf-8", "replace")
                 yield _json_of(text) if kind.strip().lower().endswith("json") else _value_of(text)
@@ -412,6 +418,11 @@ def _value_of(data: str) -> Any:
         return json.loads(data)
     except ValueError:
         return data
+
+
+def _is_chunk(item: Any) -> bool:
+    """Whether it is a part of one of OpenAI's streams, each of which ends in [DONE]."""
+    return isinstance(item, dict) and "choices" in item
 
 
 def _error_in(data: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import asyncio
 from types import TracebackType
 from typing import Optional, Union
 
-from . import current, wire
+from . import current, loops, wire
 from .context import Context
 from .entry import Admission, Entry
 from .errors import Rejected
@@ -51,7 +51,7 @@ class RequestScope:
 
     def __enter__(self) -> Context:
         # Without a socket there is no wait, but then the error would come only in the pod.
-        if self._admit and _in_event_loop():
+        if self._admit and loops.is_here():
             raise RuntimeError(
                 "cannot wait for admission here: it would block the event loop; "
                 "use 'async with client.request(...)' or 'await client.begin_async(...)'"
@@ -66,6 +66,8 @@ class RequestScope:
         return context
 
     async def __aenter__(self) -> Context:
+        if self._admit:  # without a socket, too, as above
+            loops.running()
         context, admission = self._start()
         if admission is not None:
             try:
@@ -116,11 +118,3 @@ def _withdraw(context: Context, error: BaseException) -> None:
         context.end("rejected")
     else:
         context.end(None if context.is_stopped() else "cancelled")
-
-
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

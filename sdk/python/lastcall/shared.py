@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from . import spawned, standin, uncaught
 from .client import Client
@@ -18,7 +18,7 @@ _NOT_GIVEN: Any = object()
 def connect(
     name: Optional[str] = None,
     *,
-    socket: Optional[str] = _NOT_GIVEN,
+    socket: Union[str, os.PathLike[str], None] = _NOT_GIVEN,
     critical: bool = _NOT_GIVEN,
     report_uncaught: Optional[uncaught.Choice] = _NOT_GIVEN,
 ) -> Client:

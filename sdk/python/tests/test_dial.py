@@ -2,10 +2,12 @@
 
 import logging
 import os
+import pathlib
 
 import pytest
 from strict_supervisor import FakeSupervisor, eventually
 
+import lastcall
 from lastcall import dial
 
 
@@ -47,3 +49,13 @@ def test_a_supervisor_that_is_late_is_not_reported(path, make_client, caplog):
     with FakeSupervisor(path):
         eventually(lambda: client.connected)
     assert complaints(caplog) == []
+
+
+def test_the_socket_may_be_a_path_object(supervisor, path):
+    with lastcall.Client("test", socket=pathlib.Path(path)) as client:
+        eventually(lambda: client.connected)
+
+
+def test_a_path_with_a_zero_byte_is_refused():
+    with pytest.raises(lastcall.InvalidArgument, match="without a zero byte"):
+        lastcall.Client("test", socket="/tmp/a\0b")

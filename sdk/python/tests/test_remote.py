@@ -215,6 +215,9 @@ def test_an_answer_that_fails_never_looks_finished(how):
     run(main)
 
 
+CHUNK = {"choices": []}  # of OpenAI's streams, which end in [DONE]
+
+
 async def answer_to_its_end(kind, body):
     """What a call of an HTTP/1.0 server gives, whose body ends with the connection."""
 
@@ -243,6 +246,8 @@ async def answer_to_its_end(kind, body):
         (SSE, b"data: 1\n\n", [1]),
         (SSE, b"data: 1\n\ndata: [DONE]\n\n", [1]),
         (SSE, b"data: 1\n\ndata: [DONE]", [1]),
+        (SSE, b'data: {"choices": []}\n\n', [CHUNK, CallFailed]),
+        (SSE, b'data: {"choices": []}\n\ndata: [DONE]\n\n', [CHUNK]),
         (SSE, b"data: 1\n\n: a comment", [1]),
         (SSE, b"data: 1\n\ndata: 2\n", [1, CallFailed]),
         (SSE, b"data: 1\n\ndata: [DO", [1, CallFailed]),

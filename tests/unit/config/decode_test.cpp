@@ -89,6 +89,10 @@ std::vector<BadInput> const kBadInputs{
     {"quote_left_open_without_a_line_end",
      "identity:\n  model: 'a\nlog: {level: debug}",
      {"c.yaml:2:10: identity.model: a quote that is not closed"}},
+    {"quote_that_another_one_closes",
+     "identity:\n  model: \"a\n  component: \"b\"\n",
+     {"c.yaml:2:10: not valid YAML: a quote that is closed only in line 3, where the rest of the "
+      "line cannot follow it"}},
     {"lines_of_an_old_mac",
      "log:\r  level: info\r",
      {"c.yaml:1:5: a carriage return without a line feed, expected LF or CRLF at the ends of "

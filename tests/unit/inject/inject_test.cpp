@@ -101,6 +101,37 @@ TEST(Inject, The_sidecar_runs_as_the_engine_where_the_pod_names_its_user) {
   EXPECT_THAT(injected(kDeployment), HasSubstr("--set=ipc.allow_uids=any"));
 }
 
+TEST(Inject, An_object_whose_name_is_generated_can_be_chosen) {
+  std::string const pod =
+      "kind: Pod\nspec: {containers: [{name: e, image: x}]}\nmetadata: {generateName: ";
+  std::string const text = pod + "a-}\n---\n" + pod + "b-}\n";
+  EXPECT_THAT(injected(text), HasSubstr("Pod/a-*"));
+  Options with = options();
+  with.only = {"Pod/b-*"};
+  EXPECT_THAT(injected(text, with), StartsWith(pod + "a-}\n---\n"));
+}
+
+TEST(Inject, Numbers_are_those_that_Kubernetes_reads) {
+  auto const with_user = [](std::string const& number) {
+    std::string text = kDeployment;
+    text.insert(text.find("      containers"),
+                "      securityContext: {runAsUser: " + number + "}\n");
+    return injected(text);
+  };
+  EXPECT_THAT(with_user("0755"), HasSubstr("runAsUser: 493\n"));
+  EXPECT_THAT(with_user("0o17"), HasSubstr("runAsUser: 15\n"));
+  EXPECT_THAT(with_user("0x10"), HasSubstr("runAsUser: 16\n"));
+  EXPECT_THAT(with_user("0b11"), HasSubstr("runAsUser: 3\n"));
+  EXPECT_THAT(with_user("099"), HasSubstr("runAsUser: 99\n"));
+  EXPECT_THAT(with_user("10_000"), HasSubstr("runAsUser: 10000\n"));
+  EXPECT_THAT(with_user("0x"), HasSubstr("runAsUser: 65532\n"));
+  std::string text = kDeployment;
+  text.replace(text.find("8000"), 4, "0x1F40");
+  text.insert(text.find("      containers"), "      terminationGracePeriodSeconds: 0100\n");
+  EXPECT_THAT(injected(text), HasSubstr("engine.url=http://127.0.0.1:8000\""));
+  EXPECT_THAT(injected(text), HasSubstr("shutdown.grace_period=62s"));  // 64 s less 2 s
+}
+
 TEST(Inject, The_port_is_that_of_the_container_or_of_its_command) {
   std::string text = kDeployment;
   text.replace(text.find("containerPort: 8000"), 19, "containerPort: 8200");

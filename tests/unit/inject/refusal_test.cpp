@@ -114,6 +114,21 @@ TEST(Refusals, Text_that_looks_right_and_is_not_is_reported) {
   EXPECT_EQ(uninjected(injected(joined)), joined);
 }
 
+TEST(Refusals, A_quote_that_another_one_closes_is_reported_where_it_opened) {
+  std::string const head = "kind: x\n---\nkind: Pod\nenv:\n  - name: A\n    value: ";
+  std::string const why =
+      "m.yaml:6:12: not valid YAML: a quote that is closed only in line 8, where the rest of the "
+      "line cannot follow it";
+  EXPECT_EQ(injected(head + "\"a\n  - name: B\n    value: \"b\"\n"), why);
+  EXPECT_EQ(injected(head + "'a\n  - name: \"B\"\n    value: 'b'\n"), why);
+  EXPECT_EQ(injected(head + "\"a \\\"\n  - name: B\n    value: \"\"\n"), why);
+  EXPECT_EQ(injected(head + "'it''s\n  - name: B\n    value: [c, 'd']\n"), why);
+  // These quotes are closed where they should be.
+  EXPECT_THAT(injected(head + "\"a\n     b\"\nx: [\n"),
+              HasSubstr("m.yaml:9:1: not valid YAML: end"));
+  EXPECT_THAT(injected(head + "\"a\" b\n"), HasSubstr("m.yaml:6:16: not valid YAML: end"));
+}
+
 TEST(Refusals, A_merge_key_beside_containers_that_are_written_out_hides_nothing) {
   std::string const merged =
       "kind: Deployment\nmetadata: {name: d}\nx: &x {metadata: {}}\nspec:\n  template:\n"
