@@ -16,7 +16,7 @@ class FileRegistry final : public Registry {
                std::vector<Instance> instances)
       : files_(std::make_shared<Files const>(
             Files{std::move(directory), std::move(instances), utc_now(Fraction::none)})),
-        worker_(std::move(executor), "file-registry") {}
+        worker_(std::move(executor), "file-registry", kSmallStack, Worker::Thread::kept) {}
 
   std::string const& kind() const override {
     static std::string const kKind = "file";
