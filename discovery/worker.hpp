@@ -31,8 +31,8 @@ namespace lastcall::discovery {
 class Worker {
  public:
   enum class Thread : std::uint8_t {
-    for_each_burst,  // runs the jobs on the loop if it cannot be started: each bounds its time there
-    kept,            // never on the loop
+    for_each_burst,  // if it cannot be started, jobs run on the loop: each bounds its time there
+    kept,            // jobs never run on the loop
   };
 
   Worker(boost::asio::any_io_executor executor, std::string thread_name,
