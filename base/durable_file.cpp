@@ -62,7 +62,10 @@ std::string replace_file(std::string const& path, std::string const& temporary,
 
 int flush_directory(std::string const& directory) {
   Descriptor const opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return opened && (::fsync(opened.get()) == 0 || errno == EINVAL) ? 0 : errno;
+  if (!opened) {
+    return errno == EACCES ? 0 : errno;
+  }
+  return ::fsync(opened.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 }  // namespace lastcall

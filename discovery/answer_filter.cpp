@@ -1,6 +1,29 @@
 #include "discovery/answer_filter.hpp"
 
+#include <charconv>
+
 namespace lastcall::discovery {
+
+namespace {
+
+/// A server that is overloaded or restarts states when to come again; in other answers the field
+/// has other meanings.
+std::chrono::seconds retry_after_of(relay::ResponseHead const& head) {
+  constexpr unsigned kTooManyRequests = 429;
+  constexpr unsigned kUnavailable = 503;
+  constexpr unsigned kLongest = 24 * 60 * 60;
+  std::string_view value;
+  unsigned seconds = 0;
+  if ((head.status != kTooManyRequests && head.status != kUnavailable) ||
+      head.fields.count("retry-after", value) != 1) {
+    return {};
+  }
+  auto const [end, error] = std::from_chars(value.begin(), value.end(), seconds);
+  bool const is_number = error == std::errc() && end == value.end() && seconds <= kLongest;
+  return std::chrono::seconds(is_number ? seconds : 0);
+}
+
+}  // namespace
 
 void AnswerFilter::take(std::span<char> bytes) {
   ready_.clear();
@@ -11,6 +34,7 @@ void AnswerFilter::take(std::span<char> bytes) {
       return;
     }
     unsigned const status = read.head.status;
+    retry_after_ = retry_after_of(read.head);
     bytes = reader_.read_on(bytes, read);
     if (reader_.state() != relay::ResponseState::head) {
       ready_ = "HTTP/1.1 " + std::to_string(status) + " OK\r\n\r\n";

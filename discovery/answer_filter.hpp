@@ -12,6 +12,7 @@
 // relay/response_reader.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -39,12 +40,15 @@ class AnswerFilter {
   bool is_malformed() const { return reader_.state() == relay::ResponseState::malformed; }
   /// Whether another request may follow on the connection.
   bool keeps_alive() const { return is_whole() && reader_.keeps_alive(); }
+  /// The `Retry-After` of a refusal, if it is a number of seconds; else 0.
+  std::chrono::seconds retry_after() const { return retry_after_; }
 
  private:
   relay::Asked asked_;
   relay::ResponseReader reader_;
   std::string ready_;
   std::size_t dropped_ = 0;
+  std::chrono::seconds retry_after_{0};
 };
 
 }  // namespace lastcall::discovery

@@ -15,6 +15,8 @@ bool is_passing(int status) {
   return status == 0 || status >= 500;
 }
 
+constexpr int kTooManyRequests = 429;
+
 /// Whether the token was refused: etcd expires tokens after minutes, and all when users change. A
 /// request without a token is refused once users are turned on.
 bool is_refused_token(std::string_view message) {
@@ -101,7 +103,11 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
       is_open_ = false;
       continue;
     }
-    is_final = failure.is_etcds && !is_passing(reply.status);
+    // A gateway in front of etcd refuses in words of its own. The same server is not asked again
+    // at once, because it wants fewer requests.
+    bool const is_alone = access_.servers.size() == 1;
+    is_final = (failure.is_etcds && !is_passing(reply.status)) ||
+               (is_alone && reply.status == kTooManyRequests);
     return {false,
             {},
             to_text(server) + ": " + failure.message +

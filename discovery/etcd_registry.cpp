@@ -62,6 +62,7 @@ class EtcdRegistry final : public Registry {
           auto error = (*session.*step)(client, until);
           *result = error.empty() ? RegistryResult::ok(session->take_note())
                                   : RegistryResult::failed(std::move(error));
+          result->retry_after = client.retry_after();
         },
         [result, done = std::move(done)] { done(std::move(*result)); });
   }

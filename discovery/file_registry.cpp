@@ -16,7 +16,7 @@ class FileRegistry final : public Registry {
                std::vector<Instance> instances)
       : files_(std::make_shared<Files const>(
             Files{std::move(directory), std::move(instances), utc_now(Fraction::none)})),
-        worker_(std::move(executor), "file-registry") {}
+        worker_(std::move(executor), "file-registry", kSmallStack, Worker::Thread::kept) {}
 
   // The deadline is ignored: system calls on a dead network file system have none. The set keeps
   // it.

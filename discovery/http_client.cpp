@@ -22,6 +22,9 @@ namespace lastcall::discovery {
 
 namespace {
 
+/// The longest body that is read without being needed, so that the connection can be used again.
+constexpr std::size_t kMostUnneeded = std::size_t{64} * 1024;
+
 /// The library's error in words: "connection failed" for its `Connection`.
 std::string describe(httplib::Error error, HttpTls const& tls) {
   switch (error) {
@@ -76,6 +79,7 @@ class HttpClient::Stream final : public httplib::Stream {
   ~Stream() override {
     talk_.keeps_alive = answer_.keeps_alive();
     talk_.is_malformed = answer_.is_malformed();
+    talk_.retry_after = answer_.retry_after();
   }
   Stream(Stream const&) = delete;
   Stream& operator=(Stream const&) = delete;
@@ -308,6 +312,7 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   talk_ = {.deadline = deadline, .is_head = request.method == "HEAD"};
   HttpReply reply;
   bool has_enough = false;
+  std::size_t unneeded = 0;
   made.content_receiver = [&](char const* data, std::size_t size, std::uint64_t, std::uint64_t) {
     if (interrupted_ || TimePoint::clock::now() >= deadline) {
       return false;
@@ -316,6 +321,10 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
       reply.was_begun = true;
       has_enough = !request.on_data({data, size});
       return !has_enough;
+    }
+    if (!request.needs_body) {
+      unneeded += size;
+      return unneeded <= kMostUnneeded;
     }
     reply.body.append(data, size);
     return reply.body.size() <= kLongestAnswer;
@@ -329,7 +338,9 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
   if (has_enough || !talk_.keeps_alive) {
     disconnect();
   }
-  if (result || has_enough) {
+  retry_after_ = std::max(retry_after_, talk_.retry_after);
+  bool const is_answered = status != 0 && !request.needs_body;
+  if (result || has_enough || is_answered) {
     reply.status = status;
     return reply;
   }

@@ -68,6 +68,8 @@ struct HttpRequest {
   std::string body;  // JSON if it is not empty
   /// Receives the answer's body as it arrives, instead of the reply; false ends the request.
   std::function<bool(std::string_view)> on_data = nullptr;
+  /// Without it the status is the whole answer, however long its body is and however it ends.
+  bool needs_body = true;
 };
 
 struct HttpReply {
@@ -93,8 +95,13 @@ class HttpClient {
 
   /// Ends the current request, and every later one at once, until resume().
   void interrupt();
-  void resume() { interrupted_ = false; }
+  void resume() {
+    interrupted_ = false;
+    retry_after_ = Duration{0};
+  }
   bool is_interrupted() const { return interrupted_; }
+  /// The longest `Retry-After` of the refusals since resume(); 0 if there was none.
+  Duration retry_after() const { return retry_after_; }
 
  private:
   struct Limits {
@@ -106,6 +113,7 @@ class HttpClient {
     bool is_head = false;
     bool keeps_alive = false;
     bool is_malformed = false;
+    Duration retry_after{0};
   };
   class Stream;
   template <typename Library>
@@ -121,6 +129,7 @@ class HttpClient {
   Lookup lookup_;
   HttpServer server_;  // the connection's
   Talk talk_;
+  Duration retry_after_{0};
   std::unique_ptr<httplib::ClientImpl> connection_;
   std::mutex mutex_;  // guards what interrupt() uses on another thread
   int socket_ = -1;   // the connection's

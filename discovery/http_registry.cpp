@@ -26,7 +26,8 @@ std::string post(Postings const& postings, Instance const& instance, bool leavin
   HttpRequest request{
       .path = server.path.empty() ? "/" : "",
       .headers = settings.headers,
-      .body = http_message(settings.body, leaving ? "deregister" : "register", instance)};
+      .body = http_message(settings.body, leaving ? "deregister" : "register", instance),
+      .needs_body = false};
   if (!settings.token_file.empty()) {
     auto const token = read_secret(settings.token_file);
     if (!token) {
@@ -67,20 +68,19 @@ class HttpRegistry final : public Registry {
  private:
   /// Posts for every instance, even after a failure, and reports the first failure.
   void post_all(bool leaving, TimePoint deadline, RegistryDone done) {
-    auto const error = std::make_shared<std::string>();
+    auto const result = std::make_shared<RegistryResult>(RegistryResult::ok());
     worker_.run(
         deadline,
-        [postings = postings_, leaving, error](HttpClient& client, TimePoint until) {
+        [postings = postings_, leaving, result](HttpClient& client, TimePoint until) {
           for (auto const& instance : postings->instances) {
             auto failed = post(*postings, instance, leaving, client, until);
-            if (error->empty()) {
-              *error = std::move(failed);
+            if (result->confirmed && !failed.empty()) {
+              *result = RegistryResult::failed(std::move(failed));
             }
           }
+          result->retry_after = client.retry_after();
         },
-        [error, done = std::move(done)] {
-          done(error->empty() ? RegistryResult::ok() : RegistryResult::failed(*error));
-        });
+        [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
   HttpWorker worker_;

@@ -152,8 +152,10 @@ class KubernetesRegistry final : public Registry {
     worker_.run(
         deadline,
         [session = session_, step = std::move(step), result](HttpClient& client, TimePoint until) {
-          result->reason = step(*session, client, until);
-          result->confirmed = result->reason.empty();
+          std::string failed = step(*session, client, until);
+          *result = failed.empty() ? RegistryResult::ok(session->take_note())
+                                   : RegistryResult::failed(std::move(failed));
+          result->retry_after = client.retry_after();
           result->is_hopeless = session->is_hopeless();
         },
         [result, done = std::move(done)] { done(std::move(*result)); });

@@ -8,9 +8,14 @@ namespace lastcall::discovery {
 namespace {
 
 constexpr int kFound = 200;
+constexpr int kForbidden = 403;
 constexpr int kNoSuchPod = 404;
 constexpr int kConflict = 409;
 constexpr int kInvalid = 422;
+
+/// The server's own words, which follow, name the resource and the account.
+constexpr char const* kMissingRight =
+    "the service account lacks the right to `patch` (rbac.create of the chart gives it): ";
 
 }  // namespace
 
@@ -37,30 +42,47 @@ bool KubernetesSession::is_gone(HttpClient& client, TimePoint deadline, int refu
          (reply.status == kFound && kubernetes::is_another_pod(settings_.pod, reply.body));
 }
 
-std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, bool serving) const {
+std::vector<HttpRequest> KubernetesSession::patches(bool serving) const {
   auto const& pod = settings_.pod;
-  Changed first;
+  std::vector<HttpRequest> all;
   if (!settings_.readiness_gate.empty()) {
-    first = change(client, deadline,
-                   {.method = "PATCH",
-                    .path = kubernetes::pod_path(pod, "/status"),
-                    .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
-                    .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
-                                                        utc_now(Fraction::none))});
+    all.push_back({.method = "PATCH",
+                   .path = kubernetes::pod_path(pod, "/status"),
+                   .headers = {{"Content-Type", "application/strategic-merge-patch+json"}},
+                   .body = kubernetes::condition_patch(pod, settings_.readiness_gate, serving,
+                                                       utc_now(Fraction::none))});
   }
   if (!settings_.serving_label.empty()) {
-    auto other = change(client, deadline,
-                        {.method = "PATCH",
-                         .path = kubernetes::pod_path(pod, ""),
-                         .headers = {{"Content-Type", "application/merge-patch+json"}},
-                         .body = kubernetes::label_patch(pod, settings_.serving_label, serving)});
-    first = first.failed.empty() ? std::move(other) : first;
+    all.push_back({.method = "PATCH",
+                   .path = kubernetes::pod_path(pod, ""),
+                   .headers = {{"Content-Type", "application/merge-patch+json"}},
+                   .body = kubernetes::label_patch(pod, settings_.serving_label, serving)});
   }
-  bool const is_left = !first.failed.empty() && !serving && is_gone(client, deadline, first.status);
-  return is_left ? std::string{} : first.failed;
+  return all;
+}
+
+/// Returns the first failure. While leaving, a pod that is gone needs no patch, and a patch that is
+/// forbidden is a note: the slices show whether the pod has left without it.
+std::string KubernetesSession::patch(HttpClient& client, TimePoint deadline, bool serving) {
+  std::string first;
+  for (HttpRequest& request : patches(serving)) {
+    auto done = change(client, deadline, std::move(request));
+    bool const is_left = !done.failed.empty() && !serving && is_gone(client, deadline, done.status);
+    if (is_left) {
+      note_.clear();
+      return {};
+    }
+    if (!serving && done.status == kForbidden) {
+      note_ = note_.empty() ? std::string(kMissingRight) + done.failed : note_;
+    } else if (first.empty()) {
+      first = std::move(done.failed);
+    }
+  }
+  return first;
 }
 
 std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
+  note_.clear();
   if (auto failed = patch(client, deadline, false); !failed.empty()) {
     return failed;
   }
@@ -74,7 +96,11 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
                                     [&slices] { return !slices.ready_in().empty(); }));
   }
   auto const names = slices.ready_in();
-  return names.empty() ? "" : "EndpointSlice " + names.front() + " still lists this pod as ready";
+  if (names.empty()) {
+    return {};
+  }
+  std::string const still = "EndpointSlice " + names.front() + " still lists this pod as ready";
+  return note_.empty() ? still : still + "; " + take_note();
 }
 
 std::optional<std::chrono::seconds> KubernetesSession::deletion_grace(HttpClient& client,

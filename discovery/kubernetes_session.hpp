@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "discovery/http_client.hpp"
 #include "discovery/kubernetes_registry.hpp"
@@ -30,6 +32,8 @@ class KubernetesSession {
   std::string leave(HttpClient& client, TimePoint deadline);
   /// Leaving failed in a way that is expensive for both sides and will not change soon.
   bool is_hopeless() const { return slices_.is_too_long(); }
+  /// The right that was missing while leave() succeeded without it; empty if there is none.
+  std::string take_note() { return std::exchange(note_, {}); }
   /// Nothing if the pod is not being deleted, or cannot be read.
   std::optional<std::chrono::seconds> deletion_grace(HttpClient& client, TimePoint deadline) const;
   std::string write_cost(HttpClient& client, TimePoint deadline, std::uint64_t cost);
@@ -42,10 +46,12 @@ class KubernetesSession {
   };
   Changed change(HttpClient& client, TimePoint deadline, HttpRequest request) const;
   bool is_gone(HttpClient& client, TimePoint deadline, int refusal) const;
-  std::string patch(HttpClient& client, TimePoint deadline, bool serving) const;
+  std::vector<HttpRequest> patches(bool serving) const;
+  std::string patch(HttpClient& client, TimePoint deadline, bool serving);
 
   KubernetesSettings const settings_;
   SliceClient slices_;
+  std::string note_;
 };
 
 }  // namespace lastcall::discovery

@@ -79,7 +79,7 @@ Lookup::Found Lookup::find(std::string const& host, TimePoint deadline,
   }
   board_->changed.wait_until(lock, deadline, [&] { return !entry.is_running || interrupted; });
   if (entry.is_running) {
-    return {{}, "the lookup of " + host + " hangs"};
+    return {{}, "the lookup of " + host + " hangs", true};
   }
   return std::exchange(entry.found, {});
 }

@@ -25,6 +25,7 @@ class Lookup {
   struct Found {
     std::vector<std::string> addresses;  // numeric, in the system's order; empty: see error
     std::string error;
+    bool is_open = false;  // the lookup is still under way
   };
 
   Lookup();

@@ -264,7 +264,7 @@ class NatsEvents::Connection {
 
 struct NatsEvents::Waiting {
   explicit Waiting(boost::asio::any_io_executor const& executor)
-      : worker(executor, "nats"), timer(executor) {}
+      : worker(executor, "nats", kSmallStack, Worker::Thread::kept), timer(executor) {}
   Worker worker;
   boost::asio::steady_timer timer;  // runs while the last result was an error
   bool is_open = false;             // from a message to disconnect()

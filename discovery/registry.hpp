@@ -29,6 +29,7 @@ struct RegistryResult {
   bool confirmed = false;
   std::string reason;        // why not; with a confirmation, a note
   bool is_hopeless = false;  // another attempt is expensive and will not help soon
+  Duration retry_after{0};   // the wait that a server has asked for, if any
 
   static RegistryResult ok(std::string note = {}) { return {true, std::move(note), false}; }
   static RegistryResult failed(std::string why) { return {false, std::move(why), false}; }

@@ -4,7 +4,9 @@
 //  1. The last call wins: register_all() and deregister_all() set the desired state; a running
 //     operation ends first, then the next one begins.
 //  2. Registering is retried without end, deregistering until its deadline, both with back-off and
-//     jitter. A registry that fails never delays another one, nor the stop beyond the deadline.
+//     jitter. A registry that fails never delays another one, nor the stop beyond the deadline. A
+//     server that asks to be left alone for some time is: while registering for `retry_after_most`
+//     at most, while deregistering for half of the time that is left.
 //  3. deregister_all() always ends, with one result for each registry, at the deadline at the
 //     latest; a register_all() in between ends it as failed ("superseded"). A removal that was
 //     given up at the deadline is still tried, `retry_most` apart, and has the state `failed` until
@@ -63,6 +65,7 @@ struct RegistrySetSettings {
   Duration retry_first{100};
   Duration retry_most{5'000};          // while registering, which has no deadline
   Duration retry_most_in_a_stop{500};  // while deregistering, which has a deadline
+  Duration retry_after_most{60'000};   // of what a server asks for while registering
   Duration attempt_timeout{2'000};     // of one attempt without a deadline, or its patience()
   std::uint64_t jitter_seed = 0;       // 0: random
 };

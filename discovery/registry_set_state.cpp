@@ -111,22 +111,34 @@ void RegistrySet::State::ended(Entry& entry, Operation operation, RegistryResult
     give_up(entry, kTooLate);
     return;
   }
-  retry_later(entry, result.is_hopeless);
+  retry_later(entry, result);
   on_change(entry.status);
 }
 
-void RegistrySet::State::retry_later(Entry& entry, bool is_hopeless) {
-  auto const most =
-      entry.wanted == Operation::enter ? settings.retry_most : settings.retry_most_in_a_stop;
+void RegistrySet::State::retry_later(Entry& entry, RegistryResult const& result) {
+  bool const enters = entry.wanted == Operation::enter;
+  auto const most = enters ? settings.retry_most : settings.retry_most_in_a_stop;
   auto const doublings = std::min<std::size_t>(entry.status.attempts - 1, 16);
   auto const pause = std::min(settings.retry_first * (1 << doublings), most);
-  attempt_after(entry, is_hopeless ? settings.retry_most : pause);
+  // Half of the time, so that the next attempt has some, too.
+  auto const patience = enters ? settings.retry_after_most
+                               : std::chrono::duration_cast<Duration>(deadline - Clock::now()) / 2;
+  auto const usual = result.is_hopeless ? settings.retry_most : pause;
+  if (auto const asked = std::min(result.retry_after, patience); asked > usual) {
+    std::uniform_real_distribution<double> jitter(1.0, 1.25);  // never earlier than asked
+    attempt_in(entry, std::chrono::duration_cast<Duration>(asked * jitter(random)));
+    return;
+  }
+  attempt_after(entry, usual);
 }
 
 void RegistrySet::State::attempt_after(Entry& entry, Duration pause) {
   // Jitter of a quarter in both directions, so that the pods of one rollout do not retry in step.
   std::uniform_real_distribution<double> jitter(0.75, 1.25);
-  auto const delay = std::chrono::duration_cast<Clock::duration>(pause * jitter(random));
+  attempt_in(entry, std::chrono::duration_cast<Duration>(pause * jitter(random)));
+}
+
+void RegistrySet::State::attempt_in(Entry& entry, Duration delay) {
   entry.retry_timer.expires_after(delay);
   entry.retry_timer.async_wait([weak = weak_from_this(), &entry,
                                 operation = entry.wanted](error_code error) {

@@ -53,8 +53,9 @@ struct RegistrySet::State : std::enable_shared_from_this<RegistrySet::State> {
   void release_held();
   void begin(Entry& entry, Operation operation, TimePoint until);
   void ended(Entry& entry, Operation operation, RegistryResult const& result);
-  void retry_later(Entry& entry, bool is_hopeless);
+  void retry_later(Entry& entry, RegistryResult const& result);
   void attempt_after(Entry& entry, Duration pause);
+  void attempt_in(Entry& entry, Duration delay);
   void leave_later(Entry& entry);
   void still_there(Entry& entry, std::string const& reason);
   void give_up(Entry& entry, std::string const& why);

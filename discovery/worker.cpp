@@ -1,5 +1,7 @@
 #include "discovery/worker.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <mutex>
@@ -11,16 +13,25 @@
 
 namespace lastcall::discovery {
 
+namespace {
+
+constexpr std::chrono::milliseconds kStartAgain{100};
+
+}  // namespace
+
 struct Worker::State : std::enable_shared_from_this<Worker::State> {
   struct Job {
     std::function<void()> work;
     std::function<void()> then;
   };
 
-  State(boost::asio::any_io_executor on, std::string name, std::size_t stack)
-      : executor(std::move(on)), thread_name(std::move(name)), stack_size(stack) {}
+  State(boost::asio::any_io_executor on, std::string name, std::size_t stack, Thread thread)
+      : executor(std::move(on)),
+        thread_name(std::move(name)),
+        stack_size(stack),
+        is_kept(thread == Thread::kept) {}
 
-  /// False if no thread could be started; then the caller's thread does the work.
+  /// False if no thread could be started.
   bool start_thread();
   void work_off();
   void finish(std::function<void()> then);
@@ -28,7 +39,9 @@ struct Worker::State : std::enable_shared_from_this<Worker::State> {
   boost::asio::any_io_executor executor;
   std::string const thread_name;
   std::size_t const stack_size;
+  bool const is_kept;
   std::mutex mutex;
+  std::condition_variable changed;
   std::deque<Job> jobs;
   bool thread_runs = false;
   bool abandoned = false;
@@ -41,7 +54,11 @@ bool Worker::State::start_thread() {
 
 void Worker::State::work_off() {
   std::unique_lock lock(mutex);
-  while (!jobs.empty() && !abandoned) {
+  while (!abandoned && (is_kept || !jobs.empty())) {
+    if (jobs.empty()) {
+      changed.wait(lock);
+      continue;
+    }
     Job job = std::move(jobs.front());
     jobs.pop_front();
     lock.unlock();
@@ -67,22 +84,41 @@ void Worker::State::finish(std::function<void()> then) {
 }
 
 Worker::Worker(boost::asio::any_io_executor executor, std::string thread_name,
-               std::size_t stack_size)
-    : state_(std::make_shared<State>(std::move(executor), std::move(thread_name), stack_size)) {}
+               std::size_t stack_size, Thread thread)
+    : state_(std::make_shared<State>(executor, std::move(thread_name), stack_size, thread)),
+      again_(std::move(executor)) {}
 
 Worker::~Worker() {
   std::lock_guard const lock(state_->mutex);
   state_->abandoned = true;
   state_->jobs.clear();
+  state_->changed.notify_all();
 }
 
 void Worker::run(std::function<void()> job, std::function<void()> then) {
   std::unique_lock lock(state_->mutex);
   state_->jobs.push_back({std::move(job), std::move(then)});
-  if (!std::exchange(state_->thread_runs, true) && !state_->start_thread()) {
+  if (std::exchange(state_->thread_runs, true)) {
+    state_->changed.notify_all();
+  } else if (!state_->start_thread()) {
+    if (state_->is_kept) {
+      return start_later();
+    }
     lock.unlock();
     state_->work_off();  // blocks this thread, but the work is done
   }
+}
+
+/// Jobs that come meanwhile find that a thread is to be expected.
+void Worker::start_later() {
+  again_.expires_after(kStartAgain);
+  again_.async_wait([this, weak = std::weak_ptr(state_)](boost::system::error_code error) {
+    auto const state = weak.lock();
+    bool const is_over = error || !state || state->abandoned;  // only this thread writes it
+    if (!is_over && !state->start_thread()) {
+      start_later();
+    }
+  });
 }
 
 }  // namespace lastcall::discovery

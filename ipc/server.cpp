@@ -11,7 +11,7 @@ namespace lastcall::ipc {
 
 Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer& observer)
     : io_(io),
-      outbox_(std::make_shared<Outbox>(io)),
+      turns_(std::make_shared<Turns>(io, std::make_shared<Outbox>(io))),
       options_(std::move(options)),
       observer_(observer),
       listeners_(io, options_,
@@ -33,7 +33,11 @@ void Server::Impl::welcome(PeerId id, Welcome const& welcome) {
     return;
   }
   peer->stage = Stage::welcomed;
-  peer->session->greeted(peer->info.role == Role::shim);
+  bool const is_shim = peer->info.role == Role::shim;
+  peer->session->greeted(is_shim);
+  if (is_shim) {
+    peer->session->give_right_of_way();
+  }
   sender_.send(*peer, welcome, std::nullopt);
   if (peer->process_is_gone) {
     boost::asio::post(io_, [weak = weak_from_this(), id] {
@@ -55,6 +59,8 @@ void Server::Impl::abort_all() {
     session.abort("the server ends");
     session.unwatch();
   });
+  turns_->outbox()->clear();
+  turns_->clear();
 }
 
 void Server::Impl::forget(PeerId id) {
@@ -83,7 +89,6 @@ Server::Server(boost::asio::io_context& io, ServerOptions options, Observer& obs
     : impl_(std::make_shared<Impl>(io, std::move(options), observer)) {}
 Server::~Server() {
   impl_->abort_all();
-  impl_->outbox().clear();
 }
 
 std::optional<std::string> Server::listen() {
@@ -114,7 +119,7 @@ void Server::cancels_ready(PeerId peer) {
   impl_->sender().cancels_ready(peer);
 }
 void Server::flush() {
-  impl_->outbox().flush();
+  impl_->flush();
 }
 void Server::close(PeerId peer) {
   impl_->sender().close(peer);

@@ -13,7 +13,8 @@
 //     Cancels are not queued: next_cancels() is called when the peer's socket can take more.
 //  5. Lines that are sent within one turn of the loop go out in one write.
 //  6. No crowd locks out the shim or the operators: the admin socket has places of its own, one
-//     process has a limited share, and a shim is accepted even if the engine socket is full.
+//     process has a limited share, and a shim is accepted even if the engine socket is full. Nor
+//     does a crowd that sends delay them: see turns.hpp.
 //
 // Thread rule: everything on the thread that runs the io_context.
 // Source: docs/ipc.md, unix(7) (SO_PEERCRED), kernel net/core/sock.c (SO_PEERPIDFD), pidfd_open(2).

@@ -21,6 +21,7 @@
 #include "ipc/sender.hpp"
 #include "ipc/server.hpp"
 #include "ipc/session.hpp"
+#include "ipc/turns.hpp"
 #include "ipc/uid_rules.hpp"
 
 namespace lastcall::ipc {
@@ -32,7 +33,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   Listeners& listeners() { return listeners_; }
   Peers const& peers() const { return peers_; }
   Sender& sender() { return sender_; }
-  Outbox& outbox() { return *outbox_; }
+  void flush() { turns_->outbox()->flush(); }
   void welcome(PeerId id, Welcome const& welcome);
   void close_all();
   void abort_all();
@@ -53,7 +54,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void receive_rest(std::vector<PeerId> const& chosen);
 
   boost::asio::io_context& io_;
-  std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<Turns> turns_;
   ServerOptions options_;
   Observer& observer_;
   Listeners listeners_;

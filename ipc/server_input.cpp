@@ -40,7 +40,10 @@ void Server::Impl::accepted(Descriptor fd, bool is_admin) {
   peer->session =
       std::make_shared<Session>(io_, peer->id, std::move(fd), std::move(process),
                                 SessionOutput::Limits{options_.max_waiting, options_.stall_timeout},
-                                weak_from_this(), outbox_);
+                                weak_from_this(), turns_);
+  if (is_admin) {
+    peer->session->give_right_of_way();
+  }
   peers_.add(peer);
   take_place(*peer);
   peer->session->start(options_.hello_timeout);

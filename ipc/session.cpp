@@ -1,19 +1,15 @@
 #include "ipc/session.hpp"
 
-#include <cerrno>
 #include <utility>
 
 #include <boost/asio/post.hpp>
-
-#include "base/error_text.hpp"
 
 namespace lastcall::ipc {
 namespace {
 
 using boost::system::error_code;
 
-/// How many bytes of one peer are read before other peers have their turn.
-constexpr std::size_t kReadAtOnce = 64 * 1024;
+constexpr std::size_t kDiscardAtOnce = 64 * 1024;
 /// The most bytes that are read of a dead process; its send buffer limits what it can have left.
 constexpr std::size_t kReadOfTheDead = 1024 * 1024;
 constexpr std::chrono::milliseconds kLinger{1'000};
@@ -22,13 +18,14 @@ constexpr std::chrono::milliseconds kLinger{1'000};
 
 Session::Session(boost::asio::io_context& io, PeerId id, Descriptor socket, PeerProcess process,
                  SessionOutput::Limits limits, std::weak_ptr<SessionOwner> owner,
-                 std::shared_ptr<Outbox> outbox)
+                 std::shared_ptr<Turns> turns)
     : id_(id),
       socket_(io, std::move(socket)),
       timer_(io),
       owner_(owner),
-      outbox_(outbox),
-      output_(io, id, socket_, limits, std::move(owner), std::move(outbox), *this),
+      turns_(std::move(turns)),
+      output_(io, id, socket_, limits, owner, turns_->outbox(), *this),
+      input_(id, socket_, output_, std::move(owner), *this),
       process_(io, std::move(process)) {}
 
 void Session::start(std::chrono::milliseconds hello_timeout) {
@@ -38,14 +35,14 @@ void Session::start(std::chrono::milliseconds hello_timeout) {
   timer_.expires_after(hello_timeout);
   timer_.async_wait([self = shared_from_this()](error_code const& error) {
     auto const owner = self->owner_.lock();
-    if (!error && owner && !self->has_greeted_ && self->is_open()) {
+    if (!error && owner && !self->input_.has_greeted() && self->is_open()) {
       owner->sent_no_hello(self->id_);
     }
   });
 }
 
 void Session::greeted(bool is_patient) {
-  has_greeted_ = true;
+  input_.greeted();
   (void)take_passed();  // nobody took it
   if (is_patient) {
     output_.be_patient();
@@ -65,14 +62,12 @@ void Session::wait_readable() {
 
 void Session::readable() {
   if (is_open()) {
-    Outbox::Turn const turn(*outbox_);
-    read_up_to(kReadAtOnce);
-  } else {
-    socket_.discard(kReadAtOnce);
-    if (socket_.has_peer_closed() && output_.has_ended()) {
-      socket_.close();
-      timer_.cancel();
-    }
+    return turns_->add(std::shared_ptr<SessionInput>(shared_from_this(), &input_));
+  }
+  socket_.discard(kDiscardAtOnce);
+  if (socket_.has_peer_closed() && output_.has_ended()) {
+    socket_.close();
+    timer_.cancel();
   }
   if (socket_.is_open() && !socket_.has_peer_closed()) {
     wait_readable();
@@ -80,53 +75,7 @@ void Session::readable() {
 }
 
 void Session::receive_rest() {
-  read_up_to(kReadOfTheDead, true);
-}
-
-void Session::read_up_to(std::size_t most, bool until_nothing_is_left) {
-  std::size_t total = 0;
-  while (is_open() && total < most) {
-    std::span<char> const room = lines_.prepare();
-    // Before its hello a peer may pass one descriptor; any other is closed when it arrives.
-    ssize_t const size =
-        has_greeted_ ? socket_.receive(room) : socket_.receive_with_descriptor(room);
-    if (size < 0 && errno == EINTR) {
-      continue;
-    }
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      return;
-    }
-    if (size <= 0) {
-      std::string const why =
-          size == 0 ? "closed by the peer" : "cannot read: " + error_text(errno);
-      socket_.count_as_closed();
-      return close(why);
-    }
-    auto const count = static_cast<std::size_t>(size);
-    total += count;
-    lines_.commit(count);
-    take_lines();
-    if (count < room.size() && !until_nothing_is_left) {
-      return;  // that was all; bytes that arrive meanwhile wake us again
-    }
-  }
-}
-
-void Session::take_lines() {
-  auto const owner = owner_.lock();
-  if (!owner) {
-    return;
-  }
-  while (is_open()) {
-    auto const line = lines_.next_line();
-    if (!line) {
-      break;
-    }
-    owner->line(id_, *line);
-  }
-  if (is_open() && lines_.is_overflowing()) {
-    owner->line_too_long(id_);
-  }
+  input_.read_up_to(kReadOfTheDead, true);
 }
 
 // ---- the end ---------------------------------------------------------------------------------
@@ -176,7 +125,7 @@ void Session::end(std::string_view why) {
     });
   }
   boost::asio::post(timer_.get_executor(), [self = shared_from_this(), reason = std::string(why)] {
-    self->lines_ = {};  // not earlier: the caller may still use a line from it
+    self->input_.drop_lines();  // not earlier: the caller may still use a line from it
     if (auto const owner = self->owner_.lock()) {
       owner->ended(self->id_, reason);
     }
@@ -188,7 +137,7 @@ void Session::end(std::string_view why) {
 void Session::process_ended() {
   // Another process may still hold the connection, so only what the dead one wrote is read first.
   if (is_open()) {
-    read_up_to(kReadOfTheDead);
+    input_.read_up_to(kReadOfTheDead);
   }
   process_.stop();
   if (auto const owner = owner_.lock()) {

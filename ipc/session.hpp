@@ -22,11 +22,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "ipc/line_buffer.hpp"
 #include "ipc/peer_socket.hpp"
 #include "ipc/process_watch.hpp"
 #include "ipc/server.hpp"
+#include "ipc/session_input.hpp"
 #include "ipc/session_output.hpp"
+#include "ipc/turns.hpp"
 #include "ipc/unix_socket.hpp"
 
 namespace lastcall::ipc {
@@ -42,15 +43,19 @@ class SessionOwner : public CancelSource {
   virtual void dropped(PeerId peer, Drop why) = 0;
 };
 
-class Session : public OutputOwner, public std::enable_shared_from_this<Session> {
+class Session : public OutputOwner,
+                public InputOwner,
+                public std::enable_shared_from_this<Session> {
  public:
   Session(boost::asio::io_context& io, PeerId id, Descriptor socket, PeerProcess process,
           SessionOutput::Limits limits, std::weak_ptr<SessionOwner> owner,
-          std::shared_ptr<Outbox> outbox);
+          std::shared_ptr<Turns> turns);
 
   void start(std::chrono::milliseconds hello_timeout);
   /// The hello has arrived: its timer ends. A patient session is never dropped for reading slowly.
   void greeted(bool is_patient);
+  /// From now on it is read before sessions without this right.
+  void give_right_of_way() { input_.give_right_of_way(); }
 
   bool is_open() const { return output_.is_open(); }
   /// Reads everything that is there now, including the end of the stream.
@@ -70,11 +75,9 @@ class Session : public OutputOwner, public std::enable_shared_from_this<Session>
   void unwatch() { process_.stop(); }
 
  private:
-  void wait_readable();
+  void wait_readable() override;
   void readable();
-  /// Reads until nothing is left or `most` bytes have arrived.
-  void read_up_to(std::size_t most, bool until_nothing_is_left = false);
-  void take_lines();
+  void input_ended(std::string_view why) override { close(why); }
   void output_finished() override { end(why_); }
   void output_failed(std::optional<Drop> reason, std::string_view why) override;
   void end(std::string_view why);
@@ -84,12 +87,11 @@ class Session : public OutputOwner, public std::enable_shared_from_this<Session>
   PeerSocket socket_;
   boost::asio::steady_timer timer_;  // for the hello, then for lingering
   std::weak_ptr<SessionOwner> owner_;
-  std::shared_ptr<Outbox> outbox_;
-  LineBuffer lines_;
+  std::shared_ptr<Turns> turns_;
   SessionOutput output_;
+  SessionInput input_;
   ProcessWatch process_;
   std::string why_;
-  bool has_greeted_{};
 };
 
 }  // namespace lastcall::ipc

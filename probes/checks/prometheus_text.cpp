@@ -90,18 +90,19 @@ std::optional<double> read_count(std::string_view rest) {
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-bool is_name(std::string_view text) {
+}  // namespace
+
+bool is_metric_name(std::string_view text) {
   auto const fits = [](char c) { return ascii::is_letter_or_digit(c) || c == '_' || c == ':'; };
   return !text.empty() && !ascii::is_digit(text.front()) &&
          std::all_of(text.begin(), text.end(), fits);
 }
 
-}  // namespace
-
 std::optional<std::string_view> series_name(std::string_view line) {
   auto const name_end = std::find_if(line.begin(), line.end(), is_name_end);
   std::string_view const name = line.substr(0, static_cast<std::size_t>(name_end - line.begin()));
-  return is_name(name) && read_value(line.substr(name.size())) ? std::optional(name) : std::nullopt;
+  return is_metric_name(name) && read_value(line.substr(name.size())) ? std::optional(name)
+                                                                      : std::nullopt;
 }
 
 PrometheusText::PrometheusText(std::vector<std::string> const& wanted, std::string label)

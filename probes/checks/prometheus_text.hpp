@@ -21,6 +21,8 @@
 
 namespace lastcall::probes {
 
+bool is_metric_name(std::string_view text);
+
 /// The name of the series on a line; nothing if a scraper could not read the line as a series.
 std::optional<std::string_view> series_name(std::string_view line);
 

@@ -29,22 +29,55 @@ std::string_view family_of(std::string_view name) {
   return name.ends_with(kTotal) ? name.substr(0, name.size() - kTotal.size()) : name;
 }
 
-/// The parts of `# TYPE name type`; the name is empty for any other line.
+/// The parts of `# TYPE name type`; the keyword is empty for any other line.
 struct Metadata {
   std::string_view keyword;
   std::string_view name;
   std::string_view rest;  // everything after the name
 };
 
+constexpr std::string_view kBlanks = " \t";
+
+/// A scraper takes any number of blanks.
 Metadata metadata_of(std::string_view line) {
+  std::size_t const at = line.find_first_not_of(kBlanks, 1);
+  if (!line.starts_with('#') || at == std::string_view::npos || at == 1) {
+    return {};
+  }
   for (std::string_view const keyword : {"# HELP ", "# TYPE ", "# UNIT "}) {
-    if (line.starts_with(keyword)) {
-      std::string_view const rest = line.substr(keyword.size());
-      std::string_view const name = rest.substr(0, rest.find(' '));
+    std::string_view const word = keyword.substr(2, keyword.size() - 3);
+    std::string_view rest = line.substr(at);
+    if (rest.starts_with(word) && rest.size() > word.size() &&
+        kBlanks.find(rest[word.size()]) != std::string_view::npos) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks, word.size()), rest.size()));
+      std::string_view const name = rest.substr(0, rest.find_first_of(kBlanks));
       return {keyword, name, rest.substr(name.size())};
     }
   }
   return {};
+}
+
+/// Whether a scraper can read a line that begins with `#`. One that it cannot read would cost it
+/// the whole text, as a metadata line without a name does; OpenMetrics has no remarks either.
+bool is_readable(Metadata const& data, bool openmetrics) {
+  constexpr std::array<std::string_view, 9> kTypes{"counter", "gauge",    "histogram",
+                                                   "summary", "untyped",  "unknown",
+                                                   "info",    "stateset", "gaugehistogram"};
+  constexpr std::size_t kOfText = 5;
+  constexpr std::size_t kOnlyText = 4;  // `untyped`, which OpenMetrics does not have
+  if (data.keyword.empty()) {
+    return !openmetrics;
+  }
+  if (!is_metric_name(data.name)) {
+    return !openmetrics && data.keyword == "# UNIT ";  // a remark there
+  }
+  if (data.keyword != "# TYPE ") {
+    return true;
+  }
+  std::string_view const type = data.rest.empty() ? data.rest : data.rest.substr(1);
+  auto const found =
+      static_cast<std::size_t>(std::find(kTypes.begin(), kTypes.end(), type) - kTypes.begin());
+  return openmetrics ? found != kOnlyText && found < kTypes.size() : found < kOfText;
 }
 
 class Families {
@@ -82,7 +115,7 @@ void append_as_openmetrics(std::string& out, std::string_view text) {
   while (!text.empty()) {
     std::string_view const line = take_line(text);
     Metadata const data = metadata_of(line);
-    if (data.name.empty()) {
+    if (data.keyword.empty()) {
       append_line(out, line);
     } else {
       append_line(out.append(data.keyword).append(family_of(data.name)), data.rest);
@@ -114,8 +147,13 @@ std::optional<std::string> merge_expositions(std::string_view ours, std::string_
     if (line.empty() || has_ended) {
       continue;
     }
-    std::string_view name = metadata_of(line).name;
-    if (!line.starts_with('#')) {
+    Metadata const data = metadata_of(line);
+    std::string_view name = data.name;
+    if (line.starts_with('#')) {
+      if (!is_readable(data, openmetrics)) {
+        return std::nullopt;
+      }
+    } else {
       auto const series = series_name(line);
       if (!series) {
         return std::nullopt;

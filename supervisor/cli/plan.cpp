@@ -27,7 +27,8 @@ int run_plan(PlanOptions const& options, config::Environment const& environment,
   if (options.pod_grace) {
     std::optional<config::Duration> const grace = config::parse_duration(*options.pod_grace).value;
     if (!grace || grace->count() % 1'000 != 0) {
-      err << "--pod-grace " << *options.pod_grace << ": expected whole seconds such as 120s\n";
+      err << "lastcall: --pod-grace " << *options.pod_grace
+          << ": expected whole seconds such as 120s\n";
       return kExitUsage;
     }
     effective = with_pod_grace(environment, std::to_string(grace->count() / 1'000));

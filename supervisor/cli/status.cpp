@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/json_member.hpp"
@@ -43,16 +44,36 @@ std::string as_screen(std::string const& text) {
   return screen + "\033[K\n\033[J";
 }
 
+/// What was printed so far.
+struct Printed {
+  std::size_t most = 0;  // the most requests that were in flight
+  std::string line;      // the last one, if it was not a screen
+};
+
+/// A line that says nothing new is not repeated, because statuses also come when only times have
+/// changed. Then nothing is written, so a reader that has gone is looked for.
+void print_line(std::string line, Printed& printed, std::ostream& out) {
+  if (line != printed.line) {
+    out << line << '\n';
+    printed.line = std::move(line);
+    return;
+  }
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  if (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {
+    out.setstate(std::ios::failbit);
+  }
+}
+
 void print(std::string const& status, Output output, runtime::Terminal const& terminal,
-           std::size_t& most, std::ostream& out) {
+           Printed& printed, std::ostream& out) {
   switch (output) {
     case Output::json:
       out << status << '\n';
       break;
     case Output::text: {
-      std::string const bar = drain_bar(status, most);
+      std::string const bar = drain_bar(status, printed.most);
       if (!terminal.is_screen) {
-        out << bar << '\n';
+        print_line(bar, printed, out);
       } else {
         std::string const text = status_text(status, view_on(terminal));
         out << as_screen(is_up(phase_of(status)) ? text : text + '\n' + bar);
@@ -112,7 +133,7 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
   if (!ask_or_complain(client, watch, err)) {
     return kExitFailure;
   }
-  std::size_t most = 0;
+  Printed printed;
   while (true) {
     auto const next = client.next(std::nullopt);
     if (auto const* const failure = std::get_if<ipc::Failure>(&next)) {
@@ -122,7 +143,7 @@ int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out,
     if (update == nullptr) {
       continue;
     }
-    print(update->status, output, terminal, most, out);
+    print(update->status, output, terminal, printed, out);
     if (!out && follow == Follow::everything) {  // otherwise the exit code is an answer, too
       return kExitFailure;
     }

@@ -196,6 +196,7 @@ std::string Supervisor::start() {
   probes_.metrics().lifecycle().set_grace(
       lifecycle::budgets_within(settings.shutdown, settings.pod_grace).total);
   refresh_.run_now();
+  signals_.release();
   return {};
 }
 

@@ -34,6 +34,7 @@ class ApiServer:
         self.pages = pages  # or lists are whole, whatever limit is asked for
         self.pod = {"metadata": {"uid": UID, "labels": {}}, "status": {"conditions": []}}
         self.refusal = None  # of patches, in words
+        self.refused_at = ""  # the end of the paths that are refused
         self.events = []
         self.requests = []  # (method, path)
         self._slices = {}
@@ -141,7 +142,7 @@ class ApiServer:
                 return
 
     def patch(self, path, patch):
-        if self.refusal:
+        if self.refusal and path.endswith(self.refused_at):
             return 403, {"message": self.refusal}
         if self.pod is None:
             return 404, {"message": f'pods "{POD}" not found'}

@@ -85,6 +85,13 @@ def test_words_that_make_no_sense_are_named_as_they_were_typed(words, reported):
     assert done.stderr.startswith(reported) and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("grace", ["-5s", "1500ms", "soon", "99999999999999999999s"])
+def test_a_pod_grace_that_makes_no_sense_is_2_with_the_programs_name(grace):
+    done = lastcall("plan", "--config", "/dev/null", f"--pod-grace={grace}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"lastcall: --pod-grace {grace}: expected whole seconds")
+
+
 def test_wait_ready_reports_as_json_why_not(tmp_path):
     done = lastcall(
         "wait-ready", "--timeout", "50ms", "-o", "json", "--admin-socket", str(tmp_path / "none")

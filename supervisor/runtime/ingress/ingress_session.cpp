@@ -1,5 +1,6 @@
 #include "supervisor/runtime/ingress/ingress_session.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -14,12 +15,30 @@
 #include "discovery/lookup.hpp"
 #include "ingress/worker_pool.hpp"
 #include "supervisor/runtime/ingress/ingress_options.hpp"
+#include "supervisor/runtime/loop/own_signals.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
 /// The lookups of a search list, each from a second name server because the first one is dead.
 constexpr std::chrono::seconds kLongestLookup{30};
+
+/// How soon a stop is noticed meanwhile.
+constexpr std::chrono::milliseconds kLookForStop{20};
+
+discovery::Lookup::Found look_up_until_a_stop(std::string const& host) {
+  discovery::Lookup lookup;
+  std::atomic<bool> const is_interrupted = false;
+  auto const end = std::chrono::steady_clock::now() + kLongestLookup;
+  while (true) {
+    auto const now = std::chrono::steady_clock::now();
+    auto const until = std::min<discovery::TimePoint>(end, now + kLookForStop);
+    auto found = lookup.find(host, until, is_interrupted);
+    if (!found.is_open || now >= end || OwnSignals::is_stop_waiting()) {
+      return found;
+    }
+  }
+}
 
 /// `shortest` is the shortest possible phase 1. Every connection has had its turn when a quarter of
 /// that time is left; clients that send a request in that quarter are notified, and connect to
@@ -57,6 +76,9 @@ std::string IngressSession::start() {
   if (!problem.empty()) {
     return problem;
   }
+  if (options.upstream.empty()) {
+    return {};  // a stop did not wait for the engine's address, so there is nothing to serve
+  }
   if (options.max_connections < config_.ingress.max_connections) {
     log_.warning(
         "the limit of open files is too low for ingress.max_connections",
@@ -75,16 +97,18 @@ std::string IngressSession::start() {
 }
 
 /// Nothing is served before the engine's address is known, so a name server that hangs is named and
-/// not waited for without end.
+/// not waited for without end. A stop does not wait for it: it finds nothing, without a problem.
 std::string IngressSession::look_up(config::Address const& upstream,
                                     std::vector<ingress::Endpoint>& found) const {
   if (config::is_ip_literal(upstream.host)) {
     return ingress::resolve(upstream.host, upstream.port, found);
   }
   log_.info("looking up the engine's address", {{"host", upstream.host}});
-  std::atomic<bool> const is_interrupted = false;
-  auto const [addresses, error] = discovery::Lookup().find(
-      upstream.host, std::chrono::steady_clock::now() + kLongestLookup, is_interrupted);
+  auto const [addresses, error, is_open] = look_up_until_a_stop(upstream.host);
+  if (addresses.empty() && OwnSignals::is_stop_waiting()) {
+    log_.info("a stop ends the lookup of the engine's address", {{"host", upstream.host}});
+    return {};
+  }
   for (std::string const& address : addresses) {
     if (std::string problem = ingress::resolve(address, upstream.port, found); !problem.empty()) {
       return problem;

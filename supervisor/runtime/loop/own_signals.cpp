@@ -11,6 +11,15 @@ namespace {
 
 constexpr int kHandled[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 
+sigset_t handled_signals() {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (int const signal : kHandled) {
+    sigaddset(&handled, signal);
+  }
+  return handled;
+}
+
 char const* name_of(int signal) {
   switch (signal) {
     case SIGTERM:
@@ -33,14 +42,25 @@ struct OwnSignals::Set {
 
 OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
     : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
-  sigset_t handled;
-  sigemptyset(&handled);
+  sigset_t const handled = handled_signals();
+  ::pthread_sigmask(SIG_BLOCK, &handled, nullptr);
   for (int const signal : kHandled) {
     set_->signals.add(signal);
-    sigaddset(&handled, signal);
   }
-  ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
   wait();
+}
+
+void OwnSignals::release() {
+  sigset_t const handled = handled_signals();
+  ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
+}
+
+bool OwnSignals::is_stop_waiting() {
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  ::sigpending(&waiting);
+  return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
+         sigismember(&waiting, SIGQUIT) == 1;
 }
 
 OwnSignals::~OwnSignals() = default;

@@ -1,13 +1,17 @@
 """A small HTTP server that records what it is asked, and answers as a test wants."""
 
+import contextlib
 import http.server
 import threading
+import time
 
 
 class HttpService:
     def __init__(self, tls=None):
         self.requests = []  # (path, headers, body)
         self.statuses = []  # of the next answers; then 200
+        self.retry_after = None  # of answers that are not 200
+        self.times = []  # of the requests
         self.body = b""  # of all answers
         self.hang = threading.Event()
         self.hang.set()
@@ -18,13 +22,17 @@ class HttpService:
 
             def do_POST(self):  # noqa: N802
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                service.times.append(time.monotonic())
                 service.requests.append((self.path, dict(self.headers), body.decode()))
                 service.hang.wait(60)
                 status = service.statuses.pop(0) if service.statuses else 200
                 self.send_response(status)
+                if status != 200 and service.retry_after is not None:
+                    self.send_header("Retry-After", str(service.retry_after))
                 self.send_header("Content-Length", str(len(service.body)))
                 self.end_headers()
-                self.wfile.write(service.body)
+                with contextlib.suppress(OSError):
+                    self.wfile.write(service.body)
 
             def log_message(self, *_):
                 pass

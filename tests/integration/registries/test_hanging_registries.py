@@ -114,3 +114,15 @@ def test_an_ingress_whose_engine_has_a_name_tells_that_it_is_looked_up(world, op
     serve = one.serve()
     one.wait_for_log('"looking up the engine\'s address","host":"engine.test"')
     serve.kill()
+
+
+def test_a_stop_does_not_wait_for_the_lookup_of_the_engines_name(world, opened, tmp_path):
+    one = world(ingress={"listen": "127.0.0.1:0", "upstream": "engine.test:8000"})
+    one.wrapped = in_own_mounts(opened(SilentDns(tmp_path)).mounted)
+    serve = one.serve()
+    one.wait_for_log('"looking up the engine\'s address","host":"engine.test"')
+    began = time.monotonic()
+    serve.send_signal(signal.SIGTERM)
+    assert serve.wait(timeout=PATIENCE) == 0, one.log()[-4000:]
+    assert time.monotonic() - began < 8, "the lookup takes 10 s and more"
+    assert '"cannot start"' not in one.log()

@@ -90,6 +90,37 @@ def test_calls_not_answered_with_2xx_are_tried_again(world, services):
     assert stop(one) == [{"name": "http", "state": "confirmed"}]
 
 
+def test_a_service_that_asks_for_time_gets_it_while_registering(world, services):
+    service = services()
+    service.statuses, service.retry_after = [429, 503], 2
+    one = start(world, {"url": service.url})
+    one.wait_for_log('"state":"registered"')
+    first, second, third = service.times
+    assert second - first >= 2 and third - second >= 2, service.times
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+
+
+def test_a_service_that_asks_for_more_time_than_a_stop_has_is_asked_again_within_it(
+    world, services
+):
+    service = services()
+    one = start(world, {"url": service.url}, shutdown={"deregister_timeout": "6s"})
+    one.wait_for_log('"state":"registered"')
+    service.statuses, service.retry_after = [429], 3600
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+    _, first, second = service.times
+    assert second - first >= 2, "half of the time that was left, and not the usual 100 ms"
+
+
+def test_the_body_of_an_answer_does_not_matter_however_long_it_is(world, services):
+    service = services()
+    service.body = b"x" * (5 * 1024 * 1024)
+    one = start(world, {"url": service.url})
+    one.wait_for_log('"state":"registered"')
+    assert stop(one) == [{"name": "http", "state": "confirmed"}]
+    assert len(service.requests) == 2
+
+
 def test_a_query_is_shown_nowhere_and_the_probe_port_names_no_service(world, services):
     service = services()
     service.statuses = [503] * 99

@@ -196,6 +196,51 @@ def test_a_pod_that_was_removed_by_force_has_left(world, clusters, successor):
     assert cluster.api.condition(GATE) is None if successor else cluster.api.pod is None
 
 
+FORBIDDEN = 'pods "qwen-0" is forbidden: cannot patch resource "pods/status"'
+
+
+def test_leaving_without_the_right_to_patch_is_confirmed_by_the_slices_and_noted(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world, {"readiness_gate": GATE})
+    one.wait_for_log('"state":"registered"')
+    cluster.api.refusal, cluster.api.refused_at = FORBIDDEN, "/status"
+    one.process.send_signal(signal.SIGTERM)
+    wait_until(cluster.watched, "a watch")
+    cluster.api.put_slice(slice_of("a", ready=False))  # by the pod's own deletion
+    assert one.process.wait(timeout=2 * PATIENCE) == 0
+    assert one.report()["registries"][0]["state"] == "confirmed"
+    [record] = [each for each in one.records() if "lacks the right" in str(each.get("note"))]
+    assert "pods/status" in record["note"] and "rbac.create" in record["note"]
+
+
+def test_a_pod_that_stays_ready_because_of_a_missing_right_names_both(world, clusters):
+    cluster = clusters()
+    cluster.api.put_slice(slice_of("a", ready=True))
+    one = cluster.start(world, {"readiness_gate": GATE}, deregister_timeout="2s")
+    one.wait_for_log('"state":"registered"')
+    cluster.api.refusal = FORBIDDEN
+    [record] = stop(one)["registries"]
+    assert record["state"] == "failed"
+    assert "still lists this pod as ready" in record["detail"]
+    assert "lacks the right" in record["detail"]
+
+
+def test_a_removed_pod_has_left_though_the_gate_is_forbidden(world, clusters):
+    def stopped():
+        cluster = clusters()
+        cluster.api.put_slice(slice_of("a", ready=False))
+        one = cluster.start(world, {"readiness_gate": GATE, "serving_label": "lastcall.dev/live"})
+        one.wait_for_log('"state":"registered"')
+        cluster.api.refusal, cluster.api.refused_at = FORBIDDEN, "/status"
+        cluster.api.remove_pod(None)
+        stop(one)
+        return one, cluster
+
+    one, _ = unless_late(stopped, late)
+    assert one.report()["registries"] == [{"name": "kubernetes", "state": "confirmed"}]
+
+
 def test_a_rotated_token_is_read_again(world, clusters):
     cluster = clusters()
     one = cluster.start(world, {"readiness_gate": GATE})

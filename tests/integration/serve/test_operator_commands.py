@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -260,6 +261,41 @@ def test_watch_shows_a_drain_as_a_bar_on_a_terminal(served):
         watching.kill()
         watching.wait()
         os.close(ours)
+
+
+def test_watch_prints_a_line_only_when_it_says_something_new(served):
+    watching = subprocess.Popen(
+        [LASTCALL, "status", "--watch", "--admin-socket", served.admin_socket],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    lines = [watching.stdout.readline()]
+    for _ in range(10):
+        served.peer().close()
+        served.status()
+    served.cli("drain")
+    while "drained" not in lines[-1]:
+        lines.append(watching.stdout.readline())
+        assert lines[-1], watching.communicate()
+    watching.kill()
+    watching.communicate()
+    assert all(line != after for line, after in zip(lines, lines[1:])), lines
+
+
+def test_watch_ends_when_its_reader_has_gone_though_nothing_new_happens(served):
+    watching = subprocess.Popen(
+        [LASTCALL, "status", "--watch", "--admin-socket", served.admin_socket],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    watching.stdout.readline()
+    watching.stdout.close()
+
+    def has_ended():
+        served.peer().close()
+        return watching.poll() is not None
+
+    wait_until(has_ended, "the end of the watch")
+    assert watching.returncode in (1, -signal.SIGPIPE)
+    watching.stderr.close()
 
 
 def on_terminal(*words, **environment):

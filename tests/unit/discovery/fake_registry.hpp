@@ -19,6 +19,7 @@ struct Script {
   int entered = 0;
   int removed = 0;
   int failures_to_come = 0;  // the next attempts fail
+  Duration retry_after{0};   // with each failure
   bool by_hand = false;      // answers are given with answer()
   int hurried = 0;
   RegistryDone pending;
@@ -63,9 +64,9 @@ class FakeRegistry final : public Registry {
     }
     bool const fails = script_.failures_to_come > 0;
     script_.failures_to_come -= fails ? 1 : 0;
-    boost::asio::post(io_, [done, fails] {
-      done(fails ? RegistryResult::failed("no route") : RegistryResult::ok());
-    });
+    auto result = fails ? RegistryResult::failed("no route") : RegistryResult::ok();
+    result.retry_after = fails ? script_.retry_after : Duration{0};
+    boost::asio::post(io_, [done, result] { done(result); });
   }
 
   boost::asio::io_context& io_;

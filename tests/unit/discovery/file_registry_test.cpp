@@ -190,6 +190,26 @@ TEST_F(FileRegistryTest, does_not_follow_a_link_in_place_of_its_temporary_file) 
   EXPECT_EQ(read(victim), "precious");
 }
 
+TEST_F(FileRegistryTest, a_directory_that_may_be_written_but_not_listed_will_do) {
+  constexpr uid_t kNobody = 65'534;
+  uid_t const self = ::geteuid();
+  ::chmod(directory_.c_str(), self == 0 ? 0333 : 0300);
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(kNobody), 0);  // root may list everything
+  }
+  RegistryResult const entered = enter(*registry());
+  bool const is_there = ::access(file_of(instance()).c_str(), F_OK) == 0;
+  RegistryResult const left = remove(*registry());
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(self), 0);
+  }
+  ::chmod(directory_.c_str(), 0700);
+  EXPECT_TRUE(entered.confirmed) << entered.reason;
+  EXPECT_TRUE(is_there);
+  EXPECT_TRUE(left.confirmed) << left.reason;
+  EXPECT_EQ(files(), 0U);
+}
+
 TEST_F(FileRegistryTest, may_be_destroyed_while_it_works) {
   bool reported = false;
   {

@@ -64,6 +64,26 @@ TEST_F(RegistrySetTest, deregistering_is_retried_inside_its_budget) {
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
+TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_is_kept_while_registering) {
+  a_.failures_to_come = 1;
+  a_.retry_after = Duration{150};
+  auto const began = TimePoint::clock::now();
+  set_.register_all();
+  ASSERT_TRUE(both(RegistryState::registered));
+  EXPECT_GE(TimePoint::clock::now() - began, a_.retry_after);
+}
+
+TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_leaves_half_of_a_stops_time) {
+  a_.failures_to_come = 1;
+  a_.retry_after = Duration{3'600'000};
+  auto const began = TimePoint::clock::now();
+  remove_all(Duration{2'000});
+  ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
+  EXPECT_GE(TimePoint::clock::now() - began, Duration{900});
+  EXPECT_EQ(a_.removed, 2);
+  EXPECT_EQ(results_[0].state, RegistryState::deregistered);
+}
+
 TEST_F(RegistrySetTest, a_registry_that_hangs_is_given_up_at_the_deadline) {
   a_.by_hand = true;
   remove_all(Duration{60});

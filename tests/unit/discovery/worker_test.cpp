@@ -71,6 +71,34 @@ TEST_F(WorkerThread, is_there_only_while_there_is_work) {
   EXPECT_TRUE(run_until([&] { return done; }));
 }
 
+TEST_F(WorkerThread, that_is_kept_waits_for_later_jobs_and_ends_with_its_worker) {
+  {
+    Worker worker(io_.get_executor(), "kept", kSmallStack, Worker::Thread::kept);
+    EXPECT_EQ(count_threads("kept"), 0U);
+    for (int i = 0; i < 2; ++i) {
+      bool done = false;
+      worker.run([] {}, [&] { done = true; });
+      EXPECT_TRUE(run_until([&] { return done; }));
+      EXPECT_EQ(count_threads("kept"), 1U);
+    }
+  }
+  EXPECT_TRUE(run_until([&] {
+    boost::asio::post(io_, [] {});
+    return count_threads("kept") == 0;
+  }));
+}
+
+TEST_F(WorkerThread, that_cannot_be_started_leaves_its_jobs_to_the_loop_unless_it_is_kept) {
+  constexpr std::size_t kNoSuchStack = std::size_t{1} << 50U;
+  Worker brief(io_.get_executor(), "brief", kNoSuchStack);
+  bool done = false;
+  brief.run([] {}, [&] { done = true; });
+  EXPECT_TRUE(run_until([&] { return done; }));
+  Worker kept(io_.get_executor(), "kept", kNoSuchStack, Worker::Thread::kept);
+  kept.run([] { ADD_FAILURE() << "a job that may hang on the loop"; }, [] {});
+  run_for(Duration{250});
+}
+
 TEST_F(WorkerThread, a_job_that_hangs_does_not_hold_up_the_end) {
   auto const release = std::make_shared<std::promise<void>>();
   auto const gone = std::make_shared<std::promise<void>>();

@@ -24,8 +24,74 @@ class CrowdTest : public ServerTest {
     return answer(crowd_.back()).starts_with(R"({"op":"welcome")");
   }
 
+  /// Each of the crowd has sent many lines that were not read yet; returns the number of lines.
+  std::size_t let_a_crowd_send() {
+    constexpr std::size_t kPeers = 48;
+    constexpr std::size_t kLines = 1'500;
+    std::string lines;
+    for (std::size_t i = 0; i < kLines; ++i) {
+      lines += "{\"op\":\"cleanup.done\"}\n";
+    }
+    for (std::size_t i = 0; i < kPeers; ++i) {
+      crowd_.push_back(engine());
+    }
+    for (RawClient& one : crowd_) {
+      one.write(lines);
+    }
+    return kPeers * kLines;
+  }
+
+  /// A line costs this in a slow build.
+  static void be_slow() {
+    auto const end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
   std::deque<RawClient> crowd_;
 };
+
+TEST_F(CrowdTest, What_a_peer_has_sent_before_the_shim_comes_first) {
+  listen();
+  RawClient shim(options_.engine_socket);
+  shim.say(kShimHello);
+  answer(shim);
+  RawClient other = engine();
+  other.write("{\"op\":\"cleanup.done\"}\n{\"op\":\"cleanup.done\"}\n{\"op\":\"cleanup.done\"}\n");
+  shim.say(R"({"op":"ping","seq":1})");
+  EXPECT_TRUE(until([&] { return observer_.count("message ping") == 1; }));
+  EXPECT_EQ(observer_.events.back(), "message ping");
+  EXPECT_EQ(observer_.messages, 4U);
+}
+
+TEST_F(CrowdTest, The_shim_does_not_wait_for_all_lines_of_a_crowd) {
+  listen();
+  RawClient shim(options_.engine_socket);
+  shim.say(kShimHello);
+  answer(shim);
+  PeerId const its_id = observer_.peers.back();
+  std::size_t of_crowd = 0;
+  bool is_heard = false;
+  observer_.on_message = [&](PeerId peer, ToSupervisor const&, Seq) {
+    is_heard = is_heard || peer == its_id;
+    of_crowd += is_heard ? 0 : 1;
+    be_slow();
+  };
+  std::size_t const all = let_a_crowd_send();
+  shim.say(R"({"op":"ping","seq":1})");
+  EXPECT_TRUE(until([&] { return is_heard; }));
+  EXPECT_LT(of_crowd, all / 2);
+}
+
+TEST_F(CrowdTest, A_shim_that_connects_does_not_wait_for_all_lines_of_a_crowd) {
+  listen();
+  observer_.on_message = [](PeerId, ToSupervisor const&, Seq) { be_slow(); };
+  std::size_t const all = let_a_crowd_send();
+  RawClient shim(options_.engine_socket);
+  shim.say(kShimHello);
+  EXPECT_TRUE(answer(shim).starts_with(R"({"op":"welcome")"));
+  EXPECT_LT(observer_.messages, all / 2);
+}
 
 TEST_F(CrowdTest, One_engine_more_than_allowed_is_refused_as_busy_and_a_free_place_is_used_again) {
   listen_to_a_crowd();

@@ -47,9 +47,30 @@ TEST(Exposition, In_openmetrics_ours_is_rewritten_and_one_end_is_the_last_line) 
 
 TEST(Exposition, Text_that_no_scraper_could_read_is_not_taken_in) {
   for (char const* const text :
-       {"<html>\n", "name\n", "name{ 1\n", "name 0x7\n", "9name 1\n", "name 1 tail\n"}) {
+       {"<html>\n", "name\n", "name{ 1\n", "name 0x7\n", "9name 1\n", "name 1 tail\n",
+        "{le=\"1\"} 2\n", " 2\n", "# TYPE  counter\n", "# TYPE name\n", "# TYPE name thing\n",
+        "# TYPE 9name gauge\n", "#\tTYPE\tna-me gauge\n"}) {
     EXPECT_EQ(merge_expositions(kOurs, text, false), std::nullopt) << text;
   }
+}
+
+TEST(Exposition, What_only_one_of_the_formats_has_is_not_taken_into_the_other) {
+  EXPECT_NE(merge_expositions(kOurs, "# TYPE a untyped\na 1\n", false), std::nullopt);
+  EXPECT_EQ(merge_expositions(kOurs, "# TYPE a untyped\na 1\n# EOF\n", true), std::nullopt);
+  EXPECT_EQ(merge_expositions(kOurs, "# TYPE a info\na 1\n", false), std::nullopt);
+  EXPECT_NE(merge_expositions(kOurs, "# TYPE a info\na 1\n# EOF\n", true), std::nullopt);
+  EXPECT_EQ(merge_expositions(kOurs, "# a remark\na 1\n# EOF\n", true), std::nullopt);
+}
+
+TEST(Exposition, A_family_is_recognised_however_many_blanks_its_line_has) {
+  EXPECT_EQ(
+      merge_expositions(kOurs, "#  TYPE\tlastcall_a_total counter\nlastcall_a_total 9\n", false),
+      std::string(kOurs));
+}
+
+TEST(Exposition, Series_that_are_nothing_but_a_part_of_a_family_are_series) {
+  EXPECT_EQ(merge_expositions(kOurs, "_total 1\n_bucket{le=\"1\"} 2\n", false),
+            std::string(kOurs) + "_total 1\n_bucket{le=\"1\"} 2\n");
 }
 
 TEST(Exposition, Formats_are_told_apart_by_their_media_type) {

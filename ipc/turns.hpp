@@ -1,0 +1,81 @@
+// Decides which of the sessions that have something to read is read next, and for how long.
+//
+// Invariants:
+//  1. One handler of the loop at a time reads, for kSlice at most and one line more. Then
+//     everything else of the loop has its turn, however many peers send.
+//  2. Sessions are read in the order in which they became readable, so that what a process sent
+//     before it ended comes before what the shim reports of its end.
+//  3. Behind a crowd that takes longer than kPatience, sessions with the right of way (the shim,
+//     once it is welcome, and operators) come next, and then every second turn is that of a peer
+//     that has not sent its hello, because it may be a shim.
+//  4. The lines that are sent in one slice go out in one write per session.
+//
+// Thread rule: the thread that runs the io_context.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace lastcall::ipc {
+
+class Outbox;
+
+enum class Turn : std::uint8_t {
+  over,   // nothing more is there
+  again,  // others come first
+  cut,    // the time was over
+};
+enum class Right : std::uint8_t { of_way, newcomer, crowd };
+
+/// A session, as far as its turns are concerned.
+class Reader {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  Reader() = default;
+  virtual ~Reader() = default;
+  Reader(Reader const&) = delete;
+  Reader& operator=(Reader const&) = delete;
+
+  /// Reads a part, until `until` at most.
+  virtual Turn take_turn(TimePoint until) = 0;
+  virtual Right right() const = 0;
+};
+
+class Turns : public std::enable_shared_from_this<Turns> {
+ public:
+  Turns(boost::asio::io_context& io, std::shared_ptr<Outbox> outbox);
+
+  std::shared_ptr<Outbox> const& outbox() const { return outbox_; }
+  /// The reader has something to read; it is added once until its turn is over.
+  void add(std::shared_ptr<Reader> reader);
+  /// Releases the readers: they refer to their turns, so the cycle has to be broken at the end.
+  void clear();
+
+ private:
+  struct Waiting {
+    std::shared_ptr<Reader> reader;
+    Reader::TimePoint since;
+  };
+  using Queue = std::deque<Waiting>;
+
+  void post();
+  void take_a_slice();
+  Queue* next(Reader::TimePoint now);
+
+  boost::asio::io_context& io_;
+  std::shared_ptr<Outbox> outbox_;
+  std::array<Queue, 3> queues_;  // by Right
+  bool is_newcomers_turn_{};
+  bool is_posted_{};
+};
+
+}  // namespace lastcall::ipc
