@@ -97,11 +97,6 @@ class ClientConnection {
   void close();
 
  private:
-  struct Linger {
-    Wait wait = Wait::linger;
-    std::chrono::milliseconds since{};
-  };
-
   void take_in(std::span<char> bytes);
   std::size_t use(std::span<char> bytes);
 
@@ -111,7 +106,8 @@ class ClientConnection {
   std::string in_;
   Unwritten out_;
   Deadline deadline_;
-  Linger linger_;
+  std::chrono::milliseconds lingers_since_{};
+  Wait linger_ = Wait::linger;
   State state_ = State::open;
   relay::After after_ = relay::After::keep;  // for the state `ending`
   bool is_using_ = false;
