@@ -46,7 +46,7 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
 void HandOver::weigh() {
   continuation::Known const known = seam_.story().known();
   continuation::Stretch const left{.made = known.transcript.count().about(),
-                                   .most = known.request.max_tokens,
+                                   .most = known.request.max_tokens.get(),
                                    .now = monotonic_time(),
                                    .cut_at = from_.cut_at};
   if (left.now >= left.cut_at) {
