@@ -125,6 +125,7 @@ void Client::written() {
 
 void Client::ended(relay::After after) {
   parts_.poller.bury_unwatched(request_.take_out());
+  weigh();
   if (after != relay::After::keep) {
     connection_.end_once_written(after);
   } else if (!connection_.is_closed()) {

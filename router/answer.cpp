@@ -43,8 +43,6 @@ relay::ResponseHead without_length(relay::ResponseHead const& head) {
 
 }  // namespace
 
-Answer::Answer(Call& call, Seam& seam) : call_(call), seam_(seam) {}
-
 bool Answer::is_recorded() const {
   return seam_.is_recording() && call_.delivery.is_served() && call_.delivery.is_event_stream() &&
          call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
@@ -76,24 +74,24 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
                       call_.asked.version, wire);
 }
 
-Progress Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
+Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
   if (payload.empty()) {
-    return Progress::nothing;
+    return {};
   }
   relay::Delivery& delivery = call_.delivery;
   if (delivery.state() == relay::DeliveryState::opened) {
     delivery.first_byte();
   }
-  Progress progress = Progress::nothing;
+  Delivered delivered;
   bool has_events = false;
   std::size_t const before = wire.size();
   if (is_recorded()) {
     std::string out;
     continuation::Received const received = seam_.receive(payload, out);
-    progress = received.progress;
+    delivered.progress = received.progress;
     has_events = received.moved;
     if (received.hand_off_ms) {
-      hint_ = Time(std::min(*received.hand_off_ms, kLongestDrain));
+      delivered.hint = Time(std::min(*received.hand_off_ms, kLongestDrain));
     }
     if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
@@ -111,7 +109,7 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
   if (wire.size() > before || has_events) {  // a hint for the router is not part of an answer
     note_time(has_events);
   }
-  return progress;
+  return delivered;
 }
 
 void Answer::note_time(bool has_events) {
