@@ -85,8 +85,11 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
   Delivered delivered;
   bool has_events = false;
   std::size_t const before = wire.size();
+  is_steady_ = false;
   if (is_recorded()) {
-    std::string out;
+    std::string& out = parts().events;
+    out.clear();
+    std::size_t const held = seam_.capacity();
     continuation::Received const received = seam_.receive(payload, out);
     delivered.progress = received.progress;
     has_events = received.moved;
@@ -97,6 +100,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
       mark(*call_.moving, wire);
     }
     emit(out, wire);
+    is_steady_ = seam_.capacity() == held;
     parts().records.hold(*this, seam_.story().known().transcript.bytes());
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
@@ -113,7 +117,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
 }
 
 void Answer::note_time(bool has_events) {
-  Call::Clock::time_point const now = Call::Clock::now();
+  Call::Clock::time_point const now = parts().poller.instant();
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
     parts().metrics.first_byte(call_.label(), now - call_.began_at);
@@ -157,6 +161,7 @@ void Answer::drop() {
 }
 
 bool Answer::forget_record() {
+  is_steady_ = false;
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
     parts().log.debug("the record of an answer was dropped for lack of memory",

@@ -45,6 +45,11 @@ class Answer final : public RecordOwner {
   /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 
+  /// Whether the last payload left the record as large as it was, so that nothing has to be weighed.
+  bool is_steady() const { return is_steady_; }
+  /// A leg begins, which holds memory too.
+  void leg_begins() { is_steady_ = false; }
+
   /// The answer is over.
   void drop();
 
@@ -58,7 +63,8 @@ class Answer final : public RecordOwner {
   void has_moved(Call::Clock::time_point now);
 
   Call& call_;
-  Seam seam_;
+  [[no_unique_address]] Seam seam_;
+  bool is_steady_ = false;  // here, because there is room behind the seam
 };
 
 }  // namespace lastcall::router

@@ -240,6 +240,7 @@ Waiter::Tried Legs::try_again() {
 /// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
 /// whether it has read the request.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
+  answer_.leg_begins();
   std::string own_body;
   if (!seam().prepare(call_.modes.of(*worker), own_body)) {
     return false;
@@ -394,8 +395,9 @@ bool Legs::takes_response() const {
 }
 
 void Legs::leg_handled() {
-  if (request_.client() != nullptr) {
-    request_.client()->weigh();
+  ingress::RequestOwner* const client = request_.client();
+  if (client != nullptr && !(answer_.is_steady() && client->connection().is_flushed())) {
+    client->weigh();
   }
 }
 
