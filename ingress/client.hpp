@@ -90,7 +90,6 @@ class Client final : public ConnectionOwner, private RequestOwner, public Seated
   std::unique_ptr<ClientRequest> give_up_request() override;
   void weigh() override;
 
-  bool has_left() const;
   bool is_idle() const;
   void part();
 

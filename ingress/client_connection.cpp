@@ -51,8 +51,8 @@ void ClientConnection::read_more() {
       case Io::some:
         if (state_ != State::lingering) {
           take_in(scratch.first(got.size));
-        } else if (monotonic_time() - lingers_since_ < kMostLinger) {
-          wait_for(linger_);  // the client sends on before it reads
+        } else if (monotonic_time() - linger_.since < kMostLinger) {
+          wait_for(linger_.wait);  // the client sends on before it reads
         }
         break;
       case Io::would_block:
@@ -173,7 +173,7 @@ void ClientConnection::end_once_written(relay::After after, Wait linger) {
   }
   state_ = State::ending;
   after_ = after;
-  linger_ = linger;
+  linger_.wait = linger;
   if (out_.empty()) {
     end(after);
   }
@@ -188,10 +188,10 @@ void ClientConnection::end(relay::After after) {
     return;
   }
   state_ = State::lingering;
-  lingers_since_ = monotonic_time();
+  linger_.since = monotonic_time();
   socket_.end_output();
   in_.clear();
-  wait_for(linger_);
+  wait_for(linger_.wait);
   read_more();
 }
 

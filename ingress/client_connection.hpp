@@ -97,6 +97,11 @@ class ClientConnection {
   void close();
 
  private:
+  struct Linger {
+    std::chrono::milliseconds since{};
+    Wait wait = Wait::linger;
+  };
+
   void take_in(std::span<char> bytes);
   std::size_t use(std::span<char> bytes);
 
@@ -106,8 +111,7 @@ class ClientConnection {
   std::string in_;
   Unwritten out_;
   Deadline deadline_;
-  std::chrono::milliseconds lingers_since_{};
-  Wait linger_ = Wait::linger;
+  [[no_unique_address]] Linger linger_;  // the next members are in the room behind it
   State state_ = State::open;
   relay::After after_ = relay::After::keep;  // for the state `ending`
   bool is_using_ = false;

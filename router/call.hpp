@@ -69,15 +69,6 @@ struct Call {
     has_affinity = key.has_value();
   }
   std::string_view id() const { return head.id(); }
-  /// The client must be there.
-  std::string leg_head(LegHead::Which const& which) const {
-    ingress::RequestClient const facts = client->facts();
-    if (facts.is_proxy) {
-      return head.of_leg(which, std::nullopt);
-    }
-    return head.of_leg(
-        which, relay::Sender{.host = head.host(), .client = facts.address, .scheme = facts.scheme});
-  }
   /// The label for metrics: the model if a worker has announced it, otherwise empty.
   std::string_view label() const { return is_announced ? wanted.model : std::string_view(); }
   Fleet::Wanted to_choose() const { return {.model = wanted.model, .affinity = affinity()}; }
@@ -89,5 +80,16 @@ struct Call {
   }
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }
 };
+
+/// The head of a leg of the request, whose client is there.
+inline std::string head_of_leg(Call const& call, LegHead::Which const& which) {
+  ingress::RequestClient const client = call.client->facts();
+  if (client.is_proxy) {
+    return call.head.of_leg(which, std::nullopt);
+  }
+  return call.head.of_leg(
+      which,
+      relay::Sender{.host = call.head.host(), .client = client.address, .scheme = client.scheme});
+}
 
 }  // namespace lastcall::router

@@ -110,15 +110,15 @@ void HandOver::alarm_rings() {
 }
 
 void HandOver::begin_leg(std::string_view suffix, std::string body) {
-  leg_ =
-      Leg::begin(parts_, *this, to_,
-                 {.head = call_.leg_head(
-                      {.suffix = suffix, .is_recorded = true, .goes_on = state_ == State::holding}),
-                  .body = {},
-                  .own_body = std::move(body),
-                  .awaits = Awaits::events,
-                  .fresh = false,
-                  .work = {}});
+  leg_ = Leg::begin(
+      parts_, *this, to_,
+      {.head = head_of_leg(
+           call_, {.suffix = suffix, .is_recorded = true, .goes_on = state_ == State::holding}),
+       .body = {},
+       .own_body = std::move(body),
+       .awaits = Awaits::events,
+       .fresh = false,
+       .work = {}});
   if (!leg_) {
     failed();
   }

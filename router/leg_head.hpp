@@ -26,7 +26,7 @@ class LegHead {
   std::string_view id() const { return text().substr(id_at_, end_ - id_at_); }
   /// Method, target and version.
   std::string_view line() const { return lines().substr(0, lines().find("\r\n")); }
-  /// The client asked for it. The second line has it.
+  /// The host of the target, which the second line has.
   std::string_view host() const {
     constexpr std::string_view kHost = "\r\nHost: ";
     std::string_view const rest = lines().substr(line().size() + kHost.size());

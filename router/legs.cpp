@@ -108,10 +108,17 @@ bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict
          call.parts.fleet.choose(call.to_choose(), attempts.tried(), monotonic_time());
 }
 
-void drop_hand_over(HandOver* hand_over) {
-  if (hand_over != nullptr) {
-    hand_over->drop();
+void drop_hand_over(Leave const* leave) {
+  if (leave != nullptr && leave->hand_over) {
+    leave->hand_over->drop();
   }
+}
+
+Leave& ensured(std::unique_ptr<Leave>& leave) {
+  if (!leave) {
+    leave = std::make_unique<Leave>();
+  }
+  return *leave;
 }
 
 /// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
@@ -155,20 +162,13 @@ void Legs::drop() {
   if (budget_.total) {
     budget_.total->end();
   }
-  drop_hand_over(hand_over());
+  drop_hand_over(leave_.get());
   if (leave_ && leave_->proof) {
     leave_->proof->drop();
   }
   answer_.drop();
   call_.parts.waiting.leave(*this);
   Leg::end(leg_, false);
-}
-
-Leave& Legs::leave() {
-  if (!leave_) {
-    leave_ = std::make_unique<Leave>();
-  }
-  return *leave_;
 }
 
 // --- the way to a worker -------------------------------------------------------------------------
@@ -252,8 +252,8 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
   leg_ = Leg::begin(
       call_.parts, *this, worker,
-      {.head = call_.leg_head(
-           {.suffix = suffix, .is_recorded = seam().is_recording(), .goes_on = moves > 0}),
+      {.head = head_of_leg(
+           call_, {.suffix = suffix, .is_recorded = seam().is_recording(), .goes_on = moves > 0}),
        .body = call_.body.text(),
        .own_body = std::move(own_body),
        .awaits = seam().is_recording() ? Awaits::events : Awaits::whole_answer,
@@ -331,7 +331,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
-  drop_hand_over(hand_over());
+  drop_hand_over(leave_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
   call_.parts.fleet.failed(*worker, monotonic_time());
   Leg::end(leg_, false);
@@ -339,7 +339,7 @@ void Legs::migrate(std::string_view reason) {
       .worker = worker,
       .reason = reason,
       .limit = budget_.risk.moved(reason, *worker, seam().has_begun(), monotonic_time())};
-  std::unique_ptr<LevelProof>& proof = leave().proof;
+  std::unique_ptr<LevelProof>& proof = ensured(leave_).proof;
   if (!proof) {
     proof = std::make_unique<LevelProof>(call_.parts, call_, seam(), *this);
   }
@@ -402,8 +402,8 @@ void Legs::leg_handled() {
 }
 
 void Legs::flushed() {
-  if (HandOver* const one = hand_over()) {
-    one->flushed();
+  if (leave_ && leave_->hand_over) {
+    leave_->hand_over->flushed();
   }
   if (leg_) {
     leg_->resume();
@@ -509,7 +509,7 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
     delivered = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
   if (delivered.hint) {
-    leave().hint = delivered.hint;
+    ensured(leave_).hint = delivered.hint;
   }
   settle(delivered.progress, bytes.empty(), wire);
 }
@@ -526,7 +526,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
-    drop_hand_over(hand_over());
+    drop_hand_over(leave_.get());
     bool const may_be_kept =
         reader.keeps_alive() && leg_->sent().is_all_out() && is_spent && !until_close(*leg_);
     if (may_be_kept && reader.state() == ResponseState::body) {
@@ -636,7 +636,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   budget_.risk.completed();
   delivery.finish(last);
-  drop_hand_over(hand_over());
+  drop_hand_over(leave_.get());
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

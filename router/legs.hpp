@@ -75,9 +75,13 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void drop();
   /// Called when the client has read all bytes that were waiting for it.
   void flushed();
-  std::size_t capacity() const { return seam().capacity() + (leg_ ? leg_->sent().capacity() : 0); }
+  std::size_t capacity() const {
+    return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
+  }
   /// The number of events that the client has received, if the answer is recorded.
-  std::uint64_t events() const { return seam().is_recording() ? seam().story().events() : 0; }
+  std::uint64_t events() const {
+    return answer_.seam().is_recording() ? answer_.seam().story().events() : 0;
+  }
 
   // LegListener
   bool takes_response() const override;
@@ -101,10 +105,7 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
   Seam& seam() { return answer_.seam(); }
-  Seam const& seam() const { return answer_.seam(); }
-  Leave& leave();
   void look_ahead();
-  HandOver* hand_over() const { return leave_ ? leave_->hand_over.get() : nullptr; }
   bool replace_answer(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// Takes an answer that has begun away from its worker.
