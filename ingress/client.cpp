@@ -36,6 +36,11 @@ void Client::ready(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0 || socket.is_greeting()) {
     connection_.write_more();
   }
+  // A client that ends its output before it has its answer counts as gone, as other proxies see it,
+  // too; requests that only read are answered all the same.
+  auto const has_left = [this, &socket] {
+    return socket.has_ended() && request_ && request_->needs_its_client();
+  };
   if (!connection_.is_closed() && !has_left()) {
     connection_.read_more();
   }
@@ -46,12 +51,6 @@ void Client::ready(std::uint32_t events) {
     lost();
   }
   weigh();
-}
-
-/// A client that ends its output before it has its answer counts as gone, as other proxies see it,
-/// too; requests that only read are answered all the same.
-bool Client::has_left() const {
-  return connection_.socket().has_ended() && request_ && request_->needs_its_client();
 }
 
 bool Client::wants_input() const {
@@ -125,6 +124,7 @@ void Client::written() {
 
 void Client::ended(relay::After after) {
   parts_.poller.bury_unwatched(request_.take_out());
+  weigh();
   if (after != relay::After::keep) {
     connection_.end_once_written(after);
   } else if (!connection_.is_closed()) {

@@ -85,11 +85,11 @@ class Client final : public ConnectionOwner, private RequestOwner, public Seated
   void written() override;
 
   // RequestOwner
+  RequestClient facts() override { return request_.facts(*this); }
   void ended(relay::After after) override;
   std::unique_ptr<ClientRequest> give_up_request() override;
   void weigh() override;
 
-  bool has_left() const;
   bool is_idle() const;
   void part();
 

@@ -98,8 +98,8 @@ class ClientConnection {
 
  private:
   struct Linger {
-    Wait wait = Wait::linger;
     std::chrono::milliseconds since{};
+    Wait wait = Wait::linger;
   };
 
   void take_in(std::span<char> bytes);
@@ -111,7 +111,7 @@ class ClientConnection {
   std::string in_;
   Unwritten out_;
   Deadline deadline_;
-  Linger linger_;
+  [[no_unique_address]] Linger linger_;  // the next members are in the room behind it
   State state_ = State::open;
   relay::After after_ = relay::After::keep;  // for the state `ending`
   bool is_using_ = false;

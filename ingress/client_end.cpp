@@ -148,7 +148,8 @@ void Client::weigh() {
     return;
   }
   charge_.set((connection_.socket().tls() != nullptr ? kTls : 0) + kPlain +
-              connection_.kept().capacity() + connection_.unwritten().capacity());
+              connection_.kept().capacity() + connection_.unwritten().capacity() +
+              (request_ ? request_->held() : 0));
   if (request_) {
     request_->weigh();
   }

@@ -25,6 +25,7 @@ namespace lastcall::ingress {
 
 class ClientConnection;
 class ClientRequest;
+struct RequestClient;
 
 /// The client as its request sees it.
 class RequestOwner {
@@ -35,6 +36,7 @@ class RequestOwner {
   RequestOwner& operator=(RequestOwner const&) = delete;
 
   ClientConnection& connection() const { return connection_; }
+  virtual RequestClient facts() = 0;
   /// The request has ended.
   virtual void ended(relay::After after) = 0;
   /// The request continues without a client: the connection is closed, and the caller owns the
@@ -49,7 +51,7 @@ class RequestOwner {
   ClientConnection& connection_;
 };
 
-/// Facts about the connection that a request came on; the views are valid only during the call.
+/// Facts about the connection that a request came on; the views are valid as long as `owner`.
 struct RequestClient {
   RequestOwner& owner;
   std::string_view address;
@@ -98,8 +100,10 @@ class ClientRequest : public Buried {
   virtual void shed() = 0;
   /// The connection is closed, so no client is notified.
   virtual void abandon() = 0;
-  /// Charges the bytes that it holds now.
-  virtual void weigh() = 0;
+  /// Charges the bytes that it holds now, except for those that its client charges.
+  virtual void weigh() {}
+  /// The number of bytes that its client charges.
+  virtual std::size_t held() const { return 0; }
 };
 
 /// Makes the requests of the clients of one front.

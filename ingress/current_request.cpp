@@ -26,6 +26,14 @@ Found CurrentRequest::begin(std::string_view bytes, ClientParts& parts, RequestO
   return found != Found::complete || serve(parts, owner) ? found : Found::refused;
 }
 
+RequestClient CurrentRequest::facts(RequestOwner& owner) const {
+  return {.owner = owner,
+          .address = peer_.address,
+          .scheme = owner.connection().socket().tls() != nullptr ? "https" : "http",
+          .is_proxy = peer_.is_proxy,
+          .place = peer_.place};
+}
+
 /// Returns false if the head is refused.
 bool CurrentRequest::serve(ClientParts& parts, RequestOwner& owner) {
   relay::TakenHead& taken = parts.taken;
@@ -37,11 +45,7 @@ bool CurrentRequest::serve(ClientParts& parts, RequestOwner& owner) {
                    .what = "the path has a dot segment or a control character: expected neither"};
     return false;
   }
-  RequestClient const client{.owner = owner,
-                             .address = peer_.address,
-                             .scheme = tls != nullptr ? "https" : "http",
-                             .is_proxy = peer_.is_proxy,
-                             .place = peer_.place};
+  RequestClient const client = facts(owner);
   peer_.since = {};
   bool const is_closed = control.verdict != Verdict::open;
   request_ = parts.maker.make(client, taken, is_closed, control.is_control);

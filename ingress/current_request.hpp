@@ -35,6 +35,7 @@ class CurrentRequest {
   explicit operator bool() const { return request_ != nullptr; }
   ClientRequest* operator->() const { return request_.get(); }
   std::string const& address() const { return peer_.address; }
+  RequestClient facts(RequestOwner& owner) const;
   /// Whether the client has connected a moment ago, so that its first request is on its way.
   bool is_on_its_way() const;
 

@@ -12,8 +12,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/clock.hpp"
-
 namespace lastcall::ingress {
 namespace {
 
@@ -90,9 +88,11 @@ class Poller::Turn {
 };
 
 std::chrono::milliseconds Poller::now() const {
-  return is_in_turn_
-             ? std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch())
-             : monotonic_time();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(instant().time_since_epoch());
+}
+
+std::chrono::steady_clock::time_point Poller::instant() const {
+  return is_in_turn_ ? now_ : std::chrono::steady_clock::now();
 }
 
 Poller::Poller(asio::io_context& io, OnSlow on_slow)

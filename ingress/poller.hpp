@@ -86,6 +86,8 @@ class Poller {
   /// The time. Within a turn it is the time at which the current socket's turn began, so no system
   /// call is needed.
   std::chrono::milliseconds now() const;
+  /// The same with the precision of the clock.
+  std::chrono::steady_clock::time_point instant() const;
 
  private:
   class Loop;

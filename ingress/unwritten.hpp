@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,28 +13,36 @@ namespace lastcall::ingress {
 
 class Unwritten {
  public:
-  bool empty() const { return bytes_.empty(); }
+  bool empty() const { return waiting_ == nullptr; }
   /// The number of bytes that it holds memory for.
-  std::size_t capacity() const { return bytes_.capacity(); }
-  std::size_t size() const { return bytes_.size() - at_; }
-  std::string_view bytes() const { return std::string_view(bytes_).substr(at_); }
+  std::size_t capacity() const { return waiting_ ? waiting_->bytes.capacity() : 0; }
+  std::size_t size() const { return bytes().size(); }
+  std::string_view bytes() const {
+    return waiting_ ? std::string_view(waiting_->bytes).substr(waiting_->at) : std::string_view();
+  }
 
-  void add(std::string_view bytes) { bytes_.append(bytes); }
+  /// `bytes` is not empty.
+  void add(std::string_view bytes) {
+    if (!waiting_) {
+      waiting_ = std::make_unique<Waiting>();
+    }
+    waiting_->bytes.append(bytes);
+  }
   /// The socket has accepted the first `count` bytes.
   void accepted(std::size_t count) {
-    at_ += count;
-    if (at_ == bytes_.size()) {
+    waiting_->at += count;
+    if (waiting_->at == waiting_->bytes.size()) {
       clear();
     }
   }
-  void clear() {
-    at_ = 0;
-    std::string().swap(bytes_);
-  }
+  void clear() { waiting_.reset(); }
 
  private:
-  std::string bytes_;
-  std::size_t at_ = 0;
+  struct Waiting {
+    std::string bytes;
+    std::size_t at = 0;  // of the first that was not accepted
+  };
+  std::unique_ptr<Waiting> waiting_;
 };
 
 }  // namespace lastcall::ingress

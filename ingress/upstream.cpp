@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kRecently{500};
 }  // namespace
 
 Upstream::Upstream(ClientParts& parts, EnginePool& pool, std::size_t address)
-    : parts_(parts), pool_(pool), address_(address) {}
+    : address_(static_cast<std::uint32_t>(address)), parts_(parts), pool_(pool) {}
 
 bool Upstream::connect() {
   if (pool_.addresses() == 0) {
@@ -32,7 +32,7 @@ bool Upstream::connect() {
 }
 
 void Upstream::address_came(std::size_t address) {
-  address_ = address;
+  address_ = static_cast<std::uint32_t>(address);
   if (pool_.addresses() == 0 || !connect()) {
     owner_->connect_failed();
   } else if (connected_) {

@@ -88,10 +88,10 @@ class Upstream final : public Watched, public DeadlineOwner, public Seated {
   void pump(When when = When::now);
 
  private:
+  std::uint32_t address_;
   ClientParts& parts_;
   EnginePool& pool_;
   EngineSocket socket_;
-  std::size_t address_;
   LegOwner* owner_ = nullptr;
   Deadline deadline_{*this};
   std::chrono::milliseconds rests_since_{};  // since when it rests in the pool

@@ -119,40 +119,45 @@ bool reaches_engine(std::string_view name, RequestHead const& head, Forwarding c
   return !is_written_anew && travels_on(head.connection, name);
 }
 
+void append_forwarded(std::string& out, Sender const& sender) {
+  bool const is_v6 = sender.client.find(':') != std::string_view::npos;
+  out.append("Forwarded: for=");
+  if (sender.client.empty()) {
+    out.append("unknown");
+  } else {
+    out.append(is_v6 ? "\"[" : "").append(sender.client).append(is_v6 ? "]\"" : "");
+  }
+  if (!sender.host.empty()) {
+    out.append(";host=\"").append(sender.host).append("\"");
+  }
+  out.append(";proto=").append(sender.scheme).append("\r\n");
+}
+
 void append_forwarding(std::string& out, RequestHead const& head, Destination const& destination,
                        Forwarding const& facts) {
+  Sender const sender{.host = destination.host, .client = facts.client, .scheme = facts.scheme};
+  if (!facts.is_proxy) {
+    append_sender(out, sender);
+    return;
+  }
   if (!facts.client.empty()) {
     out.append("X-Forwarded-For: ");
-    if (facts.is_proxy) {
-      for (Field const& field : head.fields) {
-        if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
-          out.append(field.value).append(", ");
-        }
+    for (Field const& field : head.fields) {
+      if (same(field.name, "x-forwarded-for") && !field.value.empty()) {
+        out.append(field.value).append(", ");
       }
     }
     out.append(facts.client).append("\r\n");
   }
   std::string_view first;
-  auto const is_present = [&](std::string_view name) {
-    return facts.is_proxy && head.fields.count(name, first) > 0;
-  };
+  auto const is_present = [&](std::string_view name) { return head.fields.count(name, first) > 0; };
   if (!destination.host.empty() && !is_present("x-forwarded-host")) {
     append_field(out, "X-Forwarded-Host", destination.host);
   }
   if (!is_present("x-forwarded-proto")) {
     append_field(out, "X-Forwarded-Proto", facts.scheme);
   }
-  bool const is_v6 = facts.client.find(':') != std::string_view::npos;
-  out.append("Forwarded: for=");
-  if (facts.client.empty()) {
-    out.append("unknown");
-  } else {
-    out.append(is_v6 ? "\"[" : "").append(facts.client).append(is_v6 ? "]\"" : "");
-  }
-  if (!destination.host.empty()) {
-    out.append(";host=\"").append(destination.host).append("\"");
-  }
-  out.append(";proto=").append(facts.scheme).append("\r\n");
+  append_forwarded(out, sender);
 }
 
 /// The most bytes that are written for the engine: the head grows only by the client's fields.
@@ -170,6 +175,17 @@ std::size_t most_bytes(RequestHead const& head, Destination const& destination,
 }
 
 }  // namespace
+
+void append_sender(std::string& out, Sender const& sender) {
+  if (!sender.client.empty()) {
+    append_field(out, "X-Forwarded-For", sender.client);
+  }
+  if (!sender.host.empty()) {
+    append_field(out, "X-Forwarded-Host", sender.host);
+  }
+  append_field(out, "X-Forwarded-Proto", sender.scheme);
+  append_forwarded(out, sender);
+}
 
 void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
                         Forwarding const& facts) {
@@ -194,7 +210,9 @@ void write_request_head(std::string& out, RequestHead const& head, Destination c
   if (facts.body.kind == Framing::Kind::chunked) {
     append_field(out, "Transfer-Encoding", "chunked");
   }
-  append_forwarding(out, head, destination, facts);
+  if (!facts.omits_sender) {
+    append_forwarding(out, head, destination, facts);
+  }
   append_field(out, "X-Request-Id", facts.request_id);
   if (facts.way != 0) {
     std::array<char, 16> digits{};

@@ -25,6 +25,13 @@
 
 namespace lastcall::relay {
 
+/// The client as the engine sees it.
+struct Sender {
+  std::string_view host;    // that it asked for; empty if it named none
+  std::string_view client;  // its address as text, IPv6 without brackets; empty if unknown
+  std::string_view scheme = "http";
+};
+
 struct Forwarding {
   std::string_view request_id;
   std::uint64_t way = 0;    // the engine returns it to prove that it was relayed here; 0: none
@@ -34,11 +41,15 @@ struct Forwarding {
   bool keeps_underscores = false;  // whether fields with an underscore in their names are kept
   bool upgrade = false;
   Framing body;
+  bool omits_sender = false;  // append_sender() is called later
 };
 
 /// Appends the head of the request to the engine.
 void write_request_head(std::string& out, RequestHead const& head, Destination const& destination,
                         Forwarding const& facts);
+
+/// Appends the fields that describe the client of a request, if that is no proxy.
+void append_sender(std::string& out, Sender const& sender);
 
 struct Returning {
   std::string_view request_id;  // if empty, none is written

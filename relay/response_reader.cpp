@@ -11,21 +11,23 @@ bool ResponseReader::fail() {
 
 bool ResponseReader::read_head(std::span<char> bytes, Asked const& asked, ReadHead& read) {
   read.text = {bytes.data(), bytes.size()};
-  read.earlier = part_ ? part_->size() : 0;
+  read.earlier = part_ ? part_->text.size() : 0;
   if (part_) {
-    read.text = part_->append(read.text);
+    read.text = part_->text.append(read.text);
   }
-  HeadScanner::Found const found = scanner_.scan(read.text);
+  HeadScanner begins;
+  HeadScanner& scanner = part_ ? part_->scanner : begins;
+  HeadScanner::Found const found = scanner.scan(read.text);
   if (found == HeadScanner::Found::incomplete && read.text.size() <= kMaxResponseHead) {
     if (!part_) {
-      part_ = std::make_unique<std::string>(read.text);
+      part_ = std::make_unique<Part>(Part{.text = std::string(read.text), .scanner = begins});
     }
     return false;
   }
   if (found != HeadScanner::Found::complete) {
     return fail();
   }
-  read.length = scanner_.length();
+  read.length = scanner.length();
   bool const is_bad = parse_response_head(read.text.substr(0, read.length), read.head) ||
                       response_framing(read.head, asked.is_head ? "HEAD" : "", framing_) ||
                       (read.head.status == 101 && !asked.is_upgrade);
@@ -56,7 +58,6 @@ ResponseEvent ResponseReader::kind_of(ResponseHead const& head) const {
 
 void ResponseReader::put_back() {
   part_.reset();
-  scanner_.reset();
 }
 
 std::string_view ResponseReader::read_body(std::span<char>& bytes) {

@@ -64,9 +64,9 @@ class ResponseReader {
   Framing const& framing() const { return framing_; }
   /// Whether no byte of the response has come.
   bool has_nothing() const {
-    return state_ == ResponseState::head && (part_ == nullptr || part_->empty());
+    return state_ == ResponseState::head && (part_ == nullptr || part_->text.empty());
   }
-  std::size_t capacity() const { return part_ ? sizeof *part_ + part_->capacity() : 0; }
+  std::size_t capacity() const { return part_ ? sizeof *part_ + part_->text.capacity() : 0; }
 
   /// Valid in ResponseState::head. Returns true if there is a head, which read_on() removes;
   /// returns false if more must come or if the bytes are malformed.
@@ -91,12 +91,17 @@ class ResponseReader {
   ResponseEvent kind_of(ResponseHead const& head) const;
   bool fail();
 
+  struct Part {  // the start of a head that comes in pieces
+    std::string text;
+    HeadScanner scanner;
+  };
+
+  std::unique_ptr<Part> part_;  // most heads come at once
+  Framing framing_;
+  // An open stream has one of these, so the next members use the end of its last word.
+  [[no_unique_address]] ChunkDecoder chunks_;
   ResponseState state_ = ResponseState::head;
   bool keeps_alive_ = false;
-  HeadScanner scanner_;
-  std::unique_ptr<std::string> part_;  // the start of a head that came in pieces
-  Framing framing_;
-  ChunkDecoder chunks_;
 };
 
 }  // namespace lastcall::relay

@@ -43,8 +43,6 @@ relay::ResponseHead without_length(relay::ResponseHead const& head) {
 
 }  // namespace
 
-Answer::Answer(Call& call, Seam& seam) : call_(call), seam_(seam) {}
-
 bool Answer::is_recorded() const {
   return seam_.is_recording() && call_.delivery.is_served() && call_.delivery.is_event_stream() &&
          call_.delivery.coding() != relay::Delivery::Coding::as_it_came;
@@ -76,29 +74,33 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
                       call_.asked.version, wire);
 }
 
-Progress Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
+Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, std::string& wire) {
   if (payload.empty()) {
-    return Progress::nothing;
+    return {};
   }
   relay::Delivery& delivery = call_.delivery;
   if (delivery.state() == relay::DeliveryState::opened) {
     delivery.first_byte();
   }
-  Progress progress = Progress::nothing;
+  Delivered delivered;
   bool has_events = false;
   std::size_t const before = wire.size();
+  is_steady_ = false;
   if (is_recorded()) {
-    std::string out;
+    std::string& out = parts().events;
+    out.clear();
+    std::size_t const held = seam_.capacity();
     continuation::Received const received = seam_.receive(payload, out);
-    progress = received.progress;
+    delivered.progress = received.progress;
     has_events = received.moved;
     if (received.hand_off_ms) {
-      hint_ = Time(std::min(*received.hand_off_ms, kLongestDrain));
+      delivered.hint = Time(std::min(*received.hand_off_ms, kLongestDrain));
     }
     if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
     }
     emit(out, wire);
+    is_steady_ = seam_.capacity() == held;
     parts().records.hold(*this, seam_.story().known().transcript.bytes());
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
@@ -111,11 +113,11 @@ Progress Answer::deliver(std::string_view payload, bool until_close, std::string
   if (wire.size() > before || has_events) {  // a hint for the router is not part of an answer
     note_time(has_events);
   }
-  return progress;
+  return delivered;
 }
 
 void Answer::note_time(bool has_events) {
-  Call::Clock::time_point const now = Call::Clock::now();
+  Call::Clock::time_point const now = parts().poller.instant();
   bool const is_first = call_.last_event_at == Call::Clock::time_point{};
   if (is_first) {
     parts().metrics.first_byte(call_.label(), now - call_.began_at);
@@ -159,6 +161,7 @@ void Answer::drop() {
 }
 
 bool Answer::forget_record() {
+  is_steady_ = false;
   bool const is_forgotten = seam_.forget();
   if (is_forgotten) {
     parts().log.debug("the record of an answer was dropped for lack of memory",

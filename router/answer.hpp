@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "relay/http_head.hpp"
 #include "router/call.hpp"
@@ -20,22 +19,24 @@ struct Parts;
 
 class Answer final : public RecordOwner {
  public:
-  /// Both outlive this.
-  Answer(Call& call, Seam& seam);
+  /// The call outlives this.
+  explicit Answer(Call& call) : call_(call) {}
+
+  Seam& seam() { return seam_; }
+  Seam const& seam() const { return seam_; }
 
   /// Whether the payload is recorded, so that the answer can continue at another worker.
   bool is_recorded() const;
   /// Writes the head.
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
+  struct Delivered {
+    continuation::Progress progress = continuation::Progress::nothing;
+    /// The time after which the worker will cut the answer, if the payload announced it.
+    std::optional<Time> hint{};
+  };
   /// Handles the payload of a leg. `until_close`: the end of the leg's connection ends its
   /// response.
-  continuation::Progress deliver(std::string_view payload, bool until_close, std::string& wire);
-  /// The time after which the worker will cut the answer; absent unless the worker has announced
-  /// since the last call that it is draining.
-  std::optional<Time> take_hint() {
-    Time const hint = std::exchange(hint_, kNoHint);
-    return hint == kNoHint ? std::nullopt : std::optional(hint);
-  }
+  Delivered deliver(std::string_view payload, bool until_close, std::string& wire);
   /// Called when the client has received the next worker's first event before the first worker cut
   /// the answer.
   void handed_over(std::string& wire);
@@ -44,6 +45,11 @@ class Answer final : public RecordOwner {
   /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 
+  /// Whether the last payload left the record as large as it was, so that nothing has to be weighed.
+  bool is_steady() const { return is_steady_; }
+  /// A leg begins, which holds memory too.
+  void leg_begins() { is_steady_ = false; }
+
   /// The answer is over.
   void drop();
 
@@ -51,16 +57,14 @@ class Answer final : public RecordOwner {
   bool forget_record() override;
 
  private:
-  static constexpr Time kNoHint = Time::max();
-
   Parts& parts() const { return call_.parts; }
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 
   Call& call_;
-  Seam& seam_;
-  Time hint_ = kNoHint;
+  [[no_unique_address]] Seam seam_;
+  bool is_steady_ = false;  // here, because there is room behind the seam
 };
 
 }  // namespace lastcall::router

@@ -16,8 +16,6 @@ namespace lastcall::router {
 
 class Attempts {
  public:
-  explicit Attempts(std::uint32_t most) : most_(most) {}
-
   /// The ids of the workers, valid until the next change.
   std::span<std::uint64_t const> tried() const {
     if (search_ && !search_->all.empty()) {
@@ -26,7 +24,8 @@ class Attempts {
     return {&first_, first_ != 0 ? 1U : 0U};
   }
   std::size_t count() const { return tried().size(); }
-  bool are_left() const { return count() < most_; }
+  /// `most`: the number of workers that it may be sent to.
+  bool are_left(std::uint32_t most) const { return count() < most; }
   void note(Worker const& worker) {
     if (count() == 0) {
       first_ = worker.id();
@@ -41,7 +40,7 @@ class Attempts {
   /// Called when a worker has failed with this request. Returns false the first time, so that
   /// another worker gets the request; true after that, because a second failure is attributed to
   /// the request.
-  bool is_believed() { return std::exchange(is_doubted_, true); }
+  bool is_believed() { return std::exchange(search().is_doubted, true); }
   /// Called when the request is sent again to a worker whose connection was closed while it was
   /// being sent: either the request crossed the closing of an idle connection, or it killed the
   /// worker.
@@ -64,7 +63,11 @@ class Attempts {
   /// Called when one of the workers answers, so the earlier attempts no longer matter.
   void have_ended() {
     first_ = 0;
-    search_.reset();
+    if (search_ && search_->is_doubted) {
+      *search_ = {.is_doubted = true};
+    } else {
+      search_.reset();
+    }
   }
   void wait_until(Time until) { search().until = until; }
   bool may_wait(Time now) const { return search_ && now < search_->until; }
@@ -75,6 +78,7 @@ class Attempts {
     std::vector<std::uint64_t> all;  // empty for one or none
     std::uint64_t crossed = 0;
     Time until{};
+    bool is_doubted = false;
   };
   Search& search() {
     if (!search_) {
@@ -85,8 +89,6 @@ class Attempts {
 
   std::uint64_t first_ = 0;  // id of the first worker; 0 if none was tried
   std::unique_ptr<Search> search_;
-  std::uint32_t const most_;
-  bool is_doubted_ = false;
 };
 
 }  // namespace lastcall::router

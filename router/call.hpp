@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "ingress/client_request.hpp"
 #include "relay/delivery.hpp"
 #include "relay/exchange.hpp"
+#include "relay/head_writer.hpp"
 #include "relay/request_reader.hpp"
 #include "router/continuation/fitting.hpp"
 #include "router/errors.hpp"
@@ -33,22 +35,25 @@ struct Call {
   using Clock = std::chrono::steady_clock;
 
   Parts& parts;
+  ingress::RequestOwner* client = nullptr;  // null once the request is over
   LegHead head;
-  RequestBody body;
-  Clock::time_point began_at = Clock::now();
-  Clock::time_point last_event_at{};
-  Wanted wanted{};  // until the body is complete, the model is the one in the path
-  std::uint64_t affinity_key = 0;
-  relay::Delivery delivery{};
-  continuation::Pace pace{};  // of the leg that last sent text, measured from its first text
+  // There is one call for each open stream, so the small members are in the room behind others.
+  [[no_unique_address]] RequestBody body;
   RouteKind route{};
   /// The position of its connection among all connections, in units of 2^-32.
   std::uint32_t place = 0;
-  relay::Asked asked{};
+  Clock::time_point began_at = Clock::now();
+  Clock::time_point last_event_at{};
+  /// Until the body is complete, the model is the one in the path.
+  [[no_unique_address]] Wanted wanted{};
   WorkerModes modes{};
   relay::After after = relay::After::keep;
-  std::optional<Moving> moving{};  // set while it must continue elsewhere and no worker has it yet
   ErrorType error_type = ErrorType::none;
+  std::uint64_t affinity_key = 0;
+  relay::Delivery delivery{};
+  continuation::Pace pace{};  // of the leg that last sent text, measured from its first text
+  relay::Asked asked{};
+  std::optional<Moving> moving{};  // set while it must continue elsewhere and no worker has it yet
   Standing standing = Standing::arriving;
   bool has_affinity = false;
   bool is_form = false;       // its body is a form
@@ -75,5 +80,16 @@ struct Call {
   }
   bool has_sent_nothing() const { return delivery.state() == relay::DeliveryState::nothing; }
 };
+
+/// The head of a leg of the request, whose client is there.
+inline std::string head_of_leg(Call const& call, LegHead::Which const& which) {
+  ingress::RequestClient const client = call.client->facts();
+  if (client.is_proxy) {
+    return call.head.of_leg(which, std::nullopt);
+  }
+  return call.head.of_leg(
+      which,
+      relay::Sender{.host = call.head.host(), .client = client.address, .scheme = client.scheme});
+}
 
 }  // namespace lastcall::router

@@ -46,7 +46,7 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
 void HandOver::weigh() {
   continuation::Known const known = seam_.story().known();
   continuation::Stretch const left{.made = known.transcript.count().about(),
-                                   .most = known.request.max_tokens,
+                                   .most = known.request.max_tokens.get(),
                                    .now = monotonic_time(),
                                    .cut_at = from_.cut_at};
   if (left.now >= left.cut_at) {
@@ -110,13 +110,15 @@ void HandOver::alarm_rings() {
 }
 
 void HandOver::begin_leg(std::string_view suffix, std::string body) {
-  leg_ = Leg::begin(parts_, *this, to_,
-                    {.head = call_.head.of_leg(suffix, true, state_ == State::holding),
-                     .body = {},
-                     .own_body = std::move(body),
-                     .awaits = Awaits::events,
-                     .fresh = false,
-                     .work = {}});
+  leg_ = Leg::begin(
+      parts_, *this, to_,
+      {.head = head_of_leg(
+           call_, {.suffix = suffix, .is_recorded = true, .goes_on = state_ == State::holding}),
+       .body = {},
+       .own_body = std::move(body),
+       .awaits = Awaits::events,
+       .fresh = false,
+       .work = {}});
   if (!leg_) {
     failed();
   }

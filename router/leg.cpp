@@ -92,7 +92,7 @@ void Leg::connect_failed() {
 void Leg::await_next(bool progress) {
   await();
   if (progress) {
-    speak(monotonic_time());
+    speak(parts_.poller.now());
     place_.reset();
   }
 }

@@ -104,14 +104,21 @@ bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict
   Repeat const repeat = call.route.repeat;
   bool const is_allowed =
       repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
-  return is_allowed && attempts.are_left() &&
+  return is_allowed && attempts.are_left(call.parts.settings.choosing.attempts) &&
          call.parts.fleet.choose(call.to_choose(), attempts.tried(), monotonic_time());
 }
 
-void drop_hand_over(HandOver* hand_over) {
-  if (hand_over != nullptr) {
-    hand_over->drop();
+void drop_hand_over(Leave const* leave) {
+  if (leave != nullptr && leave->hand_over) {
+    leave->hand_over->drop();
   }
+}
+
+Leave& ensured(std::unique_ptr<Leave>& leave) {
+  if (!leave) {
+    leave = std::make_unique<Leave>();
+  }
+  return *leave;
 }
 
 /// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
@@ -126,10 +133,8 @@ void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal con
 Legs::Legs(RoutedRequest& request, Call& call)
     : request_(request),
       call_(call),
-      budget_{.attempts = Attempts(call.parts.settings.choosing.attempts),
-              .risk = RequestRisk(call),
-              .total = nullptr},
-      answer_(call, seam_) {}
+      budget_{.attempts = {}, .risk = RequestRisk(call), .total = nullptr},
+      answer_(call) {}
 
 TotalWait::TotalWait(Parts& parts, RoutedRequest& request) : request_(request) {
   parts.deadlines.arm(deadline_, Wait::total);
@@ -149,7 +154,7 @@ void Legs::start() {
   }
   call_.modes = {.by = call_.parts.settings.migration.by,
                  .endpoint = continuation::endpoint_of(call_.route.endpoint())};
-  seam_.begin(call_);
+  seam().begin(call_);
   go_to_another(no_worker());
 }
 
@@ -157,9 +162,9 @@ void Legs::drop() {
   if (budget_.total) {
     budget_.total->end();
   }
-  drop_hand_over(hand_over_.get());
-  if (proof_) {
-    proof_->drop();
+  drop_hand_over(leave_.get());
+  if (leave_ && leave_->proof) {
+    leave_->proof->drop();
   }
   answer_.drop();
   call_.parts.waiting.leave(*this);
@@ -169,9 +174,9 @@ void Legs::drop() {
 // --- the way to a worker -------------------------------------------------------------------------
 
 Waiter::Tried Legs::choose_and_connect() {
-  while (budget_.attempts.are_left()) {
+  while (budget_.attempts.are_left(call_.parts.settings.choosing.attempts)) {
     auto const [worker, is_full] =
-        find_room(call_.parts, next_of(call_, seam_), work_of(seam_, budget_.risk, call_),
+        find_room(call_.parts, next_of(call_, seam()), work_of(seam(), budget_.risk, call_),
                   budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
@@ -198,19 +203,19 @@ void Legs::go_to_another(relay::Refusal const& last) {
     request_.refuse(last);
     return;
   }
-  if (fits_nobody(call_.parts, call_, seam_)) {
-    give_up(request_, seam_, Refused::worker_cannot, no_worker());
+  if (fits_nobody(call_.parts, call_, seam())) {
+    give_up(request_, seam(), Refused::worker_cannot, no_worker());
     return;
   }
   if (call_.has_sent_nothing()) {
     budget_.attempts.wait_until(monotonic_time() + call_.parts.settings.migration.wait);
   }
-  call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
+  call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
 }
 
 Waiter::Tried Legs::try_again() {
-  if (!seam_.has_begun() && budget_.risk.is_poison(monotonic_time())) {
-    give_up(request_, seam_, Refused::poison, poisonous());
+  if (!seam().has_begun() && budget_.risk.is_poison(monotonic_time())) {
+    give_up(request_, seam(), Refused::poison, poisonous());
     return Tried::gone;
   }
   if (!budget_.attempts.may_wait(monotonic_time())) {
@@ -222,8 +227,8 @@ Waiter::Tried Legs::try_again() {
     request_.refuse(no_worker());
     return Tried::gone;
   }
-  if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam_)) {
-    give_up(request_, seam_, Refused::worker_cannot, no_worker());
+  if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam())) {
+    give_up(request_, seam(), Refused::worker_cannot, no_worker());
     return Tried::gone;
   }
   if (tried == Tried::refused) {
@@ -235,22 +240,25 @@ Waiter::Tried Legs::try_again() {
 /// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
 /// whether it has read the request.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
+  answer_.leg_begins();
   std::string own_body;
-  if (!seam_.prepare(call_.modes.of(*worker), own_body)) {
+  if (!seam().prepare(call_.modes.of(*worker), own_body)) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
     budget_.risk.sent();
   }
-  unsigned const moves = seam_.moves();
+  unsigned const moves = seam().moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
-  leg_ = Leg::begin(call_.parts, *this, worker,
-                    {.head = call_.head.of_leg(suffix, seam_.is_recording(), moves > 0),
-                     .body = call_.body.text(),
-                     .own_body = std::move(own_body),
-                     .awaits = seam_.is_recording() ? Awaits::events : Awaits::whole_answer,
-                     .fresh = fresh,
-                     .work = work_of(seam_, budget_.risk, call_)});
+  leg_ = Leg::begin(
+      call_.parts, *this, worker,
+      {.head = head_of_leg(
+           call_, {.suffix = suffix, .is_recorded = seam().is_recording(), .goes_on = moves > 0}),
+       .body = call_.body.text(),
+       .own_body = std::move(own_body),
+       .awaits = seam().is_recording() ? Awaits::events : Awaits::whole_answer,
+       .fresh = fresh,
+       .work = work_of(seam(), budget_.risk, call_)});
   return leg_ != nullptr;
 }
 
@@ -277,7 +285,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::idle:
     case Late::stalled:
     case Late::gone:
-      if (seam_.is_holding()) {
+      if (seam().is_holding()) {
         std::string wire;
         settle(answer_.leg_ended(wire), true, wire);
       } else if (answer_.is_recorded()) {
@@ -301,7 +309,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
   bool const is_broken = why == Failover::broken && !is_malformed;
   if (is_dead || (is_broken && leg_->sent().is_all_out())) {
-    limit = budget_.risk.died(*worker, seam_.has_begun(), now);
+    limit = budget_.risk.died(*worker, seam().has_begun(), now);
   } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
@@ -312,7 +320,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
-    give_up(request_, seam_, limit, limit == Refused::budget ? last : poisonous());
+    give_up(request_, seam(), limit, limit == Refused::budget ? last : poisonous());
   } else if (is_allowed) {
     go_to_another(last);
   } else {
@@ -323,19 +331,20 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
-  drop_hand_over(hand_over_.get());
+  drop_hand_over(leave_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
   call_.parts.fleet.failed(*worker, monotonic_time());
   Leg::end(leg_, false);
   Leaving const leaving{
       .worker = worker,
       .reason = reason,
-      .limit = budget_.risk.moved(reason, *worker, seam_.has_begun(), monotonic_time())};
-  if (!proof_) {
-    proof_ = std::make_unique<LevelProof>(call_.parts, call_, seam_, *this);
+      .limit = budget_.risk.moved(reason, *worker, seam().has_begun(), monotonic_time())};
+  std::unique_ptr<LevelProof>& proof = ensured(leave_).proof;
+  if (!proof) {
+    proof = std::make_unique<LevelProof>(call_.parts, call_, seam(), *this);
   }
-  if (!proof_->begin(leaving)) {
-    proof_.reset();
+  if (!proof->begin(leaving)) {
+    proof.reset();
     proof_ended(leaving);
   }
 }
@@ -344,13 +353,13 @@ void Legs::migrate(std::string_view reason) {
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
-  Seam::Going const going = seam_.go_on(call_, reason, limit, out);
-  call_.parts.metrics.migrated(call_.label(), reason, seam_.why_not());
+  Seam::Going const going = seam().go_on(call_, reason, limit, out);
+  call_.parts.metrics.migrated(call_.label(), reason, seam().why_not());
   call_.parts.log.info("an answer lost its worker: it continues at another one, or ends",
                        {{"request_id", call_.id()},
                         {"worker", worker->url()},
                         {"reason", reason},
-                        {"why_not", seam_.why_not()}});
+                        {"why_not", seam().why_not()}});
   std::string wire;
   call_.delivery.emit(out, {}, wire);
   Moving const kind = moving_for(reason);
@@ -374,7 +383,7 @@ void Legs::proof_ended(Leaving const& leaving) {
       return;
     case Seam::Going::refused:
       call_.parts.metrics.moved(kind, Moved::refused);
-      request_.break_off(not_continued(seam_), Outcome::error);
+      request_.break_off(not_continued(seam()), Outcome::error);
       return;
   }
 }
@@ -386,14 +395,15 @@ bool Legs::takes_response() const {
 }
 
 void Legs::leg_handled() {
-  if (request_.client() != nullptr) {
-    request_.client()->weigh();
+  ingress::RequestOwner* const client = request_.client();
+  if (client != nullptr && !(answer_.is_steady() && client->connection().is_flushed())) {
+    client->weigh();
   }
 }
 
 void Legs::flushed() {
-  if (hand_over_) {
-    hand_over_->flushed();
+  if (leave_ && leave_->hand_over) {
+    leave_->hand_over->flushed();
   }
   if (leg_) {
     leg_->resume();
@@ -414,14 +424,14 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     Leg::end(leg_, false);
     Tried const tried = choose_and_connect();
     if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
-      call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam_, budget_.risk, call_));
+      call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
     } else if (tried != Tried::gone) {
-      give_up(request_, seam_, Refused::worker_cannot, no_worker());
+      give_up(request_, seam(), Refused::worker_cannot, no_worker());
     }
     return true;
   }
   if (is_malformed_request(head.status) && call_.has_sent_nothing() &&
-      has_given_up_additions(call_, seam_)) {
+      has_given_up_additions(call_, seam())) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     Leg::end(leg_, false);
     call_.parts.probes.doubt(*worker);
@@ -440,9 +450,9 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
-    Refused const limit = budget_.risk.died(*leg_->worker(), seam_.has_begun(), monotonic_time());
+    Refused const limit = budget_.risk.died(*leg_->worker(), seam().has_begun(), monotonic_time());
     if (limit != Refused::no) {
-      give_up(request_, seam_, limit, poisonous());
+      give_up(request_, seam(), limit, poisonous());
       return true;
     }
   }
@@ -474,7 +484,7 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     }
     budget_.attempts.have_ended();
     if (answer_.is_recorded()) {
-      seam_.begin_leg();
+      seam().begin_leg();
     }
   }
   bytes = leg_->reader().read_on(bytes, read);
@@ -494,11 +504,14 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
       return;  // the object behind `reader` may be gone
     }
   }
-  Progress progress = Progress::nothing;
+  Answer::Delivered delivered;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
-    progress = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
+    delivered = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
-  settle(progress, bytes.empty(), wire);
+  if (delivered.hint) {
+    ensured(leave_).hint = delivered.hint;
+  }
+  settle(delivered.progress, bytes.empty(), wire);
 }
 
 void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
@@ -509,11 +522,11 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
   if ((is_whole || is_broken) && progress < Progress::done && answer_.is_recorded()) {
     progress = answer_.leg_ended(wire);
   }
-  bool const is_held = seam_.is_holding() && progress < Progress::done;
+  bool const is_held = seam().is_holding() && progress < Progress::done;
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
-    drop_hand_over(hand_over_.get());
+    drop_hand_over(leave_.get());
     bool const may_be_kept =
         reader.keeps_alive() && leg_->sent().is_all_out() && is_spent && !until_close(*leg_);
     if (may_be_kept && reader.state() == ResponseState::body) {
@@ -530,7 +543,7 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     return;
   }
   if (progress == Progress::failed) {
-    migrate(is_broken && seam_.reason() == "eof" ? kMalformed : seam_.reason());
+    migrate(is_broken && seam().reason() == "eof" ? kMalformed : seam().reason());
   } else if (leg_ && is_broken) {
     blame(call_.parts, *leg_);
     request_.break_off(relay::malformed_response(), Outcome::error);
@@ -540,15 +553,23 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     leg_->rest();
   } else if (leg_) {
     leg_->await_next(has_moved);
-    note_pace(call_, seam_);
-    std::optional<Time> const hint = answer_.take_hint();
-    if (hint && !hand_over_) {
-      hand_over_ =
-          std::make_unique<HandOver>(call_.parts, call_, seam_, budget_.risk, *this, *this);
-    }
-    if (hand_over_) {
-      hand_over_->look(*leg_, hint);
-    }
+    note_pace(call_, seam());
+    look_ahead();
+  }
+}
+
+/// A worker that drains has announced when it will cut the answer.
+void Legs::look_ahead() {
+  if (!leave_) {
+    return;
+  }
+  std::optional<Time> const hint = std::exchange(leave_->hint, std::nullopt);
+  if (hint && !leave_->hand_over) {
+    leave_->hand_over =
+        std::make_unique<HandOver>(call_.parts, call_, seam(), budget_.risk, *this, *this);
+  }
+  if (leave_->hand_over) {
+    leave_->hand_over->look(*leg_, hint);
   }
 }
 
@@ -595,7 +616,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     is_end = answer_.leg_ended(last) == Progress::done;
     if (!is_end) {
       request_.client()->connection().write(last);
-      if (seam_.is_holding()) {
+      if (seam().is_holding()) {
         return;  // the new leg may continue the answer
       }
       if (request_.client() != nullptr) {
@@ -615,7 +636,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   budget_.risk.completed();
   delivery.finish(last);
-  drop_hand_over(hand_over_.get());
+  drop_hand_over(leave_.get());
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,13 @@ struct Budget {
   std::unique_ptr<TotalWait> total;  // absent if its time is not limited
 };
 
+/// Facts of an answer that leaves its worker, or will have to; most answers stay.
+struct Leave {
+  std::optional<Time> hint{};             // the time until the cut, announced since the last event
+  std::unique_ptr<HandOver> hand_over{};  // present while its worker drains
+  std::unique_ptr<LevelProof> proof{};    // present while the answer is leaving its worker
+};
+
 class Legs final : public LegListener, public Waiter, public ContinuationOwner {
  public:
   /// Both outlive this.
@@ -67,9 +75,13 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void drop();
   /// Called when the client has read all bytes that were waiting for it.
   void flushed();
-  std::size_t capacity() const { return seam_.capacity() + (leg_ ? leg_->sent().capacity() : 0); }
+  std::size_t capacity() const {
+    return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
+  }
   /// The number of events that the client has received, if the answer is recorded.
-  std::uint64_t events() const { return seam_.is_recording() ? seam_.story().events() : 0; }
+  std::uint64_t events() const {
+    return answer_.seam().is_recording() ? answer_.seam().story().events() : 0;
+  }
 
   // LegListener
   bool takes_response() const override;
@@ -92,6 +104,8 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void replace_leg(Failover why, relay::Refusal const& last);
   /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
   void settle(continuation::Progress progress, bool is_spent, std::string& wire);
+  Seam& seam() { return answer_.seam(); }
+  void look_ahead();
   bool replace_answer(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// Takes an answer that has begun away from its worker.
@@ -104,10 +118,8 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   Call& call_;
   std::unique_ptr<Leg> leg_;
   Budget budget_;
-  Seam seam_;
   Answer answer_;
-  std::unique_ptr<HandOver> hand_over_;  // present while its worker drains
-  std::unique_ptr<LevelProof> proof_;    // present while the answer is leaving its worker
+  std::unique_ptr<Leave> leave_;
 };
 
 }  // namespace lastcall::router

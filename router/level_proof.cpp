@@ -63,7 +63,7 @@ bool LevelProof::begin(Leaving const& leaving) {
   }
   question_ = question_of(call_.wanted.model, ids);
   answer_ = WholeAnswer(kLargestAnswer);
-  std::string head = call_.head.of_leg("-d", false, true);
+  std::string head = head_of_leg(call_, {.suffix = "-d", .goes_on = true});
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
   leg_ = Leg::begin(
       parts_, *this, worker,

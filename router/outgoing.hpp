@@ -42,7 +42,6 @@ class Outgoing {
       bool broken = false;
       std::size_t const put = connection.write(left, broken);
       left_->sent += put;
-      has_begun_ = has_begun_ || put > 0;
       if (broken || put < left.size()) {
         return;
       }
@@ -51,7 +50,7 @@ class Outgoing {
       }
     }
   }
-  bool has_begun() const { return has_begun_; }
+  bool has_begun() const { return !left_ || left_->sent > 0; }
   bool is_all_out() const { return left_ == nullptr; }
   /// The number of bytes that it owns.
   std::size_t capacity() const {
@@ -69,7 +68,6 @@ class Outgoing {
     std::size_t sent = 0;
   };
   std::unique_ptr<Left> left_;  // absent when everything has been sent
-  bool has_begun_ = false;
 };
 
 }  // namespace lastcall::router

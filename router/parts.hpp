@@ -69,6 +69,7 @@ struct Parts : ingress::ClientParts {
   SharedRisk risk;
   Records records;
   Ring<RoutedRequest> live;  // the requests that count
+  std::string events;        // the part of an answer that is read; reused like `wire`
   WorkerProbes probes;       // last, because it has connections
 };
 

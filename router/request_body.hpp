@@ -63,9 +63,9 @@ class RequestBody {
 
   Taken refuse(unsigned status, std::string_view what);
 
-  State state_;
   std::unique_ptr<Reading> reading_;
   CompactText text_;  // the complete body
+  State state_;
 };
 
 }  // namespace lastcall::router

@@ -52,14 +52,13 @@ bool is_written_anew(std::string_view name) {
 
 RoutedRequest::RoutedRequest(Parts& parts, ingress::RequestClient const& client,
                              relay::TakenHead const& taken)
-    : client_(&client.owner),
-      call_{.parts = parts,
+    : call_{.parts = parts,
+            .client = &client.owner,
             .head = LegHead(id_of(parts, taken.head.fields)),
             .body = RequestBody(taken.framing),
             .place = client.place,
             .asked = without_upgrade(taken.asked)},
-      legs_(*this, call_),
-      charge_(parts.memory) {
+      legs_(*this, call_) {
   Route route = route_of(taken.head.method, taken.destination.target);
   call_.route = route;
   call_.wanted.model = std::move(route.model);
@@ -80,8 +79,9 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
                              .client = client.address,
                              .scheme = client.scheme,
                              .is_proxy = client.is_proxy,
-                             .keeps_underscores = parts().options.keeps_underscores});
-  lines.resize(lines.rfind(LegHead::kId));  // each leg has its own id
+                             .keeps_underscores = parts().options.keeps_underscores,
+                             .omits_sender = !client.is_proxy});
+  lines.resize(lines.rfind("X-Request-Id: "));  // each leg has its own id
   Choosing const& choosing = parts().settings.choosing;
   if (choosing.affinity == Affinity::header) {
     std::string_view const value = only(taken.head.fields, choosing.affinity_header);
@@ -117,7 +117,7 @@ void RoutedRequest::start() {
   if (call_.body.is_whole()) {
     route();
   } else {
-    client_->connection().wait_for(Wait::body);
+    client()->connection().wait_for(Wait::body);
     call_.body.await(monotonic_time());
   }
 }
@@ -183,7 +183,7 @@ void RoutedRequest::route() {
     parts().metrics.rejected(call_.label(), route.endpoint());
     refuse(all_busy(*excess, parts().ids.draw()));
   } else {
-    client_->connection().wait_for_nothing();
+    client()->connection().wait_for_nothing();
     legs_.start();
   }
 }
@@ -229,13 +229,13 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
   std::string last;
   std::uint64_t const events =
       std::max(legs_.events(), std::as_const(call_.delivery).events().events());
-  client_->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
+  client()->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
   write_and_end(last);
 }
 
 void RoutedRequest::write_and_end(std::string_view bytes) {
-  client_->connection().write(bytes);
-  if (client_ != nullptr && client_->connection().is_flushed()) {
+  client()->connection().write(bytes);
+  if (client() != nullptr && client()->connection().is_flushed()) {
     end();
   }
 }
@@ -244,7 +244,7 @@ void RoutedRequest::flushed() {
   if (call_.delivery.is_over()) {
     end();
   } else {
-    client_->connection().wait_for_nothing();
+    client()->connection().wait_for_nothing();
     legs_.flushed();
   }
 }
@@ -264,7 +264,7 @@ void RoutedRequest::shed() {
   call_.error_type = ErrorType::overload;
   call_.after = relay::After::close;
   call_.delivery.cut();
-  client_->connection().drop_output(relay::Farewell::reset);
+  client()->connection().drop_output(relay::Farewell::reset);
   end();
 }
 
@@ -277,7 +277,6 @@ void RoutedRequest::abandon() {
 
 void RoutedRequest::retire() {
   legs_.drop();
-  charge_.set(0);
   if (std::exchange(call_.standing, Standing::over) == Standing::counted) {
     leave_ring();
     if (std::exchange(call_.is_queued, false)) {
@@ -297,14 +296,12 @@ void RoutedRequest::retire() {
 
 void RoutedRequest::end() {
   retire();
-  std::exchange(client_, nullptr)->ended(call_.after);
+  std::exchange(call_.client, nullptr)->ended(call_.after);
 }
 
-void RoutedRequest::weigh() {
-  if (call_.standing != Standing::over) {
-    charge_.set(sizeof *this + call_.head.capacity() + call_.body.capacity() +
-                call_.delivery.capacity() + legs_.capacity());
-  }
+std::size_t RoutedRequest::held() const {
+  return sizeof *this + call_.head.capacity() + call_.body.capacity() + call_.delivery.capacity() +
+         legs_.capacity();
 }
 
 }  // namespace lastcall::router

@@ -19,7 +19,6 @@
 
 #include "base/ring.hpp"
 #include "ingress/client_request.hpp"
-#include "ingress/memory_budget.hpp"
 #include "router/call.hpp"
 #include "router/legs.hpp"
 
@@ -49,11 +48,11 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   void break_off(relay::Refusal const& refusal, lifecycle::Outcome outcome) override;
   void shed() override;
   void abandon() override;
-  void weigh() override;
+  std::size_t held() const override;
 
   // --- its legs ---
   /// Null once the request is over.
-  ingress::RequestOwner* client() const { return client_; }
+  ingress::RequestOwner* client() const { return call_.client; }
   /// Sends the last bytes that the client gets.
   void write_and_end(std::string_view bytes);
   void end();
@@ -66,10 +65,8 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
 
   Parts& parts() const { return call_.parts; }
 
-  ingress::RequestOwner* client_;
   Call call_;
   Legs legs_;
-  ingress::Charge charge_;
 };
 
 }  // namespace lastcall::router

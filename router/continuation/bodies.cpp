@@ -74,7 +74,7 @@ void ask(Body& body, Request const& request, Mode mode) {
   }
   // Only vLLM is known to hold no text back for a stop string if the string is requested in the
   // output.
-  bool const is_level = mode == Mode::ids_vllm || request.stops.empty();
+  bool const is_level = mode == Mode::ids_vllm || request.stops().empty();
   if (is_level && reports_ids(mode, request.endpoint) && request.by_ids == Refused::no &&
       !request.wants_ids) {
     body.set("return_token_ids", "true");
@@ -82,7 +82,7 @@ void ask(Body& body, Request const& request, Mode mode) {
   if (!request.wants_all_usage) {
     ask_for_usage(body);
   }
-  if (mode == Mode::ids_vllm && request.by_ids == Refused::no && !request.stops.empty() &&
+  if (mode == Mode::ids_vllm && request.by_ids == Refused::no && !request.stops().empty() &&
       !request.keeps_stop) {
     body.set("include_stop_str_in_output", "true");
   }

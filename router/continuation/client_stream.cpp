@@ -48,7 +48,12 @@ void change_offsets(JsonEdits& edits, Chunk const& chunk, std::uint64_t characte
   }
 }
 
-/// The values at the beginning of every event, each as it is written.
+std::string_view usual_object(Endpoint endpoint) {
+  return endpoint == Endpoint::chat ? "\"chat.completion.chunk\"" : "\"text_completion\"";
+}
+
+/// The values at the beginning of every event, each as it is written. `object` is empty if it is
+/// the usual one of its endpoint.
 struct Head {
   explicit Head(std::string_view lines) {
     for (std::string_view* const value : {&id, &object, &created, &model}) {
@@ -57,9 +62,10 @@ struct Head {
     }
   }
   /// The first part of an object: everything before the choices.
-  std::string text() const {
+  std::string text(Endpoint endpoint) const {
     std::string text = "{\"id\":";
-    text.append(id).append(",\"object\":").append(object);
+    text.append(id).append(",\"object\":");
+    text.append(object.empty() ? usual_object(endpoint) : object);
     text.append(",\"created\":").append(created).append(",\"model\":").append(model);
     return text;
   }
@@ -85,11 +91,11 @@ void change_head(JsonEdits& edits, Chunk const& chunk, Head const& head) {
 
 void ClientStream::learn(Chunk const& chunk) {
   if (!has_begun()) {
-    bool const is_chat = request_.endpoint == Endpoint::chat;
+    std::string_view const usual = usual_object(request_.endpoint);
+    std::string_view const object = written_or(chunk.top, "object", usual);
     std::string lines;
     lines.append(written_or(chunk.top, "id", "\"\"")).append("\n");
-    lines.append(written_or(chunk.top, "object",
-                            is_chat ? "\"chat.completion.chunk\"" : "\"text_completion\""));
+    lines.append(object == usual ? "" : object);
     lines.append("\n").append(written_or(chunk.top, "created", "0")).append("\n");
     lines.append(written_or(chunk.top, "model", "\"\""));
     head_ = CompactText(lines);
@@ -259,7 +265,8 @@ void ClientStream::text(std::string_view content, std::string_view reasoning, st
   } else {
     choice += "\"text\":" + as_string(content);
   }
-  append_own(Head(head_.view()).text() + choice + R"(,"logprobs":null,"finish_reason":null}]})",
+  append_own(Head(head_.view()).text(request_.endpoint) + choice +
+                 R"(,"logprobs":null,"finish_reason":null}]})",
              out);
 }
 
@@ -269,7 +276,7 @@ void ClientStream::finish(std::string_view reason, std::string& out) {
   choice += is_chat ? R"("delta":{})" : R"("text":"")";
   choice += R"(,"logprobs":null,"finish_reason":)" + as_string(reason);
   ++finishes_;
-  append_own(Head(head_.view()).text() + choice + "}]}", out);
+  append_own(Head(head_.view()).text(request_.endpoint) + choice + "}]}", out);
 }
 
 void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
@@ -278,8 +285,8 @@ void ClientStream::own_usage(std::optional<std::uint64_t> prompt,
     return;
   }
   has_usage_ = true;
-  append_own(Head(head_.view()).text() + R"(,"choices":[],"usage":{"prompt_tokens":)" +
-                 std::to_string(*prompt) +
+  append_own(Head(head_.view()).text(request_.endpoint) +
+                 R"(,"choices":[],"usage":{"prompt_tokens":)" + std::to_string(*prompt) +
                  ",\"total_tokens\":" + std::to_string(*prompt + *completion) +
                  ",\"completion_tokens\":" + std::to_string(*completion) + "}}",
              out);

@@ -38,9 +38,9 @@ class ClientStream {
     TokenIds early_ids{};                 // set by report_early()
   };
   struct Leg {
-    bool is_later = false;  // the client has events of an earlier leg
-    bool asks_more = false;
     std::unique_ptr<Before> before{};  // absent if it begins the answer
+    bool is_later = false;             // the client has events of an earlier leg
+    bool asks_more = false;
   };
   /// Replaces the present leg and returns it.
   Leg begin_leg(Leg leg) { return std::exchange(leg_, std::move(leg)); }
@@ -86,11 +86,11 @@ class ClientStream {
   void append_own(std::string const& json, std::string& out);
 
   Request const& request_;
-  Leg leg_;
   /// The values at the beginning of every event, one per line; empty until an event has arrived.
   CompactText head_;
   std::uint32_t events_ = 0;
   std::uint32_t finishes_ = 0;  // events with a finish_reason
+  [[no_unique_address]] Leg leg_;
   bool has_role_ = false;
   bool has_usage_ = false;
   bool says_reasoning_content_ = false;  // instead of `reasoning`

@@ -67,10 +67,10 @@ std::string Continuation::first_body(Mode mode) {
 void Continuation::begin_leg(Mode mode) {
   Promised const promised = std::exchange(promised_, {});
   leg_ = Leg{
-      .kept = promised.kept, .state = leg_.state, .way = promised.way, .was_empty = leg_.was_empty};
+      .state = leg_.state, .way = promised.way, .was_empty = leg_.was_empty, .kept = promised.kept};
   bool const is_whole = leg_.way == Way::whole;
   kLegMoves.apply(leg_.state, is_whole ? LegEvent::first : LegEvent::again);
-  leg_.holds_text = request_.has_tools || (!request_.stops.empty() && mode != Mode::ids_vllm);
+  leg_.holds_text = request_.has_tools || (!request_.stops().empty() && mode != Mode::ids_vllm);
   leg_.sends_ahead = mode != Mode::ids_vllm;
   ClientStream& client = voice_.client();
   ClientStream::Leg as_client_sees{.is_later = client.has_begun(),
@@ -256,7 +256,7 @@ void Continuation::record(Chunk const& chunk) {
                             : leg_.tokens + std::max<std::size_t>(chunk.ids.size(), has_text));
   bool const is_new = odd_ == Refused::no || odd_ == Refused::memory;
   // One of several answers that has ended must not begin again.
-  bool const has_ended_one = chunk.finish != Finish::none && request_.choices != 1U;
+  bool const has_ended_one = chunk.finish != Finish::none && request_.choices.get() != 1U;
   if (is_new && (chunk.has_tool_calls || chunk.is_odd || has_ended_one)) {
     odd_ = chunk.has_tool_calls && !chunk.is_odd ? Refused::tool_call_begun : Refused::odd_event;
   }
@@ -332,7 +332,7 @@ std::optional<Continuation::Next> Continuation::next(Mode mode, std::string& out
   promised_ = {.way = *way, .kept = as_tokens(kept(known(), *way))};
   if (is_spent(known(), *way)) {
     Promised const promised = std::exchange(promised_, {});
-    leg_ = Leg{.kept = promised.kept, .way = promised.way};
+    leg_ = Leg{.way = promised.way, .kept = promised.kept};
     voice_.client().finish("length", out);
     complete(out);
     return Next{{}, true, leg_.way};

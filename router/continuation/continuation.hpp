@@ -98,11 +98,10 @@ class Continuation {
   /// Called when the leg's connection has ended.
   Received leg_ended(std::string& out);
 
-  struct Leg {  // the response of one worker, as far as it has been read
-    EventReader reader{};
+  struct Leg {                             // the response of one worker, as far as it has been read
     std::unique_ptr<Verifier> verifier{};  // set for a continuing leg; most answers have none
-    Tokens kept = 0;                       // tokens kept from the legs before
-    Tokens tokens = 0;                     // its own tokens
+    // There is one of these for each open stream, so the next members use the end of its last word.
+    [[no_unique_address]] EventReader reader{};
     LegState state = LegState::none;
     Way way = Way::whole;
     bool holds_text = false;   // its engine may hold back the text of an id that it has reported
@@ -110,6 +109,8 @@ class Continuation {
     bool has_our_comment = false;  // its last line was a comment that is not for the client
     /// The leg, or one before it, has ended in order before it sent any text.
     bool was_empty = false;
+    Tokens kept = 0;    // tokens kept from the legs before
+    Tokens tokens = 0;  // its own tokens
   };
 
   struct Next {
@@ -156,14 +157,14 @@ class Continuation {
 
   Request request_;
   Transcript transcript_;
-  Voice voice_;
-  struct Promised {  // made by next(), for the leg that begins next
+  [[no_unique_address]] Voice voice_;
+  Refused odd_ = Refused::no;  // here, because there is room behind the voice
+  struct Promised {            // made by next(), for the leg that begins next
     Way way = Way::whole;
     Tokens kept = 0;
   };
   Leg leg_;  // the present leg
   Promised promised_;
-  Refused odd_ = Refused::no;
 };
 
 }  // namespace lastcall::router::continuation

@@ -28,7 +28,7 @@ std::string prompt_end_of(Request const& request) {
 /// token.
 std::uint64_t most_held_for_stops(Request const& request) {
   std::size_t longest = 0;
-  for (std::string const& stop : request.stops) {
+  for (std::string const& stop : request.stops()) {
     longest = std::max(longest, stop.size());
   }
   return longest;

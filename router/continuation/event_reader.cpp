@@ -81,8 +81,8 @@ Event EventReader::Lines::finish(std::string_view text) const {
 
 std::optional<Event> EventReader::tear(std::string_view& bytes) {
   is_torn_ = true;
-  if (part_ && !part_is_out_) {
-    part_is_out_ = true;
+  if (part_ && !part_->is_out) {
+    part_->is_out = true;
     return Event{Event::Kind::torn, part_->text, {}};
   }
   if (bytes.empty()) {
@@ -94,9 +94,8 @@ std::optional<Event> EventReader::tear(std::string_view& bytes) {
 }
 
 std::optional<Event> EventReader::next(std::string_view& bytes) {
-  if (part_is_out_) {
+  if (part_ && part_->is_out) {
     part_.reset();
-    part_is_out_ = false;
   }
   if (is_torn_) {
     return tear(bytes);
@@ -119,22 +118,22 @@ std::optional<Event> EventReader::whole(std::string_view& bytes) {
     return std::nullopt;
   }
   part_ = std::make_unique<Part>(Part{.text = std::string(text), .lines = lines});
-  return text.size() > most_ ? tear(bytes) : std::nullopt;
+  return text.size() > kMaxEvent ? tear(bytes) : std::nullopt;
 }
 
 std::optional<Event> EventReader::rest(std::string_view& bytes) {
-  auto& [part, lines] = *part_;
+  auto& [part, lines, is_out] = *part_;
   while (!bytes.empty()) {
     bool const has_return = lines.at < part.size() && part.back() == '\r';
     std::size_t const end = has_return ? (bytes.front() == '\n' ? 1 : 0) : line_end(bytes, 0);
     std::size_t const size = std::min(end, bytes.size());
     part.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
-    if (part.size() > most_) {
+    if (part.size() > kMaxEvent) {
       return tear(bytes);
     }
     if (end != std::string_view::npos && lines.take(part, part.size())) {
-      part_is_out_ = true;
+      is_out = true;
       return lines.finish(part);
     }
   }

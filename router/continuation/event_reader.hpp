@@ -39,8 +39,6 @@ class EventReader {
   /// The ids of a prompt arrive in one event; this is enough for half a million of them.
   static constexpr std::uint32_t kMaxEvent = std::uint32_t{4} * 1024 * 1024;
 
-  explicit EventReader(std::uint32_t most = kMaxEvent) : most_(most) {}
-
   /// Removes the next event from the front of `bytes`; absent if no event is complete. Its views
   /// are valid until the next call, but only as long as `bytes` is.
   std::optional<Event> next(std::string_view& bytes);
@@ -66,6 +64,7 @@ class EventReader {
   struct Part {  // the start of an event whose end has not arrived
     std::string text;
     Lines lines;
+    bool is_out = false;  // it has been returned
   };
 
   std::optional<Event> whole(std::string_view& bytes);
@@ -73,8 +72,6 @@ class EventReader {
   std::optional<Event> tear(std::string_view& bytes);
 
   std::unique_ptr<Part> part_;  // absent while a stream is silent between two events
-  std::uint32_t most_;
-  bool part_is_out_ = false;
   bool is_torn_ = false;
 };
 

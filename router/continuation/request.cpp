@@ -126,10 +126,14 @@ void read_stops(Request& request, Members const& members) {
   } else {
     list.push_back(*stop);
   }
+  std::vector<std::string> stops;
   for (Value const& one : list) {
     if (one.kind == Kind::string && !one.text.empty()) {
-      request.stops.push_back(json::to_string(one));
+      stops.push_back(json::to_string(one));
     }
+  }
+  if (!stops.empty()) {
+    request.stop_strings = std::make_unique<std::vector<std::string>>(std::move(stops));
   }
   // If stop strings are requested in the output, the texts of special tokens are included, too.
   // An engine that does not know SGLang's word for that would trim the stop strings.
@@ -137,7 +141,7 @@ void read_stops(Request& request, Members const& members) {
   bool const shows_special =
       find_value(members, "stop_token_ids") != nullptr || (skips != nullptr && is_no(*skips));
   bool const is_held = shows_special || flag(members, "no_stop_trim");
-  if (!request.stops.empty() && is_held && request.by_ids == Refused::no) {
+  if (!request.stops().empty() && is_held && request.by_ids == Refused::no) {
     request.by_ids = Refused::stop_held;
   }
 }
@@ -166,13 +170,15 @@ void read_limits(Request& request, Members const& members) {
   // taken for complete before its engine says so.
   Value const* const newer = is_chat ? find_value(members, "max_completion_tokens") : nullptr;
   if (newer != nullptr) {
-    request.max_tokens = std::max(request.max_tokens, read_tokens(request, *newer));
+    MaybeTokens const own = read_tokens(request, *newer);
+    bool const is_larger = own && (!request.max_tokens || *own > *request.max_tokens);
+    request.max_tokens = is_larger ? own : request.max_tokens;
   }
   if (Value const* const value = find_value(members, "min_tokens")) {
     request.min_tokens = read_tokens(request, *value).value_or(0);
   }
   // Engines ignore stop strings before that, but the router does not know after which text.
-  if (request.min_tokens > 0 && !request.stops.empty() && !request.is_plain()) {
+  if (request.min_tokens > 0 && !request.stops().empty() && !request.is_plain()) {
     refuse(request, Refused::stop_after_minimum);
   }
 }
@@ -187,7 +193,7 @@ void read_choices(Request& request, Members const& members) {
                            prompt->kind == Kind::array && !request.has_prompt_ids &&
                            !json::read_array(prompt->text, prompts);
   std::uint64_t const all = each * (are_several ? prompts.size() : 1);
-  request.choices = all > 0 ? std::optional(as_tokens(all)) : std::nullopt;
+  request.choices = all > 0 ? MaybeTokens(as_tokens(all)) : MaybeTokens();
 }
 
 void read_prompt(Request& request, Members const& members) {
@@ -268,7 +274,7 @@ void read_logprobs(Request& request, Members const& members) {
     return;
   }
   request.by_text = request.by_text == Refused::no ? Refused::logprobs : request.by_text;
-  if (!request.stops.empty() && request.by_ids == Refused::no) {
+  if (!request.stops().empty() && request.by_ids == Refused::no) {
     request.by_ids = Refused::logprobs;
   }
 }

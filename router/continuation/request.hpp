@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +48,15 @@ struct Request {
   bool continues_message = false;  // continue_final_message
   bool has_prompt_ids = false;
   /// The number of answers in the stream, each of which has its own end; absent if it is unknown.
-  std::optional<std::uint32_t> choices;
-  std::optional<Tokens> max_tokens;
+  MaybeTokens choices;
+  MaybeTokens max_tokens;
   Tokens min_tokens = 0;
-  std::vector<std::string> stops;
+  std::unique_ptr<std::vector<std::string>> stop_strings;   // null if it has none
   std::unique_ptr<std::vector<json::Member>> kept_members;  // null after forget_members()
+  std::span<std::string const> stops() const {
+    return stop_strings ? std::span<std::string const>(*stop_strings)
+                        : std::span<std::string const>();
+  }
   /// The members of its body; empty if it is unreadable. If they are not kept, they are read into
   /// `room`.
   std::vector<json::Member> const& members(std::vector<json::Member>& room) const;

@@ -20,9 +20,32 @@ namespace lastcall::router::continuation {
 /// A number of tokens in a record.
 using Tokens = std::uint32_t;
 
+inline constexpr Tokens kMostTokens = std::numeric_limits<Tokens>::max() - 1;
+
 constexpr Tokens as_tokens(std::uint64_t number) {
-  return static_cast<Tokens>(std::min<std::uint64_t>(number, std::numeric_limits<Tokens>::max()));
+  return static_cast<Tokens>(std::min<std::uint64_t>(number, kMostTokens));
 }
+
+/// A number of tokens that may be absent. Records have several, and this is half as large as
+/// std::optional.
+class MaybeTokens {
+ public:
+  constexpr MaybeTokens() = default;
+  constexpr MaybeTokens(std::optional<Tokens> number) : number_(number.value_or(kNone)) {}
+  constexpr MaybeTokens(Tokens number) : number_(as_tokens(number)) {}
+
+  constexpr bool has_value() const { return number_ != kNone; }
+  constexpr explicit operator bool() const { return has_value(); }
+  constexpr Tokens operator*() const { return number_; }
+  constexpr std::optional<std::uint64_t> get() const {
+    return has_value() ? std::optional<std::uint64_t>(number_) : std::nullopt;
+  }
+
+ private:
+  static constexpr Tokens kNone = kMostTokens + 1;
+
+  Tokens number_ = kNone;
+};
 
 class TokenCount {
  public:
@@ -30,9 +53,9 @@ class TokenCount {
   void note_text(std::optional<std::uint64_t> of_leg) {
     ++events_;
     known_ =
-        of_leg ? std::optional(as_tokens(std::uint64_t{kept_} + as_tokens(*of_leg))) : std::nullopt;
+        of_leg ? MaybeTokens(as_tokens(std::uint64_t{kept_} + as_tokens(*of_leg))) : MaybeTokens();
   }
-  std::optional<std::uint64_t> known() const { return known_; }
+  std::optional<std::uint64_t> known() const { return known_.get(); }
   std::uint64_t about() const { return known_ ? *known_ : std::uint64_t{kept_} + events_; }
   /// Tokens of earlier legs whose ids are no longer in this record.
   std::uint64_t kept() const { return kept_; }
@@ -43,7 +66,7 @@ class TokenCount {
   /// tokens so far, are known.
   void begin_leg_by_text(bool has_ids) {
     kept_ = as_tokens(about());
-    known_ = known_ ? std::optional(kept_) : std::nullopt;
+    known_ = known_ ? MaybeTokens(kept_) : MaybeTokens();
     in_prompt_ = has_ids ? kept_ : in_prompt_;
     events_ = 0;
   }
@@ -56,7 +79,7 @@ class TokenCount {
   Tokens kept_ = 0;
   Tokens in_prompt_ = 0;
   Tokens events_ = 0;
-  std::optional<Tokens> known_ = 0;
+  MaybeTokens known_ = Tokens{0};
 };
 
 }  // namespace lastcall::router::continuation

@@ -73,7 +73,7 @@ class Transcript {
   std::uint64_t kept_by_ids() const { return count_.kept() + clean_.ids; }
   TokenCount const& count() const { return count_; }
   std::optional<TokenIds> prompt() const;
-  std::optional<std::uint64_t> prompt_count() const { return prompt_count_; }
+  std::optional<std::uint64_t> prompt_count() const { return prompt_count_.get(); }
 
   /// A continuation by ids was verified, so its reports follow history().
   void go_on_by_ids();
@@ -104,7 +104,7 @@ class Transcript {
   Mark last_;                     // after the last text
   Mark clean_;                    // the last clean boundary
   TokenCount count_;
-  std::optional<Tokens> prompt_count_;  // of the first leg
+  MaybeTokens prompt_count_;  // of the first leg
   bool ids_are_lost_ = false;
   bool reasons_unseen_ = false;
 };

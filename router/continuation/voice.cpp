@@ -13,7 +13,7 @@ TextGate::Rules rules_of(Request const& request, bool is_content) {
     return {};
   }
   bool const is_trimmed = request.endpoint == Endpoint::chat && request.by_text == Refused::no;
-  return {.stops = request.stops,
+  return {.stops = request.stops(),
           .keeps_stop = request.keeps_stop,
           .holds_space = is_content && is_trimmed};
 }

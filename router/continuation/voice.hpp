@@ -40,7 +40,7 @@ class Voice {
 
   TextGate content_;
   std::unique_ptr<TextGate> reasoning_;  // present only if the answer reasons
-  ClientStream client_;
+  [[no_unique_address]] ClientStream client_;
   bool is_stopped_ = false;
 };
 

@@ -56,6 +56,21 @@ def test_a_worker_that_nobody_listens_at_is_passed_over(router, engines):
     assert one.metric("lastcall_router_failovers_total", reason="unreachable") <= 2
 
 
+def test_the_second_worker_receives_the_same_facts_about_the_client(router, engines):
+    one = router(*(each.address for each in engines))
+    user = one.client()
+    user.send(post(body=BODY))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, before = engines[number].request()
+    wire.close()
+    _, after = engines[1 - number].request()
+    assert after == before
+    assert b"\r\nX-Forwarded-For: 127.0.0.1\r\n" in after
+    assert b"\r\nX-Forwarded-Proto: http\r\n" in after
+    assert after.count(b"\r\nForwarded: for=127.0.0.1;host=") == 1
+
+
 @pytest.mark.parametrize("how", ["reset", "end", "half_a_head", "no_http"])
 def test_a_worker_that_breaks_before_its_head_is_replaced(router, engines, how):
     one = router(*(each.address for each in engines))

@@ -12,15 +12,15 @@ using testing::IsEmpty;
 
 TEST(Attempts, CountsTheWorkersThatWereAskedUntilOneAnswers) {
   Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
-  Attempts attempts(2);
+  Attempts attempts;
   EXPECT_THAT(attempts.tried(), IsEmpty());
   attempts.note(a);
-  EXPECT_TRUE(attempts.are_left());
+  EXPECT_TRUE(attempts.are_left(2));
   attempts.note(b);
-  EXPECT_FALSE(attempts.are_left());
+  EXPECT_FALSE(attempts.are_left(2));
   EXPECT_THAT(attempts.tried(), ElementsAre(1, 2));
   attempts.ask_all();
-  EXPECT_TRUE(attempts.are_left());
+  EXPECT_TRUE(attempts.are_left(2));
   attempts.note_crossed(b);
   EXPECT_TRUE(attempts.has_crossed(b));
   EXPECT_FALSE(attempts.has_crossed(a));
@@ -29,9 +29,19 @@ TEST(Attempts, CountsTheWorkersThatWereAskedUntilOneAnswers) {
   EXPECT_EQ(attempts.count(), 0U);
 }
 
+TEST(Attempts, ARequestThatHasFailedAWorkerStaysDoubtedWhateverWorkersAnswer) {
+  Worker const a(1, {"a", "m"});
+  Attempts attempts;
+  attempts.note(a);
+  EXPECT_FALSE(attempts.is_believed());
+  attempts.have_ended();
+  EXPECT_EQ(attempts.count(), 0U);
+  EXPECT_TRUE(attempts.is_believed());
+}
+
 TEST(Attempts, AnAnswerThatGoesOnAsksAllButTheWorkerThatItLeaves) {
   Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
-  Attempts attempts(3);
+  Attempts attempts;
   EXPECT_FALSE(attempts.may_wait(0ms));
   attempts.note(a);
   attempts.note(b);

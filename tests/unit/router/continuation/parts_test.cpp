@@ -105,13 +105,14 @@ TEST(EventReader, Any_split_gives_the_same_events_and_all_of_the_bytes) {
 }
 
 TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
-  EventReader reader(16);
-  std::string const stream = "data: a\n\ndata: 0123456789012345678\n\ndata: b\n\n";
+  EventReader reader;
+  std::string const large(EventReader::kMaxEvent, 'x');
+  std::string const stream = "data: a\n\ndata: " + large + "\n\ndata: b\n\n";
   std::string bytes;
   std::string_view rest = stream;
   int torn = 0;
   while (!rest.empty()) {
-    std::string_view part = rest.substr(0, 5);
+    std::string_view part = rest.substr(0, 65'535);
     rest.remove_prefix(part.size());
     while (auto const event = reader.next(part)) {
       bytes += event->bytes;
