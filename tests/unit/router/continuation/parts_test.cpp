@@ -259,7 +259,7 @@ TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
 TEST(Request, Of_two_limits_an_engine_may_use_the_larger_one) {
   auto const limit = [](Endpoint endpoint, std::string const& members) {
     std::string const body = "{\"stream\":true," + members + "}";
-    return read_request(endpoint, body, {}).max_tokens;
+    return read_request(endpoint, body, {}).max_tokens.get();
   };
   std::string const both = R"("max_tokens":30,"max_completion_tokens":11)";
   EXPECT_EQ(limit(Endpoint::chat, both), 30U);
