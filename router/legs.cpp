@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
+#include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
 #include "router/routed_request.hpp"
@@ -32,10 +33,6 @@ constexpr bool is_malformed_request(unsigned status) {
 /// Whether a worker refuses the request with this status and would refuse it again.
 constexpr bool is_no(unsigned status) {
   return status >= 400 && status < 500 && status != 408 && status != 429;
-}
-
-relay::Refusal no_worker() {
-  return {503, "no_worker", "no worker can be reached at present", true, {}};
 }
 
 bool until_close(Leg& leg) {

@@ -13,6 +13,7 @@
 #include "router/affinity.hpp"
 #include "router/answers.hpp"
 #include "router/errors.hpp"
+#include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/rejected.hpp"
 
@@ -46,6 +47,11 @@ bool is_written_anew(std::string_view name) {
          relay::http_text::same(name, "x-lastcall-router") ||
          // Compressed events cannot be separated.
          relay::http_text::same(name, "accept-encoding");
+}
+
+/// Whether no worker serves the model now, and its last one left a short time ago.
+bool has_departed(Parts const& parts, std::string_view model) {
+  return !parts.fleet.knows(model) && parts.departed.holds(model, monotonic_time());
 }
 
 }  // namespace
@@ -105,11 +111,7 @@ void RoutedRequest::start() {
       });
       return;
     case Routed::one_model:
-      answer([this](std::string& out, Answering const& how) {
-        bool const is_listed = parts().fleet.announces(call_.wanted.model);
-        auto const append = is_listed ? append_model : append_model_not_found;
-        append(out, call_.wanted.model, how);
-      });
+      show_model();
       return;
     case Routed::to_a_worker:
       break;
@@ -119,6 +121,21 @@ void RoutedRequest::start() {
   } else {
     client_->connection().wait_for(Wait::body);
     call_.body.await(monotonic_time());
+  }
+}
+
+void RoutedRequest::show_model() {
+  std::string const& model = call_.wanted.model;
+  bool const is_listed = parts().fleet.announces(model);
+  if (!is_listed && parts().fleet.workers().empty()) {
+    refuse(no_worker());
+  } else if (!is_listed && has_departed(parts(), model)) {
+    refuse(last_worker_left());
+  } else {
+    answer([&](std::string& out, Answering const& how) {
+      auto const append = is_listed ? append_model : append_model_not_found;
+      append(out, model, how);
+    });
   }
 }
 
@@ -167,9 +184,8 @@ void RoutedRequest::route() {
   if (is_ambiguous) {
     call_.error_type = ErrorType::validation;
     answer(append_model_missing);
-  } else if (!is_empty && !parts().fleet.knows(wanted.model) &&
-             parts().departed.holds(wanted.model, monotonic_time())) {
-    refuse({503, "no_worker", "the last worker of this model has left", true, {}});
+  } else if (!is_empty && has_departed(parts(), wanted.model)) {
+    refuse(last_worker_left());
   } else if (!is_empty && !parts().fleet.knows(wanted.model)) {
     call_.error_type = ErrorType::not_found;
     answer([&](std::string& out, Answering const& how) {
