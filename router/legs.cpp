@@ -167,11 +167,16 @@ void Legs::drop() {
 
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left()) {
-    auto const [worker, is_full] =
-        find_room(call_.parts, next_of(call_, seam_), work_of(seam_, budget_.risk, call_),
-                  budget_.attempts.tried());
+    Fleet::Wanted wanted = next_of(call_, seam_);
+    // A request that has no answer yet asks each worker once, so it does not need turns.
+    wanted.waits = budget_.attempts.has_waited() && !call_.has_sent_nothing();
+    auto const [worker, is_full] = find_room(
+        call_.parts, wanted, work_of(seam_, budget_.risk, call_), budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
+    }
+    if (!call_.has_sent_nothing()) {
+      worker->note_trial(monotonic_time());
     }
     budget_.attempts.note(*worker);
     if (budget_.attempts.count() > 1 && call_.has_sent_nothing()) {
@@ -214,6 +219,7 @@ Waiter::Tried Legs::try_again() {
     request_.break_off(no_worker(), Outcome::error);
     return Tried::gone;
   }
+  budget_.attempts.note_wait();
   Tried const tried = choose_and_connect();
   if (tried == Tried::refused && call_.has_sent_nothing()) {
     request_.refuse(no_worker());

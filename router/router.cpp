@@ -153,6 +153,9 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       }
       parts.probes.follow(worker);
     }
+    if (!news.came.empty()) {
+      parts.waiting.wake();
+    }
     metrics.workers(parts.fleet.workers().size(), news.left.size());
     operators.know_workers(!parts.fleet.workers().empty());
   }
