@@ -1,6 +1,7 @@
 #include "router/routed_request.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -144,10 +145,21 @@ std::size_t RoutedRequest::take(std::span<char> bytes) {
       bytes, monotonic_time(),
       {.size = parts().settings.limits.max_body_size, .silence = parts().settings.timeouts.client});
   if (taken.fault) {
-    break_off(relay::bad_request(taken.fault.status, taken.fault.what), Outcome::error);
+    bool const is_scarce = taken.fault.status == RequestBody::kNoMemory;
+    break_off(
+        is_scarce ? relay::no_memory() : relay::bad_request(taken.fault.status, taken.fault.what),
+        Outcome::error);
     return 0;
   }
-  start();
+  try {
+    start();
+  } catch (std::bad_alloc const&) {
+    // The copies of a large body that a worker gets are made before anything is sent.
+    if (client_ == nullptr || !has_sent_nothing()) {
+      throw;
+    }
+    refuse(relay::no_memory());
+  }
   return taken.used;
 }
 
