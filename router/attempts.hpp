@@ -53,6 +53,7 @@ class Attempts {
   void begin_again(Worker const& leaves, Time until) {
     ask_all();
     note(leaves);
+    search().has_waited = false;
     wait_until(until);
   }
   /// Called when no worker is left; all of them may then be tried again.
@@ -71,6 +72,9 @@ class Attempts {
   }
   void wait_until(Time until) { search().until = until; }
   bool may_wait(Time now) const { return search_ && now < search_->until; }
+  /// Called when it tries again after it has waited.
+  void note_wait() { search().has_waited = true; }
+  bool has_waited() const { return search_ && search_->has_waited; }
 
  private:
   /// Most requests do without it, because the first worker answers.
@@ -79,6 +83,7 @@ class Attempts {
     std::uint64_t crossed = 0;
     Time until{};
     bool is_doubted = false;
+    bool has_waited = false;  // since it was last sent to its first worker, or left one
   };
   Search& search() {
     if (!search_) {

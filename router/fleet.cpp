@@ -48,8 +48,8 @@ std::optional<Time> Worker::changes_at(Time now) const {
   Time const report_ends = report_.at + ranks_.thresholds().max_age + Time(1);
   bool const is_report = report_ends > now && (report_.others > 0 || !ranks_.ranks().empty());
   std::optional<Time> at = is_report ? std::optional(report_ends) : std::nullopt;
-  if (skipped_until_ > now) {
-    at = std::min(at.value_or(skipped_until_), skipped_until_);
+  if (failures_.skipped_until > now) {
+    at = std::min(at.value_or(failures_.skipped_until), failures_.skipped_until);
   }
   return at;
 }
@@ -116,16 +116,18 @@ std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint6
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     std::shared_ptr<Worker> const& worker = workers_[i];
     bool const was_tried = std::find(tried.begin(), tried.end(), worker->id()) != tried.end();
-    if (was_tried || !worker->serves(wanted.model)) {
+    bool const has_its_turn = !wanted.waits || !worker->is_failing() ||
+                              worker->failures_.tried_at + kBetweenTrials <= now;
+    if (was_tried || !has_its_turn || !worker->serves(wanted.model)) {
       continue;
     }
     Fit const fit = wanted.fit ? wanted.fit(*worker) : Fit::best;
     if (fit == Fit::no) {
       continue;
     }
-    if (worker->skipped_until_ <= now) {
+    if (worker->failures_.skipped_until <= now) {
       (worker->is_busy(now) ? busy : free).add(i, fit);
-    } else if (!soonest || worker->skipped_until_ < soonest->skipped_until_) {
+    } else if (!soonest || worker->failures_.skipped_until < soonest->failures_.skipped_until) {
       soonest = worker;
     }
   }
@@ -213,18 +215,18 @@ std::optional<lifecycle::LoadExcess> Fleet::busy(std::string_view model, Time no
 
 void Fleet::failed(Worker& worker, Time now) {
   // Several requests that met the same failure at the same time count as one failure.
-  if (worker.skipped_until_ > now) {
+  if (worker.failures_.skipped_until > now) {
     return;
   }
-  std::uint32_t const doublings = std::min(worker.failures_++, kMostDoublings);
-  worker.skipped_until_ =
+  std::uint32_t const doublings = std::min(worker.failures_.in_a_row++, kMostDoublings);
+  worker.failures_.skipped_until =
       now + std::min(skips_.first * (std::int64_t{1} << doublings), skips_.most);
   note_change(worker);
 }
 
 void Fleet::answered(Worker& worker) {
-  worker.failures_ = 0;
-  worker.skipped_until_ = {};
+  worker.failures_.in_a_row = 0;
+  worker.failures_.skipped_until = {};
   note_change(worker);
 }
 
@@ -252,7 +254,7 @@ std::shared_ptr<Worker> Fleet::drawn(Wanted const& wanted, std::span<std::uint64
     std::size_t const place = at[draw_() % at.size()];
     Worker const& one = *workers_[place];
     bool const was_tried = std::find(tried.begin(), tried.end(), one.id()) != tried.end();
-    if (was_tried || &one == first || one.skipped_until_ > now || one.is_busy(now)) {
+    if (was_tried || &one == first || one.failures_.skipped_until > now || one.is_busy(now)) {
       continue;
     }
     if (first != nullptr) {

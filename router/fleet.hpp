@@ -16,7 +16,9 @@
 //     worker that is known only by an engine's gauges is busy only while it has a request of this
 //     router, because the gauges of an idle engine may stand still. Busy workers get a request only
 //     if there is no other worker. If all workers of a model are busy, new requests are refused.
-//  5. An answer that continues goes to a worker that can accept it; among the workers with room, to
+//  5. An answer that waits asks a worker that has failed at most once in kBetweenTrials, in turn
+//     with all others that wait: thousands of them would otherwise do nothing but ask dead workers.
+//  6. An answer that continues goes to a worker that can accept it; among the workers with room, to
 //     one that can continue it best.
 //
 // Pure: time and random numbers are arguments. No thread rule.
@@ -50,6 +52,9 @@ namespace lastcall::router {
 
 using Time = std::chrono::milliseconds;
 
+/// The time between two attempts of answers that wait at a worker that has failed.
+inline constexpr Time kBetweenTrials{100};
+
 /// A source's report about one worker.
 struct Announced {
   std::string url;    // "http://10.0.0.7:8000"
@@ -80,11 +85,13 @@ class Worker {
   std::size_t in_flight() const { return in_flight_; }
   bool has_left() const { return has_left_; }
   /// Whether it has failed, and has not answered since.
-  bool is_failing() const { return failures_ > 0; }
+  bool is_failing() const { return failures_.in_a_row > 0; }
   /// Whether it has not answered for so long that it should get no more questions
   /// (load_questions.hpp).
   bool is_mute(Time time) const { return questions_.is_unanswered_for(time); }
-  Time skipped_until() const { return skipped_until_; }
+  Time skipped_until() const { return failures_.skipped_until; }
+  /// An answer that continues is being sent to it.
+  void note_trial(Time now) { failures_.tried_at = now; }
   bool is_busy(Time now) const;
   /// The number of its requests, from this router and from others.
   std::uint64_t load(Time now) const;
@@ -108,8 +115,12 @@ class Worker {
   std::uint64_t const place_;
   std::uint64_t named_in_ = 0;  // the last call of set() in which a source named it
   std::size_t in_flight_ = 0;
-  std::uint32_t failures_ = 0;  // in a row
-  Time skipped_until_{};
+  struct Failures {
+    std::uint32_t in_a_row = 0;
+    Time skipped_until{};
+    Time tried_at{};  // when an answer that continues was last sent to it
+  };
+  Failures failures_;
   bool has_left_ = false;
   lifecycle::LoadMonitor ranks_;
   LoadQuestions questions_;
@@ -144,6 +155,7 @@ class Fleet {
     std::string_view model;
     std::optional<std::uint64_t> affinity = std::nullopt;  // its affinity key (affinity.hpp)
     std::function<Fit(Worker const&)> fit = nullptr;       // empty: every worker fits equally
+    bool waits = false;  // it waits: workers that have failed take turns (kBetweenTrials)
   };
   /// Absent if every suitable worker has already received the request (`tried`: their ids).
   std::shared_ptr<Worker> choose(Wanted const& wanted, std::span<std::uint64_t const> tried,

@@ -86,6 +86,9 @@ void Leg::await() {
 void Leg::connect_failed() {
   parts_.connections.avoid(*worker_, connection_.address());
   parts_.probes.doubt(*worker_);
+  if (place_) {
+    place_->withdraw();
+  }
   listener_->leg_is_late(*this, Late::unreachable);
 }
 

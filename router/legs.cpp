@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
+#include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
 #include "router/routed_request.hpp"
@@ -32,10 +33,6 @@ constexpr bool is_malformed_request(unsigned status) {
 /// Whether a worker refuses the request with this status and would refuse it again.
 constexpr bool is_no(unsigned status) {
   return status >= 400 && status < 500 && status != 408 && status != 429;
-}
-
-relay::Refusal no_worker() {
-  return {503, "no_worker", "no worker can be reached at present", true, {}};
 }
 
 bool until_close(Leg& leg) {
@@ -175,11 +172,16 @@ void Legs::drop() {
 
 Waiter::Tried Legs::choose_and_connect() {
   while (budget_.attempts.are_left(call_.parts.settings.choosing.attempts)) {
-    auto const [worker, is_full] =
-        find_room(call_.parts, next_of(call_, seam()), work_of(seam(), budget_.risk, call_),
-                  budget_.attempts.tried());
+    Fleet::Wanted wanted = next_of(call_, seam());
+    // A request that has no answer yet asks each worker once, so it does not need turns.
+    wanted.waits = budget_.attempts.has_waited() && !call_.has_sent_nothing();
+    auto const [worker, is_full] = find_room(
+        call_.parts, wanted, work_of(seam(), budget_.risk, call_), budget_.attempts.tried());
     if (!worker) {
       return is_full ? Tried::no_room : Tried::refused;
+    }
+    if (!call_.has_sent_nothing()) {
+      worker->note_trial(monotonic_time());
     }
     budget_.attempts.note(*worker);
     if (budget_.attempts.count() > 1 && call_.has_sent_nothing()) {
@@ -222,6 +224,7 @@ Waiter::Tried Legs::try_again() {
     request_.break_off(no_worker(), Outcome::error);
     return Tried::gone;
   }
+  budget_.attempts.note_wait();
   Tried const tried = choose_and_connect();
   if (tried == Tried::refused && call_.has_sent_nothing()) {
     request_.refuse(no_worker());

@@ -43,6 +43,13 @@ void Pacing::Place::take(Pacing& pacing, std::uint64_t worker, LegWork const& wo
 }
 
 void Pacing::Place::give_back() {
+  if (Pacing* const pacing = pacing_) {
+    withdraw();
+    pacing->freed_();
+  }
+}
+
+void Pacing::Place::withdraw() {
   Pacing* const pacing = std::exchange(pacing_, nullptr);
   if (pacing == nullptr) {
     return;
@@ -58,7 +65,6 @@ void Pacing::Place::give_back() {
   if (taken.suspects == 0 && taken.continuing == 0) {
     pacing->workers_.erase(found);
   }
-  pacing->freed_();
 }
 
 }  // namespace lastcall::router

@@ -47,6 +47,8 @@ class Pacing {
     ~Place() { give_back(); }
     void take(Pacing& pacing, std::uint64_t worker, LegWork const& work);
     void give_back();
+    /// The same, of work that did not reach its worker: those that wait have no reason to try now.
+    void withdraw();
 
    private:
     Pacing* pacing_ = nullptr;

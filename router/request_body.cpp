@@ -1,6 +1,7 @@
 #include "router/request_body.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace lastcall::router {
 
@@ -14,6 +15,14 @@ RequestBody::RequestBody(relay::Framing const& framing)
 }
 
 RequestBody::Taken RequestBody::take(std::span<char> bytes, Time now, Limits const& limits) {
+  try {
+    return read(bytes, now, limits);
+  } catch (std::bad_alloc const&) {
+    return refuse(kNoMemory, "there is no memory for the body of the request");
+  }
+}
+
+RequestBody::Taken RequestBody::read(std::span<char> bytes, Time now, Limits const& limits) {
   if (!reading_->pace.took(bytes.size(), now, limits.silence)) {
     return refuse(408, "the body of the request did not arrive in time");
   }

@@ -4,6 +4,7 @@
 // Rules:
 //  1. The result does not depend on how the bytes are split; bytes after the body are left alone.
 //  2. A body that is malformed, too large or too slow is refused, and nothing more of it is read.
+//     So is one for which the process may have no memory: bodies are the largest that it asks for.
 //
 // Pure, no thread rule. Source: RFC 9112, sections 6 and 7.
 #pragma once
@@ -35,6 +36,8 @@ class RequestBody {
     std::size_t used = 0;
     relay::HeadFault fault;  // why the body is refused; its status is 0 if there is no fault
   };
+  /// The status of the fault that there is no memory for the body.
+  static constexpr unsigned kNoMemory = 503;
 
   explicit RequestBody(relay::Framing const& framing);
 
@@ -61,6 +64,7 @@ class RequestBody {
     std::string text{};  // the part that has arrived
   };
 
+  Taken read(std::span<char> bytes, Time now, Limits const& limits);
   Taken refuse(unsigned status, std::string_view what);
 
   std::unique_ptr<Reading> reading_;

@@ -44,25 +44,38 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"responses", Repeat::unsent},
 });
 
+constexpr std::string_view kModelField = "name=\"model\"";
+constexpr std::string_view kStreamField = "name=\"stream\"";
+
 /// Whether the head of a part has this name. The name of a file may be the same text.
-bool names_model(std::string_view head) {
-  constexpr std::string_view kName = "name=\"model\"";
+bool has_name(std::string_view head, std::string_view name) {
   constexpr std::string_view kBefore = " \t;";
-  std::size_t at = head.find(kName);
+  std::size_t at = head.find(name);
   while (at != std::string_view::npos && (at == 0 || kBefore.find(head[at - 1]) == kBefore.npos)) {
-    at = head.find(kName, at + 1);
+    at = head.find(name, at + 1);
   }
   return at != std::string_view::npos;
 }
 
-/// Reads the field `model` of a form; uploads are forms instead of JSON. The first line is the
-/// delimiter of the parts. Only their heads are searched, because a file may contain anything.
-std::string model_of_form(std::string_view body) {
+/// Whether a field of a form has a value that servers in Python read as true.
+bool is_true_in_a_form(std::string_view value) {
+  constexpr std::array kTrue =
+      std::to_array<std::string_view>({"true", "1", "yes", "on", "t", "y"});
+  return std::any_of(kTrue.begin(), kTrue.end(),
+                     [&](std::string_view each) { return relay::http_text::same(each, value); });
+}
+
+/// Reads the fields `model` and `stream` of a form; uploads are forms instead of JSON. The first
+/// line is the delimiter of the parts. Only their heads are searched, because a file may contain
+/// anything. Of several fields of one name the first one counts.
+void read_form(std::string_view body, Wanted& wanted) {
   constexpr std::string_view kLineEnd = "\r\n";
   constexpr std::string_view kHeadEnd = "\r\n\r\n";
   std::string_view const first_line = body.substr(0, body.find(kLineEnd));
   std::string const delimiter = std::string(kLineEnd).append(first_line);
-  while (first_line.starts_with("--")) {
+  bool has_model = false;
+  bool has_stream = false;
+  while (first_line.starts_with("--") && !(has_model && has_stream)) {
     std::size_t const head_end = body.find(kHeadEnd);
     if (head_end == std::string_view::npos) {
       break;
@@ -70,13 +83,16 @@ std::string model_of_form(std::string_view body) {
     std::string_view const head = body.substr(0, head_end);
     body.remove_prefix(head_end + kHeadEnd.size());
     std::size_t const end = body.find(delimiter);
-    if (end != std::string_view::npos && names_model(head)) {
-      std::string_view const value = body.substr(0, end);
-      return value.size() <= relay::BodyLook::kMaxModel ? std::string(value) : std::string();
+    std::string_view const value = body.substr(0, std::min(end, body.size()));
+    if (end != std::string_view::npos && !has_model && has_name(head, kModelField)) {
+      has_model = true;
+      wanted.model = value.size() <= relay::BodyLook::kMaxModel ? value : std::string_view();
+    } else if (end != std::string_view::npos && !has_stream && has_name(head, kStreamField)) {
+      has_stream = true;
+      wanted.stream = is_true_in_a_form(value);
     }
-    body.remove_prefix(std::min(end, body.size()));
+    body.remove_prefix(value.size());
   }
-  return {};
 }
 
 /// The model that the path names, or empty for the list of all; absent if models are not asked for.
@@ -124,7 +140,7 @@ bool is_form(std::string_view content_type) {
 Wanted wanted_of(std::string_view body, bool is_form) {
   Wanted wanted;
   if (is_form) {
-    wanted.model = model_of_form(body);
+    read_form(body, wanted);
     return wanted;
   }
   relay::BodyLook look;

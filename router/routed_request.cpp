@@ -1,6 +1,7 @@
 #include "router/routed_request.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "router/affinity.hpp"
 #include "router/answers.hpp"
 #include "router/errors.hpp"
+#include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/rejected.hpp"
 
@@ -46,6 +48,11 @@ bool is_written_anew(std::string_view name) {
          relay::http_text::same(name, "x-lastcall-router") ||
          // Compressed events cannot be separated.
          relay::http_text::same(name, "accept-encoding");
+}
+
+/// Whether no worker serves the model now, and its last one left a short time ago.
+bool has_departed(Parts const& parts, std::string_view model) {
+  return !parts.fleet.knows(model) && parts.departed.holds(model, monotonic_time());
 }
 
 }  // namespace
@@ -105,11 +112,7 @@ void RoutedRequest::start() {
       });
       return;
     case Routed::one_model:
-      answer([this](std::string& out, Answering const& how) {
-        bool const is_listed = parts().fleet.announces(call_.wanted.model);
-        auto const append = is_listed ? append_model : append_model_not_found;
-        append(out, call_.wanted.model, how);
-      });
+      show_model();
       return;
     case Routed::to_a_worker:
       break;
@@ -122,15 +125,41 @@ void RoutedRequest::start() {
   }
 }
 
+void RoutedRequest::show_model() {
+  std::string const& model = call_.wanted.model;
+  bool const is_listed = parts().fleet.announces(model);
+  if (!is_listed && parts().fleet.workers().empty()) {
+    refuse(no_worker());
+  } else if (!is_listed && has_departed(parts(), model)) {
+    refuse(last_worker_left());
+  } else {
+    answer([&](std::string& out, Answering const& how) {
+      auto const append = is_listed ? append_model : append_model_not_found;
+      append(out, model, how);
+    });
+  }
+}
+
 std::size_t RoutedRequest::take(std::span<char> bytes) {
   RequestBody::Taken const taken = call_.body.take(
       bytes, monotonic_time(),
       {.size = parts().settings.limits.max_body_size, .silence = parts().settings.timeouts.client});
   if (taken.fault) {
-    break_off(relay::bad_request(taken.fault.status, taken.fault.what), Outcome::error);
+    bool const is_scarce = taken.fault.status == RequestBody::kNoMemory;
+    break_off(
+        is_scarce ? relay::no_memory() : relay::bad_request(taken.fault.status, taken.fault.what),
+        Outcome::error);
     return 0;
   }
-  start();
+  try {
+    start();
+  } catch (std::bad_alloc const&) {
+    // The copies of a large body that a worker gets are made before anything is sent.
+    if (client_ == nullptr || !has_sent_nothing()) {
+      throw;
+    }
+    refuse(relay::no_memory());
+  }
   return taken.used;
 }
 
@@ -167,9 +196,8 @@ void RoutedRequest::route() {
   if (is_ambiguous) {
     call_.error_type = ErrorType::validation;
     answer(append_model_missing);
-  } else if (!is_empty && !parts().fleet.knows(wanted.model) &&
-             parts().departed.holds(wanted.model, monotonic_time())) {
-    refuse({503, "no_worker", "the last worker of this model has left", true, {}});
+  } else if (!is_empty && has_departed(parts(), wanted.model)) {
+    refuse(last_worker_left());
   } else if (!is_empty && !parts().fleet.knows(wanted.model)) {
     call_.error_type = ErrorType::not_found;
     answer([&](std::string& out, Answering const& how) {

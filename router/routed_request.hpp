@@ -59,6 +59,8 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
 
  private:
   void route();
+  /// Answers a request for the description of one model.
+  void show_model();
   template <class Append>
   void answer(Append const& append);
   void retire();

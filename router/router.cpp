@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -128,7 +130,9 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
                   {{"source", source}, {"detail", problem}});
     }
     metrics.source_failed(source, troubles.has(source));
-    operators.know_troubled(troubles.text());
+    if (std::optional<std::string> lines = troubles.changed_text()) {
+      operators.know_troubled(std::move(*lines));
+    }
   }
 
   void took(std::size_t source, std::vector<Announced> const& workers) {
@@ -149,6 +153,9 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
         log.warning("a worker cannot be reached", {{"worker", worker->url()}, {"detail", problem}});
       }
       parts.probes.follow(worker);
+    }
+    if (!news.came.empty()) {
+      parts.waiting.wake();
     }
     metrics.workers(parts.fleet.workers().size(), news.left.size());
     operators.know_workers(!parts.fleet.workers().empty());

@@ -4,8 +4,8 @@
 // Rules:
 //  1. Answers that continue try first, the smallest prompt first. The others of a model try when no
 //     such answer waits: suspects first, then answers that still come from their worker.
-//  2. They try when room becomes free at a worker, and also after a time that doubles from kFirst
-//     to kMost, so that workers that refuse are not asked all the time.
+//  2. They try when room becomes free at a worker or a worker joins, and also after a time that
+//     doubles from kFirst to kMost, so that workers that refuse are not asked all the time.
 //  3. A request that finds no room ends the turn of its kind and model.
 //
 // Thread rule: the router's thread. Source: docs/router.md, 'How failures are contained'.

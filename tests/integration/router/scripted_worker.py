@@ -115,6 +115,15 @@ class ScriptedWorker:
         with self._lock:
             return self._open
 
+    def vanish(self):
+        """Its connections end, and new ones are refused."""
+        self._listener.shutdown(socket.SHUT_RDWR)  # close() alone leaves one to the thread
+        self._listener.close()
+        with self._lock:
+            for leg in self.legs:
+                with contextlib.suppress(OSError):
+                    leg.wire.socket.shutdown(socket.SHUT_RDWR)
+
     def close(self):
         self._listener.close()
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -47,6 +48,14 @@ def begins(count=2):
             leg.send(chunk(leg.token(number)))
 
     return begin
+
+
+def hang_behind(script):
+    def hangs(leg):
+        script(leg)
+        leg.wait()
+
+    return hangs
 
 
 def nobody_serves(fleet):
@@ -420,6 +429,29 @@ def test_an_answer_waits_for_a_registry_that_is_empty_for_a_moment(router, worke
     breaks.set()
     name_in(tmp_path, "2.json", new.address)
     assert answer.ended().is_whole()
+
+
+def test_answers_that_wait_ask_dead_workers_in_turns(router, workers, tmp_path):
+    """Each by itself would do nothing but ask, and so would the router."""
+    number = 40
+    fleet = workers(hang_behind(begins(2)))
+    for at, each in enumerate(fleet):
+        name_in(tmp_path, f"{at}.json", each.address)
+    one = router({"file": {"directory": str(tmp_path)}}, **AT_ONCE)
+    answers = [Answer(one.port, f"{each}").has(1) for each in range(number)]
+    for each in fleet:
+        each.vanish()
+    wait_until(lambda: one.metric("lastcall_router_waiting") > number - 3, "all others wait")
+    asked = one.metric("lastcall_router_failovers_total")
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() > began + 1.5, "they have waited")
+    asked = one.metric("lastcall_router_failovers_total") - asked
+    # Ten turns in a second, each of which may ask both.
+    assert 0 < asked <= 2 * (10 * (time.monotonic() - began) + 1)
+    [new] = workers(number=1)
+    name_in(tmp_path, "9.json", new.address)
+    assert all(each.ended().is_whole() for each in answers)
+    assert one.counts("lastcall_router_moves_total", number, outcome="continued")
 
 
 def test_a_registry_that_flaps_loses_nothing(router, workers, tmp_path):

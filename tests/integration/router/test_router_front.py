@@ -128,6 +128,23 @@ def test_events_go_through_one_by_one(router, engines):
     )  # fmt: skip
 
 
+def test_a_form_that_asks_for_a_stream_is_counted_as_one(router, engines):
+    one = router(engines[0].address)
+    lines = [(b"file", b'; filename="stream"', b"true"), (b"stream", b"", b"true"),
+             (b"model", b"", b"m")]  # fmt: skip
+    form = b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="%b"%b\r\n\r\n%b\r\n' % each for each in lines
+    )
+    user = one.client()
+    user.send(post("/v1/audio/transcriptions", form + b"--x--\r\n",
+                   "Content-Type: multipart/form-data; boundary=x"))  # fmt: skip
+    wire, _ = engines[0].request()
+    wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n") + chunk(b""))
+    user.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+    assert one.counts("dynamo_frontend_requests_total", 1, status="success", endpoint="audios",
+                      request_type="stream")  # fmt: skip
+
+
 def test_a_stream_that_its_worker_ends_without_a_finish_is_whole(router, engines):
     """As plain servers do, whose clients stop at [DONE]."""
     one = router(*(each.address for each in engines))

@@ -4,13 +4,14 @@ import collections
 import contextlib
 import http.server
 import json
+import resource
 import threading
 import time
 
 import pytest
 import sim_fleet
 from raw_engine import SSE_HEAD, chunk, ok, post
-from router_world import Router, static
+from router_world import Router, asks, static
 from serve_peer import wait_until
 from sim_fleet import User, sims
 
@@ -354,3 +355,21 @@ def test_idle_connections_to_many_workers_take_no_descriptors_from_requests(tmp_
             )
             server.shutdown()
         assert kinds == {200: 400}, one.log()
+
+
+@pytest.mark.plain_build
+def test_a_body_for_which_the_process_has_no_memory_is_refused(router, engines):
+    one = router(engines[0].address)
+    size = 48 * 1024 * 1024
+    with open(f"/proc/{one.process.pid}/statm", encoding="ascii") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (mapped + 80 * 1024 * 1024,) * 2)
+    # Its second copy is too large, or already its first one.
+    for number, factor in enumerate((1, 1.25), 1):
+        text = b'{"model":"m","stream":true,"messages":"%b"}' % (b"x" * int(factor * size))
+        status, head, body = one.ask("POST", "/v1/chat/completions", text)
+        assert (status, head["x-should-retry"]) == (503, "true")
+        assert json.loads(body)["error"]["reason"] == "memory"
+        assert one.counts("lastcall_router_refused_total", number, reason="memory")
+    asks(one, engines[0])
+    assert one.metric("dynamo_frontend_inflight_requests") == 0

@@ -217,3 +217,33 @@ def test_a_model_whose_last_worker_left_asks_clients_to_come_again(router, engin
     write(tmp_path, "1a.json", engines[0])
     wait_until(lambda: one.metric("lastcall_router_workers") == 2, "it is back")
     asks(one, engines[0])
+
+
+def test_a_model_is_described_as_a_request_for_it_would_be_answered(router, engines, tmp_path):
+    one = router({"file": {"directory": str(tmp_path)}})
+
+    def compared(model):
+        """What both ways answer, apart from the ids of the requests."""
+        answers = (one.ask("GET", f"/v1/models/{model}"),
+                   one.ask("POST", "/v1/completions", {"model": model}))  # fmt: skip
+        seen = [
+            (status, head["X-Lastcall-Reason"], "Retry-After" in head, head["x-should-retry"],
+             {**json.loads(body)["error"], "request_id": None})
+            for status, head, body in answers
+        ]  # fmt: skip
+        assert seen[0] == seen[1]
+        return seen[0][:4]
+
+    waits, unknown = (503, "no_worker", True, "true"), (404, None, False, None)
+    assert compared("m") == waits  # no worker is known: nothing is known about any model
+    assert one.ask("HEAD", "/v1/models/m")[0] == 503
+    assert one.ask("GET", "/v1/models")[0] == 200
+    write(tmp_path, "1a.json", engines[0])
+    write(tmp_path, "2b.json", engines[1], model="n")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "both are known")
+    assert compared("x") == unknown
+    (tmp_path / "1a.json").unlink()
+    wait_until(lambda: one.metric("lastcall_router_workers") == 1, "it has left")
+    assert compared("m") == waits
+    assert compared("x") == unknown
+    assert one.ask("GET", "/v1/models/n")[0] == 200

@@ -61,6 +61,23 @@ TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
   EXPECT_EQ(fleet.choose("m", tried, 0ms), nullptr);
 }
 
+TEST(Fleet, AnswersThatWaitTakeTurnsAtAWorkerThatHasFailed) {
+  Fleet fleet = make({1s, 1s});
+  Fleet::Wanted const waiting{
+      .model = "m", .fit = [](Worker const&) { return Fit::best; }, .waits = true};
+  Worker& bad = *fleet.set(0, {worker("a")}).came[0];
+  bad.note_trial(1'000ms);
+  EXPECT_NE(fleet.choose(waiting, {}, 1'000ms), nullptr) << "it has not failed";
+  fleet.failed(bad, 1'001ms);
+  EXPECT_EQ(fleet.choose(waiting, {}, 1'099ms), nullptr);
+  EXPECT_NE(fleet.choose("m", {}, 1'099ms), nullptr) << "a new request does not wait";
+  EXPECT_NE(fleet.choose(waiting, {}, 1'100ms), nullptr) << "although it is skipped";
+  bad.note_trial(1'100ms);
+  EXPECT_EQ(fleet.choose(waiting, {}, 1'199ms), nullptr);
+  fleet.answered(bad);
+  EXPECT_NE(fleet.choose(waiting, {}, 1'101ms), nullptr);
+}
+
 TEST(Fleet, TheFreeWorkerThatFitsBestIsChosen) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b"), worker("c"), worker("d")});

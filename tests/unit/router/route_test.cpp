@@ -50,6 +50,27 @@ TEST(Wanted, AFormNamesItsModelToo) {
   EXPECT_FALSE(is_form("multipart/form"));
 }
 
+TEST(Wanted, AFormMayAskForAStream) {
+  auto const part = [](std::string const& name, std::string const& value) {
+    return "--x\r\nContent-Disposition: form-data; " + name + "\r\n\r\n" + value + "\r\n";
+  };
+  std::string const model = part("name=\"model\"", "whisper");
+  std::string const file = part("name=\"file\"; filename=\"stream\"", "true");
+  for (char const* const yes : {"true", "True", "1", "on"}) {
+    std::string const stream = part("name=\"stream\"", yes);
+    for (std::string const& form : {model + file + stream, stream + file + model}) {
+      EXPECT_TRUE(wanted_of(form + "--x--\r\n", true).stream) << form;
+      EXPECT_EQ(wanted_of(form + "--x--\r\n", true).model, "whisper") << form;
+    }
+  }
+  for (char const* const no : {"false", "0", "", "true "}) {
+    std::string const stream = part("name=\"stream\"", no) + part("name=\"stream\"", "true");
+    EXPECT_FALSE(wanted_of(model + stream + "--x--\r\n", true).stream) << no;
+  }
+  EXPECT_FALSE(wanted_of(model + file + "--x--\r\n", true).stream);
+  EXPECT_FALSE(wanted_of(model + part("name=\"text\"", file) + "--x--\r\n", true).stream);
+}
+
 TEST(Wanted, OnlyAFieldOfAFormNamesItsModel) {
   auto const part = [](std::string const& disposition, std::string const& value) {
     return "--x\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value + "\r\n";

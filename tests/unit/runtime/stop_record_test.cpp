@@ -78,7 +78,7 @@ TEST_F(StopRecordTest, A_record_that_cannot_be_read_now_is_kept) {
   auto const found = record().read(instant_from_ms(0), note);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_FALSE(found);
-  EXPECT_NE(note.find("Too many open files"), std::string::npos) << note;
+  EXPECT_NE(note.find("too many open files"), std::string::npos) << note;
   EXPECT_EQ(record().read(instant_from_ms(0), note), blob);
 }
 

@@ -418,11 +418,11 @@ TEST(Limits, A_fifth_of_the_requests_may_be_sent_again) {
 TEST(TokenCount, A_number_that_no_answer_has_is_taken_for_the_greatest) {
   TokenCount count;
   count.note_text(UINT64_MAX);
-  EXPECT_EQ(count.known(), std::optional<std::uint64_t>(UINT32_MAX));
+  EXPECT_EQ(count.known(), std::optional<std::uint64_t>(kMostTokens));
   count.begin_leg_by_text(false);
   count.note_text(5);
-  EXPECT_EQ(count.about(), UINT32_MAX);
-  EXPECT_EQ(count.about_since_prompt(), UINT32_MAX);
+  EXPECT_EQ(count.about(), kMostTokens);
+  EXPECT_EQ(count.about_since_prompt(), kMostTokens);
 }
 
 TEST(MemoryBudget, The_largest_is_dropped_and_counted_no_more) {
