@@ -31,7 +31,7 @@ Turn SessionInput::take_turn(TimePoint until) {
     if (take_lines(until)) {
       return Turn::cut;
     }
-    if (!may_be_more) {
+    if (!may_be_more || !output_.is_open()) {
       break;
     }
     if (of_this_turn_ >= most) {

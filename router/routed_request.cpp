@@ -155,7 +155,7 @@ std::size_t RoutedRequest::take(std::span<char> bytes) {
     start();
   } catch (std::bad_alloc const&) {
     // The copies of a large body that a worker gets are made before anything is sent.
-    if (client_ == nullptr || !has_sent_nothing()) {
+    if (client() == nullptr || !has_sent_nothing()) {
       throw;
     }
     refuse(relay::no_memory());
