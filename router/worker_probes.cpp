@@ -54,6 +54,8 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   bool is_running() const { return state_ == State::running; }
   unsigned no_entry() const { return no_entry_; }
   bool has_failed_first() const { return failures_ == 1; }
+  /// Whether it answered every question of the probe that has ended.
+  bool has_answered() const { return of_completions_ && of_chat_; }
   /// Called when the worker waits for its turn.
   void wait_for_turn() { state_ = State::due; }
   void begin();
@@ -160,7 +162,7 @@ void WorkerProbes::Asking::finish() {
   if (of_chat_) {
     fleet.found(*worker_, Endpoint::chat, *of_chat_);
   }
-  if (of_completions_ && of_chat_) {
+  if (has_answered()) {
     failures_ = 0;
     state_ = State::idle;
   } else {
@@ -270,13 +272,12 @@ void WorkerProbes::ended(Asking& asking) {
   Worker const& worker = *asking.worker();
   std::string_view const chat = word_for(worker.found(Endpoint::chat));
   std::string_view const completions = word_for(worker.found(Endpoint::completions));
-  bool const is_known = chat != "unknown" && completions != "unknown";
   std::string line = "chat " + std::string(chat) + ", completions " + std::string(completions);
   if (asking.no_entry() != 0) {
     line += ", it answers " + std::to_string(asking.no_entry());
   }
-  parts_.metrics.probed(is_known);
-  if (is_known) {
+  parts_.metrics.probed(asking.has_answered());
+  if (asking.has_answered()) {
     parts_.log.info("a worker was probed",
                     {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
   } else if (asking.no_entry() != 0 && asking.has_failed_first()) {
