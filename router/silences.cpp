@@ -51,10 +51,14 @@ Silences::Limits Silences::limits_of(SilentStreams const& of) const {
           .whole = of.worker->is_mute(stall) ? Time{} : whole};
 }
 
-Time Silences::due(SilentStream const& stream, Limits const& limits) {
-  Time const own = stream.awaits_ == Awaits::events ? limits.alone : limits.whole;
+Time Silences::due(SilentStream const& stream, Limits const& limits) const {
+  bool const is_event = stream.awaits_ == Awaits::events;
+  Time const own = is_event ? limits.alone : limits.whole;
   Time const alone = own == kNever ? kNever : stream.since_ + own;
-  return stream.is_paused_ ? kNever : std::max(stream.since_, std::min(limits.together, alone));
+  // An answer that is relayed as it comes may be in the middle of its bytes.
+  bool const is_arriving = !is_event && stream.has_spoken_;
+  Time const soonest = is_arriving ? stream.since_ + stall_ : stream.since_;
+  return stream.is_paused_ ? kNever : std::max(soonest, std::min(limits.together, alone));
 }
 
 std::vector<SilentStream*> Silences::find(Time now) const {

@@ -5,13 +5,15 @@
 //     then all of its streams count as stalled, including those that have not begun. Single streams
 //     pause for good reasons (preemption, the prefill of another request, text that a parser holds
 //     back).
-//  2. A worker's only stream, or a stream that has not begun, gets kAlone times as long.
+//  2. A stream that is silent while others of its worker are not, or that has not begun, gets kAlone
+//     times as long.
 //  3. A worker that has left gets a quarter of the time, because no other sign will show that it is
 //     dead.
 //  4. A stream whose client does not read is not silent.
 //  5. A unary answer is always silent and proves nothing. It leaves with the streams of a stalled
 //     worker, or after the time of a single stream if its worker has failed other requests and
 //     answered nothing since, or has answered no load question for `stall` (load_questions.hpp).
+//     So does an answer of another kind that has begun, if `stall` has passed since its last bytes.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -27,7 +29,8 @@
 
 namespace lastcall::router {
 
-/// The event for which a request waits at its worker.
+/// The event for which a request waits at its worker. Answers that are relayed as they come, which
+/// may be streams, too, are `whole_answer`.
 enum class Awaits : std::uint8_t { events, whole_answer };
 
 class SilentStream;
@@ -104,7 +107,7 @@ class Silences {
     Time whole{};     // the time that a unary answer may take
   };
   Limits limits_of(SilentStreams const& of) const;
-  static Time due(SilentStream const& stream, Limits const& limits);
+  Time due(SilentStream const& stream, Limits const& limits) const;
 
   Time const stall_;
   std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // only workers with streams
