@@ -11,17 +11,20 @@
 namespace lastcall::router::continuation {
 namespace {
 
+std::string end_of(std::string_view text) {
+  constexpr std::size_t kEnd = 24;
+  return std::string(text.substr(text.size() - std::min(text.size(), kEnd)));
+}
+
 /// Returns the last bytes of the prompt, which no first delta may contain; empty unless the prompt
 /// is a text.
 std::string prompt_end_of(Request const& request) {
-  constexpr std::size_t kEnd = 24;
   std::vector<json::Member> room;
   json::Value const* const prompt = find_value(request.members(room), "prompt");
   if (prompt == nullptr || prompt->kind != json::Kind::string) {
     return {};
   }
-  std::string const text = json::to_string(*prompt);
-  return text.substr(text.size() - std::min(text.size(), kEnd));
+  return end_of(json::to_string(*prompt));
 }
 
 /// Engines hold back the text that may be the start of a stop string, at least a byte for each
@@ -132,7 +135,8 @@ Verifier::Expected proof_of(Known const& known, Way way) {
                               .since_ids = transcript.count().about_since_prompt(),
                               .since_count = transcript.count().about(),
                               .held = most_held_for_stops(known.request),
-                              .prompt_end = prompt_end_of(known.request)};
+                              .prompt_end = prompt_end_of(known.request),
+                              .answer_end = end_of(transcript.text())};
   if (transcript.knows_ids() && transcript.is_level()) {
     expected.exactly = transcript.history();
   }

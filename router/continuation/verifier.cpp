@@ -61,10 +61,12 @@ bool Verifier::leaks(Chunk const& chunk) const {
       continue;
     }
     std::string const text = json::to_string(*value);
-    bool const is_long = tokens > 0 && text.size() > kMostBytesAnId * tokens;
-    bool const has_end = expected_.prompt_end.size() >= kMostBytesAnId / 2 &&
-                         text.find(expected_.prompt_end) != text.npos;
-    if (is_long || has_end) {
+    auto const has = [&text](std::string const& end) { return text.find(end) != text.npos; };
+    bool const is_too_long = tokens > 0 && text.size() > kMostBytesAnId * tokens;
+    bool const is_long = tokens > 0 && text.size() > kUsualBytesAnId * tokens;
+    bool const has_answer = is_long && !expected_.answer_end.empty() && has(expected_.answer_end);
+    bool const has_prompt = expected_.prompt_end.size() >= kTellingEnd && has(expected_.prompt_end);
+    if (is_too_long || has_answer || has_prompt) {
       return true;
     }
   }

@@ -9,8 +9,10 @@
 //     reports none, its count of the prompt's tokens must have risen by about that number. An
 //     engine that holds text back for a stop string has counted tokens that were not delivered.
 //  3. The first text must be that of the ids reported with it or, by ids, that of the tokens
-//     counted: more than kMostBytesAnId bytes per id are a piece of the prompt's text, which a
-//     detokenizer emits after a prompt that ends inside a character.
+//     counted. A detokenizer emits the text of the whole prompt, with the answer so far, after a
+//     prompt that ends inside a character. Text of more than kUsualBytesAnId bytes per id is that,
+//     if the end of the answer so far is in it; text of more than kMostBytesAnId bytes per id is
+//     that in any case. Vocabularies have tokens of up to 128 spaces or dashes.
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
@@ -55,7 +57,10 @@ constexpr std::string_view name(Verdict verdict) {
 
 class Verifier {
  public:
-  static constexpr std::size_t kMostBytesAnId = 32;
+  static constexpr std::size_t kUsualBytesAnId = 32;
+  static constexpr std::size_t kMostBytesAnId = 128;
+  /// The prompt's end is long enough to identify it.
+  static constexpr std::size_t kTellingEnd = 16;
 
   struct Expected {
     Way way = Way::whole;
@@ -66,6 +71,7 @@ class Verifier {
     std::uint64_t since_count = 0;  // the same after the first leg's prompt
     std::uint64_t held = 0;         // most of these tokens whose text may have been held back
     std::string prompt_end;         // the last bytes of the prompt's text
+    std::string answer_end;         // the last bytes of the answer's text so far
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 

@@ -347,6 +347,7 @@ Leg generate(Case const& what, std::string const& body, Mode knows, Lie lie, std
   for (int i = 0; leg.is_lie && lie == Lie::leaks && i < 5; ++i) {
     leaked += text_of(kPrompt);
   }
+  leaked += leaked.empty() ? std::string() : text_of(asked.given);
   generate_events(what, asked, leg, leaked, writer, dice);
   return leg;
 }

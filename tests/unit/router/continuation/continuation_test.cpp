@@ -452,11 +452,40 @@ TEST(Continuation, The_prompt_that_a_detokenizer_gives_out_is_found) {
   chat.machine.begin_leg(Mode::ids_vllm);
   Received const received =
       chat.receive(chunk({.id = "b",
-                          .text = "this is a secret prompt of somebody, hello",
+                          .text = "this is a secret prompt of somebody, Hello",
                           .ids = {11},
                           .extra = prompt({1, 10})}));
   EXPECT_EQ(received.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
+}
+
+/// The vocabularies of Llama 3, Qwen and GPT-4 have such tokens, for code and tables.
+TEST(Continuation, A_long_token_is_not_taken_for_the_prompt) {
+  for (std::string const& token : {std::string(33, ' '), std::string(128, '-')}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+    chat.end();
+    ASSERT_TRUE(chat.next(Mode::ids_vllm));
+    chat.machine.begin_leg(Mode::ids_vllm);
+    Received const received =
+        chat.receive(chunk({.id = "b", .text = token, .ids = {11}, .extra = prompt({1, 10})}));
+    EXPECT_EQ(received.reason, "");
+    chat.receive(chunk({.id = "b", .text = "x", .ids = {12}}));  // white space waits for more
+    EXPECT_EQ(chat.client().text, "Hel" + token + "x");
+  }
+}
+
+TEST(Continuation, The_prompt_is_found_without_the_answer_if_it_is_long) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  Received const received = chat.receive(
+      chunk({.id = "b", .text = std::string(129, 'x'), .ids = {11}, .extra = prompt({1, 10})}));
+  EXPECT_EQ(received.reason, "leaks_prompt");
 }
 
 /// A chat of SGLang takes ids and reports none.
@@ -468,7 +497,7 @@ TEST(Continuation, The_prompt_is_found_too_where_the_worker_sends_a_count_alone)
   ASSERT_TRUE(chat.next(Mode::ids_sglang));
   chat.machine.begin_leg(Mode::ids_sglang);
   Received const received = chat.receive(chunk(
-      {.id = "b", .text = "this is a secret prompt of somebody, hello", .extra = usage(2, 1)}));
+      {.id = "b", .text = "this is a secret prompt of somebody, Hello", .extra = usage(2, 1)}));
   EXPECT_EQ(received.reason, "leaks_prompt");
   EXPECT_EQ(chat.client().text, "Hel");
 }
