@@ -5,8 +5,8 @@
 //     then all of its streams count as stalled, including those that have not begun. Single streams
 //     pause for good reasons (preemption, the prefill of another request, text that a parser holds
 //     back).
-//  2. A stream that is silent while others of its worker are not, or that has not begun, gets kAlone
-//     times as long.
+//  2. A stream that is silent while others of its worker are not, or that has not begun, gets
+//     kAlone times as long.
 //  3. A worker that has left gets a quarter of the time, because no other sign will show that it is
 //     dead.
 //  4. A stream whose client does not read is not silent.
