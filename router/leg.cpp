@@ -92,6 +92,13 @@ void Leg::connect_failed() {
   listener_->leg_is_late(*this, Late::unreachable);
 }
 
+void Leg::response(std::span<char> bytes) {
+  if (awaits() == Awaits::whole_answer) {
+    speak(monotonic_time());  // its bytes are relayed as they come: nobody looks for events in them
+  }
+  listener_->leg_response(*this, bytes);
+}
+
 void Leg::await_next(bool progress) {
   await();
   if (progress) {
@@ -130,6 +137,8 @@ void Leg::is_silent() {
     parts_.stalls.stays(*this);  // unless its listener ends it
     if (reader_.has_nothing()) {
       listener_->leg_is_late(*this, Late::beside);
+    } else if (reader_.state() == relay::ResponseState::body) {
+      listener_->leg_is_late(*this, worker_->has_left() ? Late::gone : Late::stalled);
     }
   } else if (reader_.state() == relay::ResponseState::head) {
     listener_->leg_is_late(*this, Late::no_head);

@@ -107,7 +107,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   void connect_failed() override;
   void engine_takes_more() override { out_.write_to(connection_); }
   bool takes_response() const override { return listener_->takes_response(); }
-  void response(std::span<char> bytes) override { listener_->leg_response(*this, bytes); }
+  void response(std::span<char> bytes) override;
   void engine_ended(bool orderly) override { listener_->leg_ended(*this, orderly); }
   void handled() override { listener_->leg_handled(); }
   void expired(ingress::Wait wait) override;

@@ -63,6 +63,14 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
+/// What the client gets if the connection broke before a byte of the answer, and no other worker is
+/// asked. A request that the router itself would repeat may be repeated by its client, too,
+/// because request_risk.hpp recognizes it when it comes again.
+relay::Refusal broken_before(Call const& call) {
+  return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
+                                             : relay::engine_failed();
+}
+
 /// Called when the worker does not accept the added fields: from now on the body is the client's
 /// own. Returns false if nothing was added.
 bool has_given_up_additions(Call& call, Seam const& seam) {
@@ -607,7 +615,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
         go_to_another(no_worker());
       }
     } else {
-      replace_leg(Failover::broken, relay::engine_failed());
+      replace_leg(Failover::broken, broken_before(call_));
     }
     return;
   }

@@ -94,8 +94,8 @@ void add_migration(Keys& keys, Migration& migration) {
        {.path = "migration.stall",
         .slot = &migration.stall,
         .doc = "A worker is stalled if all of its streams are silent for this time, and they "
-               "continue elsewhere. A worker with one stream, or a stream without its first "
-               "byte, gets six times as long; a worker that has left its source gets a quarter.",
+               "continue elsewhere. A stream that is silent while others are not, or that has not "
+               "begun, gets six times as long; a worker that has left its source gets a quarter.",
         .range = kWait,
         .unset = "no worker is considered stalled"},
        {.path = "migration.prefill_tokens",

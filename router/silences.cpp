@@ -46,21 +46,48 @@ Silences::Limits Silences::limits_of(SilentStreams const& of) const {
   }
   Time const alone = kAlone * stall;
   Time const whole = of.worker->is_failing() ? alone : kNever;
-  return {.together = last ? *last + stall : kNever,
+  return {.stall = stall,
+          .together = last ? *last + stall : kNever,
           .alone = alone,
-          .whole = of.worker->is_mute(stall) ? Time{} : whole};
+          .whole = of.worker->is_mute(stall) ? Time{} : whole,
+          .stalled_at = of.stalled_at};
+}
+
+bool Silences::has_spoken_since(SilentStreams const& of, Time at) {
+  for (SilentStream const* stream = of.first; stream != nullptr; stream = stream->next_) {
+    if (stream->has_spoken_ && stream->since_ > at) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Time Silences::due(SilentStream const& stream, Limits const& limits) {
-  Time const own = stream.awaits_ == Awaits::events ? limits.alone : limits.whole;
+  if (stream.is_paused_) {
+    return kNever;
+  }
+  bool const is_event = stream.awaits_ == Awaits::events;
+  Time const own = is_event ? limits.alone : limits.whole;
   Time const alone = own == kNever ? kNever : stream.since_ + own;
-  return stream.is_paused_ ? kNever : std::max(stream.since_, std::min(limits.together, alone));
+  Time const at = std::min(limits.together, alone);
+  if (is_event || !stream.has_spoken_) {
+    return std::max(stream.since_, at);
+  }
+  // An answer that is relayed as it comes may be in the middle of its bytes.
+  bool const is_proven = limits.stalled_at && stream.since_ <= *limits.stalled_at;
+  return std::max(stream.since_ + limits.stall, is_proven ? *limits.stalled_at : at);
 }
 
-std::vector<SilentStream*> Silences::find(Time now) const {
+std::vector<SilentStream*> Silences::find(Time now) {
   std::vector<SilentStream*> found;
-  for (auto const& [id, of] : of_worker_) {
+  for (auto& [id, of] : of_worker_) {
+    if (of.stalled_at && has_spoken_since(of, *of.stalled_at)) {
+      of.stalled_at.reset();
+    }
     Limits const limits = limits_of(of);
+    if (limits.together <= now && !of.stalled_at) {
+      of.stalled_at = now;
+    }
     for (SilentStream* stream = of.first; stream != nullptr; stream = stream->next_) {
       if (due(*stream, limits) <= now) {
         found.push_back(stream);

@@ -5,13 +5,17 @@
 //     then all of its streams count as stalled, including those that have not begun. Single streams
 //     pause for good reasons (preemption, the prefill of another request, text that a parser holds
 //     back).
-//  2. A worker's only stream, or a stream that has not begun, gets kAlone times as long.
+//  2. A stream that is silent while others of its worker are not, or that has not begun, gets
+//     kAlone times as long.
 //  3. A worker that has left gets a quarter of the time, because no other sign will show that it is
 //     dead.
 //  4. A stream whose client does not read is not silent.
 //  5. A unary answer is always silent and proves nothing. It leaves with the streams of a stalled
 //     worker, or after the time of a single stream if its worker has failed other requests and
 //     answered nothing since, or has answered no load question for `stall` (load_questions.hpp).
+//  6. An answer that is relayed as it comes proves nothing either. If it has begun, it leaves as a
+//     unary one does once it has been silent for `stall`, also if the streams that proved that its
+//     worker is stalled have left by then and the worker has sent nothing since.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.
 #pragma once
@@ -27,7 +31,8 @@
 
 namespace lastcall::router {
 
-/// The event for which a request waits at its worker.
+/// The event for which a request waits at its worker. Answers that are relayed as they come, which
+/// may be streams, too, are `whole_answer`.
 enum class Awaits : std::uint8_t { events, whole_answer };
 
 class SilentStream;
@@ -36,6 +41,7 @@ class SilentStream;
 struct SilentStreams {
   std::shared_ptr<Worker> worker;
   SilentStream* first = nullptr;
+  std::optional<Time> stalled_at{};  // set if nothing has been sent since
 };
 
 /// A stream of a worker, with the state that the detection of silence needs. An event costs two
@@ -93,18 +99,21 @@ class Silences {
   static bool has(SilentStream const& stream) { return stream.among_ != nullptr; }
 
   /// The streams that have been silent for too long now.
-  std::vector<SilentStream*> find(Time now) const;
+  std::vector<SilentStream*> find(Time now);
   /// The time of the next check if no stream sends anything; absent if there is no stream.
   std::optional<Time> next(Time now) const;
 
  private:
   struct Limits {
+    Time stall{};     // for a stream of this worker
     Time together{};  // silence after which all streams of the worker are stalled
     Time alone{};     // silence after which a single stream is stalled
     Time whole{};     // the time that a unary answer may take
+    std::optional<Time> stalled_at{};
   };
   Limits limits_of(SilentStreams const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);
+  static bool has_spoken_since(SilentStreams const& of, Time at);
 
   Time const stall_;
   std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // only workers with streams

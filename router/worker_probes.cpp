@@ -53,7 +53,8 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   bool is_due() const { return state_ == State::due; }
   bool is_running() const { return state_ == State::running; }
   unsigned no_entry() const { return no_entry_; }
-  bool has_failed_first() const { return failures_ == 1; }
+  /// The number of probes in a row, up to the last one, that it did not answer completely.
+  unsigned failures() const { return failures_; }
   /// Called when the worker waits for its turn.
   void wait_for_turn() { state_ = State::due; }
   void begin();
@@ -270,16 +271,16 @@ void WorkerProbes::ended(Asking& asking) {
   Worker const& worker = *asking.worker();
   std::string_view const chat = word_for(worker.found(Endpoint::chat));
   std::string_view const completions = word_for(worker.found(Endpoint::completions));
-  bool const is_known = chat != "unknown" && completions != "unknown";
   std::string line = "chat " + std::string(chat) + ", completions " + std::string(completions);
   if (asking.no_entry() != 0) {
     line += ", it answers " + std::to_string(asking.no_entry());
   }
-  parts_.metrics.probed(is_known);
-  if (is_known) {
+  bool const is_answered = asking.failures() == 0;
+  parts_.metrics.probed(is_answered);
+  if (is_answered) {
     parts_.log.info("a worker was probed",
                     {{"worker", worker.url()}, {"chat", chat}, {"completions", completions}});
-  } else if (asking.no_entry() != 0 && asking.has_failed_first()) {
+  } else if (asking.no_entry() != 0 && asking.failures() == 1) {
     parts_.log.warning("a worker requires a key for probes (migration.key_file)",
                        {{"worker", worker.url()}, {"status", asking.no_entry()}});
   } else {

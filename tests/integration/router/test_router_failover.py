@@ -180,8 +180,28 @@ def test_no_more_workers_are_asked_than_attempts_allow(router, engines):
     user.send(post(body=BODY))
     _, wire, other = first(engines)
     reset(wire)
-    assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 502 ")
+    assert user.until(b"\r\n\r\n").startswith(b"HTTP/1.1 503 ")
     assert not other.has_arrived()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "reason", "repeats"),
+    [("/v1/chat/completions", 503, "engine_dead", "true"),
+     ("/v1/images/generations", 502, "engine_error", "false")],
+)  # fmt: skip
+def test_a_client_may_repeat_what_the_router_would_when_its_only_worker_dies(
+    router, engines, path, status, reason, repeats
+):
+    one = router(engines[0].address)
+    user = one.client()
+    user.send(post(path, BODY))
+    wire, _ = engines[0].request()
+    reset(wire)
+    head = user.until(b"\r\n\r\n").decode()
+    assert head.startswith(f"HTTP/1.1 {status} ")
+    assert f"X-Lastcall-Reason: {reason}\r\n" in head
+    assert f"x-should-retry: {repeats}\r\n" in head
+    assert ("Retry-After: " in head) == (repeats == "true")
 
 
 MEDIA = "/v1/images/generations"

@@ -142,6 +142,18 @@ def test_a_worker_that_is_busy_is_asked_again(router, engine):
     known(one, worker, "vllm_ids", "vllm_ids")
 
 
+def test_a_known_worker_that_is_gone_is_not_counted_as_probed(router, engine):
+    worker = engine("text")
+    one = router(worker.address, **AUTO)
+    known(one, worker, "text", "text")
+    worker.close()
+    assert one.ask("POST", "/v1/completions", {"model": "m", "prompt": "x"})[0] == 503
+    wait_until(lambda: one.metric("lastcall_router_probes_total", outcome="failed") > 0, "failed")
+    assert one.metric("lastcall_router_probes_total", outcome="answered") == 1
+    assert one.log().count("a worker was probed") == 1
+    known(one, worker, "text", "text")  # what was known is kept
+
+
 def test_a_worker_that_is_not_known_goes_on_by_text(router, engine):
     dying, other = engine("text", dies_at=3, probe_status=401), engine("vllm", probe_status=401)
     one = router(dying.address, other.address, **AUTO)

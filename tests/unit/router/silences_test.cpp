@@ -45,11 +45,44 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerA
   silences.enter(one, a, 0ms);
   silences.enter(whole, a, 0ms);
   silences.enter(elsewhere, b, 0ms);
-  whole.speak(900ms);  // its bytes are not a sign of life of the engine
   one.speak(100ms);
   EXPECT_THAT(silences.find(1099ms), IsEmpty());
   EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one, &whole));
   silences.leave(one);
+  EXPECT_THAT(silences.find(3600s), IsEmpty());
+}
+
+TEST_F(SilencesTest, AnAnswerThatIsRelayedAsItComesIsNotSilentWhileItsBytesArrive) {
+  Stream one, relayed{Awaits::whole_answer};
+  silences.enter(one, a, 0ms);
+  silences.enter(relayed, a, 0ms);
+  one.speak(100ms);
+  relayed.speak(900ms);
+  EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one));  // others' bytes prove nothing
+  EXPECT_THAT(silences.find(1899ms), UnorderedElementsAre(&one));
+  EXPECT_THAT(silences.find(1900ms), UnorderedElementsAre(&one, &relayed));
+}
+
+TEST_F(SilencesTest, AnAnswerThatIsRelayedLeavesAStalledWorkerAfterItsStreams) {
+  Stream one, relayed{Awaits::whole_answer}, other{Awaits::whole_answer};
+  silences.enter(one, a, 0ms);
+  silences.enter(relayed, a, 0ms);
+  silences.enter(other, a, 0ms);
+  one.speak(100ms);
+  relayed.speak(900ms);
+  other.speak(900ms);
+  EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one));
+  silences.leave(one);
+  EXPECT_THAT(silences.find(1899ms), IsEmpty());
+  EXPECT_THAT(silences.find(1900ms), UnorderedElementsAre(&relayed, &other));
+  other.speak(1900ms);  // the worker is not stalled any more
+  EXPECT_THAT(silences.find(3600s), IsEmpty());
+}
+
+TEST_F(SilencesTest, AnAnswerThatIsRelayedProvesNothingAlone) {
+  Stream relayed{Awaits::whole_answer};
+  silences.enter(relayed, a, 0ms);
+  relayed.speak(100ms);
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
