@@ -22,9 +22,9 @@ std::string replace_file(std::string const& path, std::string const& temporary,
                          std::string_view text, mode_t mode);
 
 /// Makes sure that the names in the directory are on disk. Returns 0 or the error number. A
-/// directory that cannot be flushed counts as flushed: EINVAL is from file systems that cannot do it,
-/// and a directory that we may write to but not list cannot be opened for it. Readers see the change
-/// without it; only a crash of the host could undo it.
+/// directory that cannot be flushed counts as flushed: EINVAL is from file systems that cannot do
+/// it, and a directory that we may write to but not list cannot be opened for it. Readers see the
+/// change without it; only a crash of the host could undo it.
 int flush_directory(std::string const& directory);
 
 }  // namespace lastcall
