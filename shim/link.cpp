@@ -1,6 +1,5 @@
 #include "shim/link.hpp"
 
-
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
