@@ -370,7 +370,7 @@ bool Continuation::forget() {
     return false;
   }
   // If nothing was sent yet, the whole request can still be sent again.
-  bool const has_sent_ids = request_.wants_ids && transcript_.has_tail();
+  bool const has_sent_ids = request_.wants_ids && !transcript_.tail_ids().empty();
   if (odd_ == Refused::no && (transcript_.has_text() || has_sent_ids)) {
     odd_ = Refused::memory;
   }

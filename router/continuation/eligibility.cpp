@@ -55,7 +55,7 @@ Refused why_not(Known const& known) {
     return request.is_plain() && known.odd == Refused::odd_event ? request.by_text : known.odd;
   }
   if (!known.transcript.has_text()) {  // then the whole request is sent again
-    bool const has_reported_ids = request.wants_ids && known.transcript.has_tail();
+    bool const has_reported_ids = request.wants_ids && !known.transcript.tail_ids().empty();
     bool const is_known = request.endpoint != Endpoint::other && request.is_readable;
     return has_reported_ids ? Refused::ids_not_level : is_known ? Refused::no : request.by_text;
   }

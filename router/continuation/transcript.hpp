@@ -53,7 +53,6 @@ class Transcript {
   /// The ids that were reported after the last clean boundary. A worker that can detokenize those
   /// with text proves that they are level with the text.
   TokenIds tail_ids(Tail which = Tail::all) const;
-  bool has_tail() const { return ids_.size() > clean_.ids; }
   /// Returns true if `detokenized` is the text after the last clean boundary and nothing is
   /// pending.
   bool confirm(std::string_view detokenized);

@@ -65,8 +65,9 @@ def test_an_uncaught_exception_is_reported_as_fatal(supervisor, path, code, reas
 )
 def test_a_request_that_ends_a_thread_is_not_fatal(supervisor, path, error):
     done = run_python(
-        "import lastcall, threading\n"
+        "import lastcall, threading, time\n"
         "client = lastcall.connect(critical=True)\n"
+        "while not client.connected: time.sleep(0.01)\n"
         "def work():\n"
         f"    raise lastcall.{error}\n"
         "thread = threading.Thread(target=work)\nthread.start(); thread.join()\n"
