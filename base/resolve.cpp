@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 
 #include "base/socket_address.hpp"
 
@@ -38,8 +40,12 @@ Resolved resolve(std::string const& host, std::uint16_t port) {
 }
 
 std::optional<SocketAddress> numeric_address(std::string const& host, std::uint16_t port) {
-  Resolved const found = look_up(host, port, AI_NUMERICHOST);
-  return found.error.empty() ? std::optional(found.addresses.front()) : std::nullopt;
+  // getaddrinfo(3) alone would take '127.1' and '0' for addresses, too.
+  in_addr v4;
+  bool const may_be_one =
+      host.find(':') != std::string::npos || ::inet_pton(AF_INET, host.c_str(), &v4) == 1;
+  Resolved const found = may_be_one ? look_up(host, port, AI_NUMERICHOST) : Resolved();
+  return found.addresses.empty() ? std::nullopt : std::optional(found.addresses.front());
 }
 
 }  // namespace lastcall

@@ -37,7 +37,8 @@ std::optional<std::string> find_command(std::string const& command,
   std::string const path = environment("PATH").value_or(kUsualPath);
   for (std::size_t at = 0; at <= path.size();) {
     std::size_t const end = std::min(path.find(':', at), path.size());
-    std::string found = path.substr(at, end - at) + "/" + command;
+    std::string const folder = path.substr(at, end - at);
+    std::string found = folder.empty() ? "./" + command : folder + "/" + command;
     if (is_executable(found)) {
       return found;
     }

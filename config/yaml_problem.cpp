@@ -27,7 +27,7 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Behind the quote that ends the text at `quote`; the end of the text if none does.
+/// Returns the place after the quote that ends the text at `quote`; the end if none does.
 std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
   char const mark = text[quote];
   std::size_t at = quote + 1;

@@ -24,6 +24,8 @@ namespace {
 
 /// The longest body that is read without being needed, so that the connection can be used again.
 constexpr std::size_t kMostUnneeded = std::size_t{64} * 1024;
+/// The longest time that it is waited for.
+constexpr std::chrono::milliseconds kUnneeded{100};
 
 /// The library's error in words: "connection failed" for its `Connection`.
 std::string describe(httplib::Error error, HttpTls const& tls) {
@@ -330,12 +332,15 @@ HttpReply HttpClient::exchange(HttpServer const& server, HttpRequest const& requ
     return reply.body.size() <= kLongestAnswer;
   };
   int status = 0;
-  made.response_handler = [&status](httplib::Response const& head) {
+  made.response_handler = [&](httplib::Response const& head) {
     status = head.status;
+    if (!request.needs_body) {
+      talk_.deadline = std::min(deadline, TimePoint::clock::now() + kUnneeded);
+    }
     return true;
   };
   httplib::Result const result = connection_->send(made);
-  if (has_enough || !talk_.keeps_alive) {
+  if (has_enough || !talk_.keeps_alive || !result) {
     disconnect();
   }
   retry_after_ = std::max(retry_after_, talk_.retry_after);

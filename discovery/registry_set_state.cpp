@@ -124,8 +124,10 @@ void RegistrySet::State::retry_later(Entry& entry, RegistryResult const& result)
   auto const patience = enters ? settings.retry_after_most
                                : std::chrono::duration_cast<Duration>(deadline - Clock::now()) / 2;
   auto const usual = result.is_hopeless ? settings.retry_most : pause;
-  if (auto const asked = std::min(result.retry_after, patience); asked > usual) {
-    std::uniform_real_distribution<double> jitter(1.0, 1.25);  // never earlier than asked
+  // Never earlier than asked, where the usual jitter could be.
+  auto const asked = std::min(result.retry_after, patience);
+  if (asked > usual * 3 / 4) {
+    std::uniform_real_distribution<double> jitter(1.0, 1.25);
     attempt_in(entry, std::chrono::duration_cast<Duration>(asked * jitter(random)));
     return;
   }

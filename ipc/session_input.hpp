@@ -1,4 +1,4 @@
-// What arrives on one connection: reads bytes in turns, and passes on lines.
+// The input of one connection: reads bytes in turns, and passes on lines.
 //
 // Rules:
 //  1. A turn takes 64 KiB at most, that of a newcomer what comes with its hello. One that was cut

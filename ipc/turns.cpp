@@ -11,7 +11,7 @@ namespace lastcall::ipc {
 namespace {
 
 constexpr std::chrono::milliseconds kSlice{5};
-constexpr std::chrono::milliseconds kPatience{250};
+constexpr std::uint64_t kPatience = 50;  // slices: 250 ms of reading
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Turns::Turns(boost::asio::io_context& io, std::shared_ptr<Outbox> outbox)
 
 void Turns::add(std::shared_ptr<Reader> reader) {
   auto const right = static_cast<std::size_t>(reader->right());
-  queues_[right].push_back({std::move(reader), std::chrono::steady_clock::now()});
+  queues_[right].push_back({std::move(reader), ++places_, slices_});
   post();
 }
 
@@ -39,22 +39,20 @@ void Turns::post() {
   }
 }
 
-/// The queue whose first reader comes next.
-Turns::Queue* Turns::next(Reader::TimePoint now) {
-  auto const is_late = [now](Queue const& queue) {
-    return !queue.empty() && now - queue.front().since > kPatience;
+/// The queue whose first reader comes next; null if all are empty.
+Turns::Queue* Turns::next() {
+  auto const is_late = [this](Queue const& queue) {
+    return !queue.empty() && slices_ - queue.front().slice > kPatience;
   };
   auto& [first, newcomers, crowd] = queues_;
-  if (is_late(first)) {
-    return &first;
-  }
-  is_newcomers_turn_ = !is_newcomers_turn_;
-  if (is_newcomers_turn_ && is_late(newcomers)) {
-    return &newcomers;
+  std::array<Queue*, 4> const rota{&first, &newcomers, &first, nullptr};
+  Queue* const favoured = rota[turns_++ % rota.size()];
+  if (favoured != nullptr && is_late(*favoured)) {
+    return favoured;
   }
   Queue* oldest = nullptr;
   for (Queue& queue : queues_) {
-    if (!queue.empty() && (oldest == nullptr || queue.front().since < oldest->front().since)) {
+    if (!queue.empty() && (oldest == nullptr || queue.front().place < oldest->front().place)) {
       oldest = &queue;
     }
   }
@@ -63,9 +61,8 @@ Turns::Queue* Turns::next(Reader::TimePoint now) {
 
 void Turns::take_a_slice() {
   Outbox::Turn const turn(*outbox_);
-  auto now = std::chrono::steady_clock::now();
-  auto const until = now + kSlice;
-  for (Queue* queue = next(now); queue != nullptr; queue = next(now)) {
+  auto const until = std::chrono::steady_clock::now() + kSlice;
+  for (Queue* queue = next(); queue != nullptr; queue = next()) {
     Waiting waiting = std::move(queue->front());
     queue->pop_front();
     switch (waiting.reader->take_turn(until)) {
@@ -78,8 +75,8 @@ void Turns::take_a_slice() {
         queues_[static_cast<std::size_t>(waiting.reader->right())].push_front(std::move(waiting));
         break;
     }
-    now = std::chrono::steady_clock::now();
-    if (now >= until) {
+    if (std::chrono::steady_clock::now() >= until) {
+      ++slices_;
       return post();
     }
   }

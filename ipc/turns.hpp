@@ -4,10 +4,12 @@
 //  1. One handler of the loop at a time reads, for kSlice at most and one line more. Then
 //     everything else of the loop has its turn, however many peers send.
 //  2. Sessions are read in the order in which they became readable, so that what a process sent
-//     before it ended comes before what the shim reports of its end.
-//  3. Behind a crowd that takes longer than kPatience, sessions with the right of way (the shim,
-//     once it is welcome, and operators) come next, and then every second turn is that of a peer
-//     that has not sent its hello, because it may be a shim.
+//     before it ended comes before what the shim reports of its end. Only rule 3 overrides this.
+//  3. A session is late once kPatience whole slices have passed since it became readable; slices
+//     are counted instead of time, because a loop that was suspended has no crowd. Of four turns,
+//     two go to late sessions with the right of way (the shim, once it is welcome, and operators),
+//     one to a late peer that has not sent its hello, because it may be a shim, and one to the
+//     session that has waited longest, so that no group starves the others.
 //  4. The lines that are sent in one slice go out in one write per session.
 //
 // Thread rule: the thread that runs the io_context.
@@ -63,18 +65,21 @@ class Turns : public std::enable_shared_from_this<Turns> {
  private:
   struct Waiting {
     std::shared_ptr<Reader> reader;
-    Reader::TimePoint since;
+    std::uint64_t place = 0;  // in the order of all sessions
+    std::uint64_t slice = 0;  // the number of whole slices before
   };
   using Queue = std::deque<Waiting>;
 
   void post();
   void take_a_slice();
-  Queue* next(Reader::TimePoint now);
+  Queue* next();
 
   boost::asio::io_context& io_;
   std::shared_ptr<Outbox> outbox_;
   std::array<Queue, 3> queues_;  // by Right
-  bool is_newcomers_turn_{};
+  std::uint64_t places_{};
+  std::uint64_t slices_{};  // that took all of their time
+  unsigned turns_{};
   bool is_posted_{};
 };
 

@@ -85,7 +85,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
   Delivered delivered;
   bool has_events = false;
   std::size_t const before = wire.size();
-  is_steady_ = false;
+  is_steady_ = is_steady_ && is_recorded();
   if (is_recorded()) {
     std::string& out = parts().events;
     out.clear();
@@ -100,7 +100,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
       mark(*call_.moving, wire);
     }
     emit(out, wire);
-    is_steady_ = seam_.capacity() == held;
+    is_steady_ = is_steady_ && seam_.capacity() == held;
     parts().records.hold(*this, seam_.story().known().transcript.bytes());
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
@@ -150,7 +150,7 @@ void Answer::mark(Moving kind, std::string& wire) const {
 
 void Answer::handed_over(std::string& wire) {
   mark(Moving::planned, wire);
-  Call::Clock::time_point const now = Call::Clock::now();
+  Call::Clock::time_point const now = parts().poller.instant();
   call_.moving = Moving::planned;
   has_moved(now);
   call_.last_event_at = now;

@@ -45,8 +45,9 @@ class Answer final : public RecordOwner {
   /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 
-  /// Whether the last payload left the record as large as it was, so nothing has to be weighed.
+  /// Whether the record is as large as when it was weighed, so nothing has to be weighed.
   bool is_steady() const { return is_steady_; }
+  void weighed() { is_steady_ = true; }
   /// A leg begins, which holds memory too.
   void leg_begins() { is_steady_ = false; }
 

@@ -46,7 +46,7 @@ class LegHead {
     end_ = end;
   }
 
-  /// What distinguishes the head of one leg.
+  /// The differences between the heads of the legs of one request.
   struct Which {
     std::string_view suffix;   // of its id
     bool is_recorded = false;  // its worker may hint that it is draining

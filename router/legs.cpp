@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
+#include "router/copies.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -63,8 +64,8 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
-/// What the client gets if the connection broke before a byte of the answer, and no other worker is
-/// asked. A request that the router itself would repeat may be repeated by its client, too,
+/// Returns the refusal that the client gets if the connection broke before a byte of the answer, and
+/// no other worker is asked. A request that the router itself would repeat may be repeated by its client, too,
 /// because request_risk.hpp recognizes it when it comes again.
 relay::Refusal broken_before(Call const& call) {
   return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
@@ -113,7 +114,11 @@ bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict
          call.parts.fleet.choose(call.to_choose(), attempts.tried(), monotonic_time());
 }
 
-void drop_hand_over(Leave const* leave) {
+/// The worker is being left, so its announcement says nothing about the next one.
+void drop_hand_over(Leave* leave) {
+  if (leave != nullptr) {
+    leave->hint.reset();
+  }
   if (leave != nullptr && leave->hand_over) {
     leave->hand_over->drop();
   }
@@ -159,7 +164,7 @@ void Legs::start() {
   }
   call_.modes = {.by = call_.parts.settings.migration.by,
                  .endpoint = continuation::endpoint_of(call_.route.endpoint())};
-  seam().begin(call_);
+  made_or_refused([this] { seam().begin(call_); });
   go_to_another(no_worker());
 }
 
@@ -178,11 +183,11 @@ void Legs::drop() {
 
 // --- the way to a worker -------------------------------------------------------------------------
 
-Waiter::Tried Legs::choose_and_connect() {
+Waiter::Tried Legs::choose_and_connect(bool ignores_turns) {
   while (budget_.attempts.are_left(call_.parts.settings.choosing.attempts)) {
     Fleet::Wanted wanted = next_of(call_, seam());
     // A request that has no answer yet asks each worker once, so it does not need turns.
-    wanted.waits = budget_.attempts.has_waited() && !call_.has_sent_nothing();
+    wanted.waits = budget_.attempts.has_waited() && !call_.has_sent_nothing() && !ignores_turns;
     auto const [worker, is_full] = find_room(
         call_.parts, wanted, work_of(seam(), budget_.risk, call_), budget_.attempts.tried());
     if (!worker) {
@@ -253,7 +258,7 @@ Waiter::Tried Legs::try_again() {
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   answer_.leg_begins();
   std::string own_body;
-  if (!seam().prepare(call_.modes.of(*worker), own_body)) {
+  if (!made_or_refused([&] { return seam().prepare(call_.modes.of(*worker), own_body); })) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
@@ -409,6 +414,7 @@ void Legs::leg_handled() {
   ingress::RequestOwner* const client = request_.client();
   if (client != nullptr && !(answer_.is_steady() && client->connection().is_flushed())) {
     client->weigh();
+    answer_.weighed();
   }
 }
 
@@ -433,7 +439,7 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     // requests.
     call_.parts.metrics.failed_over(Failover::refused);
     Leg::end(leg_, false);
-    Tried const tried = choose_and_connect();
+    Tried const tried = choose_and_connect(true);
     if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
       call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
     } else if (tried != Tried::gone) {
@@ -596,6 +602,7 @@ void Legs::hand_over_ended(HandedOver handed) {
                                                        {"from", leg_->worker()->url()},
                                                        {"to", next->worker()->url()}});
     Leg::end(leg_, false);
+    leave_->hint.reset();
     leg_ = std::move(next);
     leg_->listen_to(*this);
     answer_.handed_over(wire);

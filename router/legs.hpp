@@ -97,7 +97,9 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void proof_ended(Leaving const& leaving) override;
 
  private:
-  Tried choose_and_connect();
+  /// `ignores_turns`: it also asks workers that have failed and were asked for another answer a
+  /// moment ago.
+  Tried choose_and_connect(bool ignores_turns = false);
   bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
   /// Called when the leg yields nothing usable: another worker gets the request, or it ends with
   /// `last`.

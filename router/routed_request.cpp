@@ -1,7 +1,6 @@
 #include "router/routed_request.hpp"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "relay/http_text.hpp"
 #include "router/affinity.hpp"
 #include "router/answers.hpp"
+#include "router/copies.hpp"
 #include "router/errors.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
@@ -153,11 +153,7 @@ std::size_t RoutedRequest::take(std::span<char> bytes) {
   }
   try {
     start();
-  } catch (std::bad_alloc const&) {
-    // The copies of a large body that a worker gets are made before anything is sent.
-    if (client() == nullptr || !has_sent_nothing()) {
-      throw;
-    }
+  } catch (NoMemoryForCopies const&) {
     refuse(relay::no_memory());
   }
   return taken.used;

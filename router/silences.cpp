@@ -23,6 +23,7 @@ void Silences::enter(SilentStream& stream, std::shared_ptr<Worker> const& worker
 }
 
 void Silences::leave(SilentStream& stream) {
+  stream.disprove_stall();
   SilentStreams* const all = std::exchange(stream.among_, nullptr);
   if (all == nullptr) {
     return;
@@ -40,7 +41,7 @@ Silences::Limits Silences::limits_of(SilentStreams const& of) const {
   Time const stall = of.worker->has_left() ? stall_ / kLeft : stall_;
   std::optional<Time> last;
   for (SilentStream const* stream = of.first; stream != nullptr; stream = stream->next_) {
-    if (stream->awaits_ == Awaits::events && stream->has_spoken_ && !stream->is_paused_) {
+    if (stream->awaits_ == Awaits::events && stream->has_spoken() && !stream->is_paused_) {
       last = std::max(last.value_or(stream->since_), stream->since_);
     }
   }
@@ -53,15 +54,6 @@ Silences::Limits Silences::limits_of(SilentStreams const& of) const {
           .stalled_at = of.stalled_at};
 }
 
-bool Silences::has_spoken_since(SilentStreams const& of, Time at) {
-  for (SilentStream const* stream = of.first; stream != nullptr; stream = stream->next_) {
-    if (stream->has_spoken_ && stream->since_ > at) {
-      return true;
-    }
-  }
-  return false;
-}
-
 Time Silences::due(SilentStream const& stream, Limits const& limits) {
   if (stream.is_paused_) {
     return kNever;
@@ -70,22 +62,22 @@ Time Silences::due(SilentStream const& stream, Limits const& limits) {
   Time const own = is_event ? limits.alone : limits.whole;
   Time const alone = own == kNever ? kNever : stream.since_ + own;
   Time const at = std::min(limits.together, alone);
-  if (is_event || !stream.has_spoken_) {
+  if (is_event || !stream.has_spoken()) {
     return std::max(stream.since_, at);
   }
   // An answer that is relayed as it comes may be in the middle of its bytes.
-  bool const is_proven = limits.stalled_at && stream.since_ <= *limits.stalled_at;
-  return std::max(stream.since_ + limits.stall, is_proven ? *limits.stalled_at : at);
+  Time const proven = limits.stalled_at != kNotStalled ? limits.stalled_at : at;
+  return std::max(stream.since_ + limits.stall, proven);
 }
 
 std::vector<SilentStream*> Silences::find(Time now) {
   std::vector<SilentStream*> found;
   for (auto& [id, of] : of_worker_) {
-    if (of.stalled_at && has_spoken_since(of, *of.stalled_at)) {
-      of.stalled_at.reset();
+    for (SilentStream* stream = of.first; stream != nullptr; stream = stream->next_) {
+      stream->disprove_stall();
     }
     Limits const limits = limits_of(of);
-    if (limits.together <= now && !of.stalled_at) {
+    if (limits.together <= now && of.stalled_at == kNotStalled) {
       of.stalled_at = now;
     }
     for (SilentStream* stream = of.first; stream != nullptr; stream = stream->next_) {

@@ -37,11 +37,13 @@ enum class Awaits : std::uint8_t { events, whole_answer };
 
 class SilentStream;
 
+inline constexpr Time kNotStalled = Time::max();
+
 /// The streams of one worker.
 struct SilentStreams {
   std::shared_ptr<Worker> worker;
   SilentStream* first = nullptr;
-  std::optional<Time> stalled_at{};  // set if nothing has been sent since
+  Time stalled_at = kNotStalled;  // nothing has been sent since
 };
 
 /// A stream of a worker, with the state that the detection of silence needs. An event costs two
@@ -55,15 +57,15 @@ class SilentStream {
   /// Called for each event; comments do not count.
   void speak(Time now) {
     since_ = now;
-    has_spoken_ = true;
+    spoke_ = Spoke::at_since;
   }
   void pause() { is_paused_ = true; }
   void go_on(Time now) {
     is_paused_ = false;
-    since_ = now;
+    wait_again(now);
   }
   bool is_paused() const { return is_paused_; }
-  bool has_spoken() const { return has_spoken_; }
+  bool has_spoken() const { return spoke_ != Spoke::never; }
   Awaits awaits() const { return awaits_; }
 
   /// Called when the stream has been silent for too long. It may leave during the call, and others
@@ -75,13 +77,30 @@ class SilentStream {
 
  private:
   friend class Silences;
+  enum class Spoke : std::uint8_t {
+    never,
+    at_since,
+    before,  // since_ is the time from which its silence counts
+  };
+
+  /// If it has sent something after its worker had fallen silent, the worker is not stalled.
+  void disprove_stall() {
+    if (among_ != nullptr && spoke_ == Spoke::at_since && since_ > among_->stalled_at) {
+      among_->stalled_at = kNotStalled;
+    }
+  }
+  void wait_again(Time since) {
+    disprove_stall();
+    spoke_ = spoke_ == Spoke::at_since ? Spoke::before : spoke_;
+    since_ = since;
+  }
 
   SilentStreams* among_ = nullptr;  // null if it is not watched
   SilentStream* next_ = nullptr;
   SilentStream* previous_ = nullptr;
   Time since_{};
   Awaits const awaits_;
-  bool has_spoken_ = false;
+  Spoke spoke_ = Spoke::never;
   bool is_paused_ = false;
 };
 
@@ -95,7 +114,7 @@ class Silences {
   void enter(SilentStream& stream, std::shared_ptr<Worker> const& worker, Time now);
   void leave(SilentStream& stream);
   /// The stream was found but stays; it is not found again before `stall` has passed.
-  void stays(SilentStream& stream, Time now) { stream.since_ = now + stall_; }
+  void stays(SilentStream& stream, Time now) { stream.wait_again(now + stall_); }
   static bool has(SilentStream const& stream) { return stream.among_ != nullptr; }
 
   /// The streams that have been silent for too long now.
@@ -109,11 +128,10 @@ class Silences {
     Time together{};  // silence after which all streams of the worker are stalled
     Time alone{};     // silence after which a single stream is stalled
     Time whole{};     // the time that a unary answer may take
-    std::optional<Time> stalled_at{};
+    Time stalled_at = kNotStalled;
   };
   Limits limits_of(SilentStreams const& of) const;
   static Time due(SilentStream const& stream, Limits const& limits);
-  static bool has_spoken_since(SilentStreams const& of, Time at);
 
   Time const stall_;
   std::unordered_map<std::uint64_t, SilentStreams> of_worker_;  // only workers with streams

@@ -35,15 +35,17 @@ std::uint64_t most_held_for_stops(Request const& request) {
 }
 
 /// Returns the first bytes of the delivered content. The last bytes do not count, because an engine
-/// that emits the prompt may hold back its end for a stop string or a parser.
+/// that emits the prompt may hold back its end for a stop string or a parser. It is empty if too
+/// little is left, which a token might contain by chance.
 std::string delivered_begin_of(Known const& known) {
   constexpr std::size_t kBegin = 24;
+  constexpr std::size_t kShortest = 8;
   constexpr std::size_t kLongestMarker = 16;
   std::string_view text = known.transcript.text();
   text.remove_suffix(
       std::min<std::size_t>(text.size(), most_held_for_stops(known.request) + kLongestMarker));
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return std::string(text.substr(0, kBegin));
+  return std::string(text.size() < kShortest ? std::string_view() : text.substr(0, kBegin));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 //     first bytes of what was delivered, if it also contains the end of the client's prompt or has
 //     more than kMostBytesAnId bytes per id. Without them it may be one long token, as of many
 //     spaces or dashes; more than kLongestToken bytes per id are no token.
+//     If too little was delivered, kMostBytesAnId alone decides.
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
@@ -70,7 +71,7 @@ class Verifier {
     std::uint64_t since_count = 0;  // the same after the first leg's prompt
     std::uint64_t held = 0;         // most of these tokens whose text may have been held back
     std::string prompt_end;         // the last bytes of the prompt's text
-    std::string delivered_begin;    // the first bytes of the delivered content
+    std::string delivered_begin;    // the first bytes of the delivered content; may be empty
   };
   explicit Verifier(Expected expected) : expected_(std::move(expected)) {}
 

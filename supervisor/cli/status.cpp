@@ -44,7 +44,7 @@ std::string as_screen(std::string const& text) {
   return screen + "\033[K\n\033[J";
 }
 
-/// What was printed so far.
+/// The state of the output so far.
 struct Printed {
   std::size_t most = 0;  // the most requests that were in flight
   std::string line;      // the last one, if it was not a screen
@@ -59,7 +59,7 @@ void print_line(std::string line, Printed& printed, std::ostream& out) {
     return;
   }
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
-  if (::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {
+  if (::poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0) {
     out.setstate(std::ios::failbit);
   }
 }

@@ -21,7 +21,7 @@ problems, one a line; each message names the values and what was expected.
 {{- printf "\n  - %s" . -}}
 {{- end -}}
 
-{{/* What is wrong with an image, of (list KEY IMAGE); a tag in the repository would get a second one. */}}
+{{/* The problem of an image, given as (list KEY IMAGE); a tag in the repository would get a second one. */}}
 {{- define "lastcall-lib.imageProblem" -}}
 {{- $key := first . -}}
 {{- $name := (last . | default dict).repository | default "" -}}

@@ -442,8 +442,8 @@ def test_answers_that_wait_ask_dead_workers_in_turns(router, workers, tmp_path):
     for each in fleet:
         each.vanish()
     wait_until(lambda: one.metric("lastcall_router_waiting") > number - 3, "all others wait")
-    asked = one.metric("lastcall_router_failovers_total")
     began = time.monotonic()
+    asked = one.metric("lastcall_router_failovers_total")
     wait_until(lambda: time.monotonic() > began + 1.5, "they have waited")
     asked = one.metric("lastcall_router_failovers_total") - asked
     # Ten turns in a second, each of which may ask both.

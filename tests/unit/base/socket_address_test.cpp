@@ -37,7 +37,7 @@ TEST(SocketAddress, only_a_numeric_address_is_read_without_a_lookup) {
   std::memcpy(&found, &v4->address, sizeof found);
   EXPECT_EQ(ntohs(found.sin_port), 7090);
   EXPECT_EQ(numeric_address("::1", 1)->family(), AF_INET6);
-  for (char const* name : {"localhost", "a.example", "1.2.3.4.5"}) {
+  for (char const* name : {"localhost", "a.example", "1.2.3.4.5", "127.1", "0"}) {
     EXPECT_FALSE(numeric_address(name, 1)) << name;
   }
 }

@@ -79,6 +79,35 @@ TEST_F(SilencesTest, AnAnswerThatIsRelayedLeavesAStalledWorkerAfterItsStreams) {
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
+TEST_F(SilencesTest, AClientThatReadsAgainIsNoWordOfItsStalledWorker) {
+  Stream one, relayed{Awaits::whole_answer};
+  silences.enter(one, a, 0ms);
+  silences.enter(relayed, a, 0ms);
+  one.speak(100ms);
+  relayed.speak(900ms);
+  EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one));
+  silences.leave(one);
+  relayed.pause();
+  relayed.go_on(1500ms);
+  EXPECT_THAT(silences.find(2499ms), IsEmpty());
+  EXPECT_THAT(silences.find(2500ms), UnorderedElementsAre(&relayed));
+}
+
+TEST_F(SilencesTest, AnAnswerThatEndsHasShownThatItsWorkerIsNotStalled) {
+  Stream one, quiet{Awaits::whole_answer}, ends{Awaits::whole_answer};
+  silences.enter(one, a, 0ms);
+  silences.enter(quiet, a, 0ms);
+  silences.enter(ends, a, 0ms);
+  one.speak(100ms);
+  quiet.speak(900ms);
+  ends.speak(950ms);
+  EXPECT_THAT(silences.find(1100ms), UnorderedElementsAre(&one));
+  silences.leave(one);
+  ends.speak(1200ms);
+  silences.leave(ends);  // before anybody has looked again
+  EXPECT_THAT(silences.find(3600s), IsEmpty());
+}
+
 TEST_F(SilencesTest, AnAnswerThatIsRelayedProvesNothingAlone) {
   Stream relayed{Awaits::whole_answer};
   silences.enter(relayed, a, 0ms);

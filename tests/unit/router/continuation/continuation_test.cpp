@@ -474,7 +474,7 @@ TEST(Continuation, The_prompt_is_found_too_where_the_worker_sends_a_count_alone)
 }
 
 TEST(Continuation, A_long_token_is_no_leaked_prompt) {
-  std::string const delivered = "Here is a table with two columns";
+  std::string delivered = "Here is a table with two columns";
   auto const reason_of = [&](std::string const& first) {
     Exchange chat(kChat);
     chat.machine.begin_leg(Mode::ids_vllm);
@@ -489,6 +489,8 @@ TEST(Continuation, A_long_token_is_no_leaked_prompt) {
   EXPECT_EQ(reason_of(std::string(128, '-')), "");
   EXPECT_EQ(reason_of("a secret " + delivered + "!"), "leaks_prompt");
   EXPECT_EQ(reason_of(std::string(257, '-')), "leaks_prompt");  // no tokenizer has such a token
+  delivered = "Here is a table";  // too little to be recognized
+  EXPECT_EQ(reason_of(std::string(33, '-')), "leaks_prompt");
 }
 
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
