@@ -3,7 +3,7 @@
 // They are made before a connection is taken, so that the request can still be refused then. At any
 // other place a lack of memory ends the router.
 //
-// No thread rule. Source: docs/router.md, 'Limits'.
+// No thread rule. Source: docs/router.md, 'What is routed'.
 #pragma once
 
 #include <new>

@@ -64,9 +64,9 @@ relay::Refusal not_continued(Seam const& seam) {
   return refusal;
 }
 
-/// Returns the refusal that the client gets if the connection broke before a byte of the answer, and
-/// no other worker is asked. A request that the router itself would repeat may be repeated by its client, too,
-/// because request_risk.hpp recognizes it when it comes again.
+/// Returns the refusal that the client gets if the connection broke before a byte of the answer,
+/// and no other worker is asked. A request that the router itself would repeat may be repeated by
+/// its client, too, because request_risk.hpp recognizes it when it comes again.
 relay::Refusal broken_before(Call const& call) {
   return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
                                              : relay::engine_failed();
