@@ -489,7 +489,7 @@ TEST(Continuation, A_long_token_is_no_leaked_prompt) {
   EXPECT_EQ(reason_of(std::string(128, '-')), "");
   EXPECT_EQ(reason_of("a secret " + delivered + "!"), "leaks_prompt");
   EXPECT_EQ(reason_of(std::string(257, '-')), "leaks_prompt");  // no tokenizer has such a token
-  delivered = "Here is a table";  // too little to be recognized
+  delivered = "Here is a table";                                // too little to be recognized
   EXPECT_EQ(reason_of(std::string(33, '-')), "leaks_prompt");
 }
 
