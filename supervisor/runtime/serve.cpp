@@ -1,6 +1,7 @@
 #include "supervisor/runtime/serve.hpp"
 
 #include <cstdint>
+#include <memory>
 
 #include <boost/asio/io_context.hpp>
 #include <malloc.h>
@@ -40,6 +41,13 @@ void make_room_for_connections(Log& log, std::uint32_t threads) {
   }
 }
 
+/// Lives until the end of the process: its destructor would wait for the lookup of a name by a
+/// check, which takes long if a name server hangs.
+boost::asio::io_context& loop_of_the_process() {
+  static boost::asio::io_context& io = *std::make_unique<boost::asio::io_context>(1).release();
+  return io;
+}
+
 }  // namespace
 
 int serve(config::Config const& config, ServeOptions const& options) {
@@ -47,7 +55,7 @@ int serve(config::Config const& config, ServeOptions const& options) {
   let_failed_writes_be_errors();
   Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log, config.ingress.threads);
-  boost::asio::io_context io(1);
+  boost::asio::io_context& io = loop_of_the_process();
   Supervisor supervisor(io, config, options, log);
   if (std::string const problem = supervisor.problem(); !problem.empty()) {
     log.critical("cannot run with this configuration", {{"detail", problem}});
