@@ -215,12 +215,15 @@ def test_leaving_without_the_right_to_patch_is_confirmed_by_the_slices_and_noted
 
 
 def test_a_pod_that_stays_ready_because_of_a_missing_right_names_both(world, clusters):
-    cluster = clusters()
-    cluster.api.put_slice(slice_of("a", ready=True))
-    one = cluster.start(world, {"readiness_gate": GATE}, deregister_timeout="2s")
-    one.wait_for_log('"state":"registered"')
-    cluster.api.refusal = FORBIDDEN
-    [record] = stop(one)["registries"]
+    def stopped():
+        cluster = clusters()
+        cluster.api.put_slice(slice_of("a", ready=True))
+        one = cluster.start(world, {"readiness_gate": GATE}, deregister_timeout="2s")
+        one.wait_for_log('"state":"registered"')
+        cluster.api.refusal = FORBIDDEN
+        return one, stop(one)["registries"]
+
+    _, [record] = unless_late(stopped, lambda made: made[1][0]["detail"] == "not confirmed in time")
     assert record["state"] == "failed"
     assert "still lists this pod as ready" in record["detail"]
     assert "lacks the right" in record["detail"]
