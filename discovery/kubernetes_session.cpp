@@ -7,6 +7,7 @@
 namespace lastcall::discovery {
 namespace {
 
+constexpr std::chrono::milliseconds kToReport{100};
 constexpr int kFound = 200;
 constexpr int kForbidden = 403;
 constexpr int kNoSuchPod = 404;
@@ -91,8 +92,10 @@ std::string KubernetesSession::leave(HttpClient& client, TimePoint deadline) {
     return failed;
   }
   if (!slices.ready_in().empty()) {
-    // The result does not matter: the slices show the state that was reached.
-    static_cast<void>(slices_.watch(client, {deadline, deadline}, slices,
+    // The result does not matter: the slices show the state that was reached. The watch ends before
+    // the deadline, so that it can be reported what is missing.
+    TimePoint const until = deadline - kToReport;
+    static_cast<void>(slices_.watch(client, {until, until}, slices,
                                     [&slices] { return !slices.ready_in().empty(); }));
   }
   auto const names = slices.ready_in();
