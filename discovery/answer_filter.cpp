@@ -1,6 +1,6 @@
 #include "discovery/answer_filter.hpp"
 
-#include <charconv>
+#include "base/parse_number.hpp"
 
 namespace lastcall::discovery {
 
@@ -13,14 +13,12 @@ std::chrono::seconds retry_after_of(relay::ResponseHead const& head) {
   constexpr unsigned kUnavailable = 503;
   constexpr unsigned kLongest = 24 * 60 * 60;
   std::string_view value;
-  unsigned seconds = 0;
   if ((head.status != kTooManyRequests && head.status != kUnavailable) ||
       head.fields.count("retry-after", value) != 1) {
     return {};
   }
-  auto const [end, error] = std::from_chars(value.begin(), value.end(), seconds);
-  bool const is_number = error == std::errc() && end == value.end() && seconds <= kLongest;
-  return std::chrono::seconds(is_number ? seconds : 0);
+  auto const seconds = parse_number<unsigned>(value);
+  return std::chrono::seconds(seconds && *seconds <= kLongest ? *seconds : 0);
 }
 
 }  // namespace

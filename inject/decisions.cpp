@@ -1,7 +1,6 @@
 #include "inject/decisions.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -18,8 +17,8 @@ constexpr std::int64_t kKubeletSeconds = 2;
 /// shutdown.grace_period is at most a day.
 constexpr std::int64_t kLongestGraceSeconds = 86'400;
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  auto const number = parse_number<std::int64_t>(text);
+std::optional<std::int64_t> whole_number(std::string_view text, int base = 10) {
+  auto const number = parse_number<std::int64_t>(text, base);
   return number && *number >= 0 ? number : std::nullopt;
 }
 
@@ -41,11 +40,7 @@ std::optional<std::int64_t> whole_number(Node const& node) {
       base = 10;  // it is read as a number with a fraction
     }
   }
-  std::int64_t number = 0;
-  char const* const end = digits.data() + digits.size();
-  auto const [parsed, error] = std::from_chars(digits.data() + prefix, end, number, base);
-  bool const is_whole = error == std::errc() && parsed == end && number >= 0;
-  return is_whole ? std::optional(number) : std::nullopt;
+  return whole_number(std::string_view(digits).substr(prefix), base);
 }
 
 /// The duration in milliseconds, or 0 if it is not one; the check of the whole configuration

@@ -85,8 +85,9 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
   Delivered delivered;
   bool has_events = false;
   std::size_t const before = wire.size();
-  is_steady_ = is_steady_ && is_recorded();
-  if (is_recorded()) {
+  bool const records = is_recorded();
+  is_steady_ = is_steady_ && records;
+  if (records) {
     std::string& out = parts().events;
     out.clear();
     std::size_t const held = seam_.capacity();
