@@ -3,10 +3,9 @@ calls live reaches the core, every other one is refused by its name, and nothing
 
 import copy
 import json
-import subprocess
 from pathlib import Path
 
-from serve_world import LASTCALL, SLEEPER
+from serve_world import SLEEPER
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 CHECKS = [{"name": name, "exec": {"command": ["/bin/true"]}} for name in ("a", "b")]
@@ -88,7 +87,10 @@ def changed(path, value):
 class Reloads:
     def __init__(self, one):
         self.one = one
+        self.operator = one.operator()
         self.basis = copy.deepcopy(one.config)
+        self.read = 0  # bytes of the log
+        self.last = {}  # by event
 
     def to(self, config):
         """The keys that were applied and refused; None if the configuration is not valid."""
@@ -96,20 +98,24 @@ class Reloads:
         for name in ("shutdown", "health", "probes", "ipc"):
             self.one.config[name] = {**self.basis.get(name, {}), **config.get(name, {})}
         self.one.write_config()
-        done = subprocess.run(
-            [LASTCALL, "reload", "--admin-socket", self.one.admin_socket, "-o", "json"],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        if done.returncode == 2:
+        result = self.operator.ask("reload")
+        if not result["ok"]:
             return None
-        result = json.loads(done.stdout)
-        assert done.returncode == (1 if result["refused"] else 0)
         return tuple([entry["key"] for entry in result[of]] for of in ("applied", "refused"))
 
     def in_core(self):
-        """What the core was told last, by event."""
-        events = [each["event"] for each in self.one.records() if each["msg"] == "step"]
-        return {each["type"]: each for each in events if each["type"] in EVENTS}
+        """What the core received last, by event."""
+        with open(self.one.path("log"), "rb") as log:
+            log.seek(self.read)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.read += len(whole)
+        for line in whole.splitlines():
+            if b'"msg":"step"' in line and b"_changed" in line:
+                event = json.loads(line)["event"]
+                if event["type"] in EVENTS:
+                    self.last[event["type"]] = event
+        return dict(self.last)
 
 
 def one_by_one(reloads, path, values):
