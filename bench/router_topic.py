@@ -47,7 +47,7 @@ operators: 127.0.0.1:0
 workers: [{{static: {{urls: ["http://127.0.0.1:{engine}"], model: m}}}}]
 migration: {{by: text}}  # the engines of this page answer no probe
 """
-# sglang-router answers a stream in parts, so this is not one.
+# This request is not for a stream, because sglang-router answers a stream in parts.
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hello"}]}'
 UNARY = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
          b"Content-Length: %d\r\n\r\n" % len(BODY)) + BODY  # fmt: skip
@@ -118,7 +118,7 @@ def events(bench):
     """Streams that the router could let go on elsewhere: it reads each event."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         listener.settimeout(PATIENCE)
-        # sglang-router asks its worker for its health first, which this one does not answer.
+        # sglang-router asks its worker for its health first, and this engine does not answer that.
         with _fronts(bench, listener.getsockname()[1], with_sglang=False) as running:
             results = bench.alternate(
                 {name: lambda at=at: cost(listener, at, _opened, HEAD + EVENT, EVENT, 20)
@@ -444,7 +444,7 @@ def _dynamo_pause(bench, sent, after, share):
         streams.read(1 / RATE - (time.monotonic() - streams.last()) + share / RATE)
         struck = time.monotonic()
         fleet.engines[0].send_signal(sent)
-        # It cuts what runs when its grace is over.
+        # When its grace is over, Dynamo's worker cuts what runs.
         deadline = struck + PATIENCE
         while sent == signal.SIGTERM and fleet.engines[0].poll() is None:
             if time.monotonic() > deadline:
@@ -493,8 +493,8 @@ def crowd(bench):
         struck = time.monotonic()
         old.process.kill()
         streams.read(5.0)
-        # Tokens come once a second, and all together: where in that second the engine dies shows
-        # nothing about the router.
+        # All tokens come together, once a second, so the moment in that second at which the engine
+        # dies shows nothing about the router.
         found = streams.pauses(struck, time.monotonic(), 1 / rate, from_then_on=True)
         taken = [pause - 1e3 / rate for pause in found]
         streams.must_be_right()

@@ -94,7 +94,7 @@ def test_on_the_network_of_the_node_its_ports_can_be_chosen(helm):
     deployment = rendered["Deployment"]["spec"]
     pod = deployment["template"]["spec"]
     assert pod["hostNetwork"] and pod["dnsPolicy"] == "ClusterFirstWithHostNet"
-    # With the ports of a node taken, an update has to end a webhook before it starts another.
+    # The webhook takes ports of the node, so an update has to end one before it starts another.
     assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
     container = container_of(rendered)
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}

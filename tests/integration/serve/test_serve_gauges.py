@@ -47,7 +47,8 @@ def test_a_drain_lasts_until_the_streams_of_an_engine_without_sdk_have_ended(gau
         running(one, 3)
         return one, stop(one), [stream.finished() for stream in streams]
 
-    # Late is a machine on which the gauges cannot be read for as long as drain_unknown.
+    # The machine is too slow for this test if the gauges could not be read for as long as
+    # drain_unknown.
     one, report, texts = unless_late(stopped, lambda end: outcome_of(end[1]) == "timed_out")
     assert all("t79" in text and "[DONE]" in text for text in texts)
     assert report["in_flight"] == "gauges"
@@ -137,7 +138,7 @@ def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauge
         stream = in_first_prefill(one)
         return stop(one), stream.finished()
 
-    # Late is a machine on which a step of 3 s takes 5.
+    # The machine is too slow for this test if a step of 3 s takes 5.
     report, text = unless_late(stopped, lambda end: outcome_of(end[0]) == "timed_out")
     assert "t19" in text and "[DONE]" in text
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
