@@ -40,8 +40,8 @@ def test_the_table_is_that_of_the_results(whole):
 def test_the_figures_of_readme_are_those_of_the_table(whole):
     scenarios, _, cells = whole
     said = re.search(
-        r"has (\d+) promises\. lastcall with its ingress keeps (\d+) of them, vLLM's timeout (\d+), and "
-        r"tini with a sleep (\d+);",
+        r"has (\d+) promises\. lastcall with its ingress keeps (\d+) of them, "
+        r"vLLM's timeout (\d+), and tini with a sleep (\d+);",
         " ".join(read("README.md").split()),
     )
     subjects = ("lastcall-ingress", "vllm-timeout", "tini-sleep")
