@@ -26,17 +26,9 @@ from bench import PATIENCE, await_that, need, output
 from core_topic import benchmarked
 from dynamo_fleet import START, DynamoFleet, python_of_dynamo
 from figures import NotMeasured, figure, middle
-from ingress_proxies import (
-    ENGINE,
-    HAPROXY,
-    LASTCALL,
-    ONE_WORKER,
-    engine,
-    free_port,
-    start,
-    streaming_engine,
-)
+from ingress_proxies import ENGINE, HAPROXY, LASTCALL, ONE_WORKER, engine, start, streaming_engine
 from ingress_topic import CONNECTIONS, HEAD, REQUEST, unary_cost
+from local_ports import free_port, listens
 from open_streams import OpenStreams, cost, processor_seconds
 
 TITLE = "the router, beside others, and the pause of a stream that moves"
@@ -221,7 +213,7 @@ class Worker:
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         env=environment)  # fmt: skip
         for port in (self.engine, self.port):
-            await_that(lambda port=port: _listens(port), "the worker listens")
+            await_that(lambda port=port: listens(port), "the worker listens")
 
     def engine_pid(self):
         told = output([self.bench.lastcall, "status", "--config", str(self.config), "-o", "json"])
@@ -244,11 +236,6 @@ class Worker:
                 os.kill(child, signal.SIGKILL)
 
 
-def _listens(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 class Front:
     def __init__(self, bench, stall=STALL):
         self.folder = Path(tempfile.mkdtemp(dir=bench.scratch))
@@ -261,7 +248,7 @@ class Front:
         self.process = subprocess.Popen([bench.router, "--config", str(config)],
                                         stdin=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)  # fmt: skip
-        await_that(lambda: _listens(self.port), "the router listens")
+        await_that(lambda: listens(self.port), "the router listens")
         self.at_rest = processes.memory(self.process.pid)["Private_Dirty"]
 
     def workers(self):
