@@ -2,7 +2,8 @@
 # The stages of a test run. Sourced by ./dev, which sets root, results, python, cores and jobs.
 # shellcheck shell=bash disable=SC2154
 
-# The processor's seconds in what `times` wrote: of this shell, and of what it has waited for.
+# Prints the processor time, in seconds, that `times` wrote: of this shell, and of the processes
+# that it has waited for.
 taken() {  # FILE
   awk '{ for (i = 1; i <= 2; ++i) { split($i, t, "m"); sum += 60 * t[1] + t[2] } }
     END { printf "%d", sum }' "$1"
@@ -24,8 +25,8 @@ stage() {  # NAME COMMAND...
   say "== $name: $( ((status == 0)) && echo ok || echo FAILED) ($used)"
 }
 
-# What runs in the background takes the time of the processors that is left over, in a process group
-# of its own, which ends with this script.
+# A job in the background gets only processor time that is left over. It has a process group of its
+# own, which ends with this script.
 in_background() {  # OUTPUT COMMAND...
   set -m
   (renice -n 19 -p "$BASHPID" >/dev/null; "${@:2}") >"$1" 2>&1 </dev/null &
@@ -38,8 +39,8 @@ end_background() {
   for group in $(jobs -rp); do kill -- "-$group" 2>/dev/null || true; done
 }
 
-# On a machine that is busy with something else nothing is left over: what is waited for gets the
-# priority of this script.
+# On a busy machine no time is left over, so a job that the script waits for gets the priority of
+# this script.
 with_background_in_front() {  # COMMAND...
   local status=0
   renice_background "$(nice)"
@@ -120,13 +121,13 @@ python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
 asan_stages() {
   built asan || return 0
   stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
-  # Nothing is built beside it any more.
+  # From here on nothing is built beside the tests.
   workers_a_core=4 stage 'asan: integration' sanitized asan python_tests asan integration \
     -m 'not plain_build' tests/integration tests/security
 }
 
-# The tests of what has more than one thread: the supervisor, and its parts that talk to a listener
-# or a worker.
+# These tests are of parts with more than one thread: the supervisor, and its parts that use a
+# listener or a worker.
 tsan_stages() {
   built tsan "${tsan_targets[@]}" || return 0
   if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then
@@ -149,7 +150,7 @@ chart_tests() {
   python_tests dev chart tests/chart
 }
 
-# Ends by itself where a container engine hangs; its tests have deadlines of their own.
+# The stage has a deadline because a container engine may hang; its tests have their own.
 e2e_tests() {
   if [[ -z $(tests/e2e/why_not.sh) ]]; then setup "${container_packages[@]}"; fi
   LASTCALL_BUILD_DIR=$root/build/dev timeout --kill-after=10 600 tests/e2e/run.sh podman
@@ -157,7 +158,8 @@ e2e_tests() {
 
 run_stage() {  # one word of `./dev test`
   case $1 in
-    # A unit test takes about 15 ms, half of which its process waits: one a core leaves cores idle.
+    # A unit test takes about 15 ms, and its process waits for half of that, so one test for each
+    # core would leave cores idle.
     unit) workers_a_core=4 stage unit compiled_tests dev unit ;;
     sim) stage sim compiled_tests dev sim ;;
     integration) stage integration python_tests dev integration tests/integration tests/security ;;

@@ -48,7 +48,8 @@ class Bench:
         self.cancel, self.hostile = place["cancel"], place["hostile"]
         self.relay, self.fleet = place["relay"], place["fleet"]
         self.router = place["router"]
-        # Short, whatever TMPDIR is: the path of a Unix socket has at most 107 bytes.
+        # The folder has a short path, whatever TMPDIR is: the path of a Unix socket has at most 107
+        # bytes.
         self.scratch = Path(tempfile.mkdtemp(prefix="lastcall-bench-", dir="/tmp"))
 
     def close(self):

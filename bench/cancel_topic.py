@@ -69,7 +69,7 @@ class Raw(_Ends):
         await_that(lambda: os.path.exists(path), "the relay")
         for _ in range(count):
             self.start(bench.cancel, "receiver", path)
-        # The relay takes the sender last: wait until the others are through.
+        # The relay accepts the sender last, so it has to wait until the others are connected.
         await_that(lambda: _is_in_read(self.processes), "the receivers")
         self.sender = socket.socket(socket.AF_UNIX)
         self.sender.connect(path)

@@ -37,7 +37,7 @@ RequestBegun begun(std::string id) {
   return request;
 }
 
-/// No limit on the requests of a peer: the largest count is above the default.
+/// The requests of a peer have no limit, because the largest count is above the default.
 Settings unlimited() {
   Settings settings;
   settings.peer_requests = std::numeric_limits<decltype(settings.peer_requests)>::max();
@@ -90,7 +90,7 @@ void begin_and_end(benchmark::State& state) {
   }
 }
 
-/// An operator's cancel of one root, until the last id was handed over.
+/// Measures an operator's cancel of one root, until the last id was handed over.
 void cancel_root(benchmark::State& state) {
   CancelRequested cancel;
   cancel.root = kRoot;
@@ -115,7 +115,8 @@ void cancel_root(benchmark::State& state) {
   }
 }
 
-/// The whole life of one request of another root: begun, cancelled by an operator, ended.
+/// Measures the whole life of one request of another root: it begins, an operator cancels it, it
+/// ends.
 void cancel_one(benchmark::State& state) {
   Serving serving(state.range(0));
   RequestBegun begin = begun(id_of(-1));

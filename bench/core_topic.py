@@ -30,7 +30,7 @@ def benchmarked(bench, program):
         if one.get("error_occurred"):
             raise NotMeasured(f"{one['name']}: {one['error_message']}")
         if one["run_type"] == "iteration":
-            # Where items are counted, a run makes more than one of what is measured.
+            # Where a benchmark counts items, one run of it measures several of them.
             each = 1e9 / one["items_per_second"] if "items_per_second" in one else one["cpu_time"]
             samples.setdefault((one["name"], one["time_unit"]), []).append(each)
     return samples

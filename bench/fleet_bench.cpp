@@ -30,7 +30,7 @@ std::vector<Announced> workers(std::int64_t count) {
   return found;
 }
 
-/// As good as the router's own, and as cheap.
+/// A generator that is as good as the router's own, and as cheap.
 struct Drawn {
   std::uint64_t operator()() {
     state ^= state << 13U;
@@ -61,7 +61,7 @@ void choose_with_a_tenth_skipped(benchmark::State& state) {
   choose(state, {.model = "Qwen/Qwen3-0.6B"}, 10);
 }
 
-/// Keys of many conversations, each request of which begins and later ends.
+/// The keys are of many conversations, whose requests begin here and end later.
 void choose_by_keys(benchmark::State& state, std::size_t failed) {
   constexpr std::size_t kLive = 4'000;
   Fleet fleet({}, Drawn{});
@@ -91,7 +91,7 @@ void choose_by_key_with_a_tenth_skipped(benchmark::State& state) {
   choose_by_keys(state, 10);
 }
 
-/// The first choice after a worker came or left.
+/// Measures the first choice after a worker was added or removed.
 void choose_by_key_after_news(benchmark::State& state) {
   std::vector<Announced> const all = workers(state.range(0));
   Fleet fleet({}, Drawn{});
@@ -104,7 +104,7 @@ void choose_by_key_after_news(benchmark::State& state) {
   }
 }
 
-/// What else a request asks of it.
+/// Measures the other questions that a request asks of the fleet.
 void look_up(benchmark::State& state) {
   Fleet fleet({}, Drawn{});
   fleet.set(0, workers(state.range(0)));
@@ -117,7 +117,7 @@ void look_up(benchmark::State& state) {
   }
 }
 
-/// As many changes as there are workers, each reported by itself, with all that are there.
+/// Makes as many changes as there are workers, and reports each with the whole list.
 void burst(benchmark::State& state) {
   std::vector<Announced> const all = workers(state.range(0));
   for (auto _ : state) {

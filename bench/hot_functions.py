@@ -153,7 +153,7 @@ def hot(bench, situation, folder):
 
 
 def _under_callgrind(program, folder):
-    # Its debug information is newer than what Debian's valgrind reads.
+    # Debian's valgrind cannot read this library's debug information, which is of a newer version.
     stripped, under = folder / program.name, folder / f"callgrind-{program.name}"
     subprocess.run(["objcopy", "--strip-debug", str(program), str(stripped)], check=True)
     under.write_text(f"#!/bin/sh\nexec {need('valgrind')} -q --tool=callgrind --demangle=no"

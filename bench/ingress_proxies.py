@@ -7,7 +7,6 @@ once.
 
 import contextlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from bench import PATIENCE, await_that, need, output
 from figures import NotMeasured
+from local_ports import free_port, listens
 
 HEAD = """\
 daemon off; {workers}; pid {folder}/pid; error_log {folder}/error.log;
@@ -68,17 +68,6 @@ ingress:
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _listens(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 ONE_WORKER = "master_process off"
 
 
@@ -96,7 +85,7 @@ def start(bench, program, text, words, cores=None, **values):
         words, path = ["-c", listed, path, *words], need("taskset")
     process = subprocess.Popen([path, *words], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-    await_that(lambda: _listens(port), f"{program} listens")
+    await_that(lambda: listens(port), f"{program} listens")
     return process, port
 
 

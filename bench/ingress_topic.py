@@ -98,7 +98,7 @@ def _stream_figures(bench, count, pem=None):
     results = _of_streams(bench, count, pem)
     kind = "TLS streams" if pem else "streams"
     events = {name: [event for event, _ in taken] for name, taken in results.items()}
-    # The first round of each: later ones find the memory of the one before.
+    # Only the first round of each proxy counts: a later one finds the memory of the one before.
     idle = {name: [taken[0][1]] for name, taken in results.items()}
     yield _compared(f"{count} {kind}: relayed event", "us", events,
                     lambda peers: 1.5 * min(peers.values()))  # fmt: skip
@@ -235,7 +235,7 @@ def system_calls(bench):
     requests = 500
     with engine(bench) as port, proxies(bench, port) as running:
         counts = {name: [_calls(bench, *at, requests)] for name, at in running.items()}
-    # A connection that is made, and random numbers for ids, are a few in all.
+    # Among them are a few that make the connection, or read random numbers for ids.
     yield _compared("system calls a kept request", "", counts,
                     lambda peers: 1.05 * min(peers.values()))  # fmt: skip
 

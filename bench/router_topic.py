@@ -26,17 +26,9 @@ from bench import PATIENCE, await_that, need, output
 from core_topic import benchmarked
 from dynamo_fleet import START, DynamoFleet, python_of_dynamo
 from figures import NotMeasured, figure, middle
-from ingress_proxies import (
-    ENGINE,
-    HAPROXY,
-    LASTCALL,
-    ONE_WORKER,
-    engine,
-    free_port,
-    start,
-    streaming_engine,
-)
+from ingress_proxies import ENGINE, HAPROXY, LASTCALL, ONE_WORKER, engine, start, streaming_engine
 from ingress_topic import CONNECTIONS, HEAD, REQUEST, unary_cost
+from local_ports import free_port, listens
 from open_streams import OpenStreams, cost, processor_seconds
 
 TITLE = "the router, beside others, and the pause of a stream that moves"
@@ -47,7 +39,7 @@ operators: 127.0.0.1:0
 workers: [{{static: {{urls: ["http://127.0.0.1:{engine}"], model: m}}}}]
 migration: {{by: text}}  # the engines of this page answer no probe
 """
-# sglang-router answers a stream in parts, so this is not one.
+# This request is not for a stream, because sglang-router answers a stream in parts.
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hello"}]}'
 UNARY = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
          b"Content-Length: %d\r\n\r\n" % len(BODY)) + BODY  # fmt: skip
@@ -118,7 +110,7 @@ def events(bench):
     """Streams that the router could let go on elsewhere: it reads each event."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         listener.settimeout(PATIENCE)
-        # sglang-router asks its worker for its health first, which this one does not answer.
+        # sglang-router asks its worker for its health first, and this engine does not answer that.
         with _fronts(bench, listener.getsockname()[1], with_sglang=False) as running:
             results = bench.alternate(
                 {name: lambda at=at: cost(listener, at, _opened, HEAD + EVENT, EVENT, 20)
@@ -221,7 +213,7 @@ class Worker:
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         env=environment)  # fmt: skip
         for port in (self.engine, self.port):
-            await_that(lambda port=port: _listens(port), "the worker listens")
+            await_that(lambda port=port: listens(port), "the worker listens")
 
     def engine_pid(self):
         told = output([self.bench.lastcall, "status", "--config", str(self.config), "-o", "json"])
@@ -244,11 +236,6 @@ class Worker:
                 os.kill(child, signal.SIGKILL)
 
 
-def _listens(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 class Front:
     def __init__(self, bench, stall=STALL):
         self.folder = Path(tempfile.mkdtemp(dir=bench.scratch))
@@ -261,7 +248,7 @@ class Front:
         self.process = subprocess.Popen([bench.router, "--config", str(config)],
                                         stdin=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)  # fmt: skip
-        await_that(lambda: _listens(self.port), "the router listens")
+        await_that(lambda: listens(self.port), "the router listens")
         self.at_rest = processes.memory(self.process.pid)["Private_Dirty"]
 
     def workers(self):
@@ -444,7 +431,7 @@ def _dynamo_pause(bench, sent, after, share):
         streams.read(1 / RATE - (time.monotonic() - streams.last()) + share / RATE)
         struck = time.monotonic()
         fleet.engines[0].send_signal(sent)
-        # It cuts what runs when its grace is over.
+        # When its grace is over, Dynamo's worker cuts what runs.
         deadline = struck + PATIENCE
         while sent == signal.SIGTERM and fleet.engines[0].poll() is None:
             if time.monotonic() > deadline:
@@ -493,8 +480,8 @@ def crowd(bench):
         struck = time.monotonic()
         old.process.kill()
         streams.read(5.0)
-        # Tokens come once a second, and all together: where in that second the engine dies shows
-        # nothing about the router.
+        # All tokens come together, once a second, so the moment in that second at which the engine
+        # dies shows nothing about the router.
         found = streams.pauses(struck, time.monotonic(), 1 / rate, from_then_on=True)
         taken = [pause - 1e3 / rate for pause in found]
         streams.must_be_right()

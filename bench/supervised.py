@@ -16,6 +16,7 @@ from pathlib import Path
 import processes
 from bench import PATIENCE, await_that
 from figures import NotMeasured
+from local_ports import free_port
 from wire import Peer
 
 CONFIG = """\
@@ -27,18 +28,12 @@ probes: {{listen: "127.0.0.1:{port}"}}
 """
 
 
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class _Supervised:
     """`pid` is the supervisor's, `process` what was started."""
 
     def __init__(self, bench, words, shutdown="grace_period: 60s", further="", **more):
         self.folder = Path(tempfile.mkdtemp(dir=bench.scratch))
-        self.port = _free_port()
+        self.port = free_port()
         self.engine_socket = self.folder / "ipc/lastcall.sock"
         self.admin_socket = self.folder / "admin/admin.sock"
         config = self.folder / "lastcall.yaml"

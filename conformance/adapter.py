@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Outside of the tree: what `./dev conformance --install` fetches that Debian does not have.
+# `./dev conformance --install` fetches what Debian does not have, into a folder outside of the
+# tree.
 CACHE = Path(os.environ.get("LASTCALL_CONFORMANCE_CACHE")
              or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
              / "lastcall-conformance")  # fmt: skip

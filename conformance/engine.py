@@ -377,7 +377,7 @@ def main():
     if options.load_s:
         trace("process", role="main", pid=os.getpid())
         time.sleep(options.load_s)
-    # At once, as an engine that has to end does: open connections are cut.
+    # The engine ends at once and cuts open connections, as one does that has to end.
     os._exit(asyncio.run(Engine(options, trace).live()))
 
 

@@ -18,7 +18,7 @@ import venv
 from adapter import CACHE
 
 DYNAMO = "1.6.1"
-# What its mocker and its frontend import; the rest of its requirements is not needed here.
+# Dynamo's mocker and frontend import these; the rest of its requirements is not needed here.
 MODULES = ("pyyaml", "msgspec", "packaging", "aiohttp", "prometheus-client", "pyzmq", "zstandard",
            "kubernetes<33", "tqdm", "transformers", "tokenizers")  # fmt: skip
 KNATIVE = "v0.42.2"

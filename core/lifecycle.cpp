@@ -47,7 +47,8 @@ void Lifecycle::apply_joint_rules(Instant now) {
   apply_held(m_, now);
   expire_peers(m_, now);
   apply_admission_time(m_, now);
-  // This follows the rules that end waits: with the last waiter the supervisor may go.
+  // This comes after the rules that end waits, because the supervisor may end once nobody waits any
+  // more.
   apply_own_restart(m_, now);
   bool changed = true;
   while (changed && !m_.own.has_ended()) {

@@ -1,10 +1,10 @@
-// A registry that is a directory: one JSON file for each instance, `<instance id>.json`.
+// A registry that is a directory: the JSON file of an instance is `<instance id>.json`.
 //
 // Invariants:
 //  1. A reader sees a whole file or none: the content is written to a hidden temporary file,
 //     flushed, and renamed into place; then the directory is flushed.
 //  2. deregister unlinks, flushes the directory, and confirms by looking again.
-//  3. Only files named after our own instance ids are ever written or removed. A file of an earlier
+//  3. Only files named after our own instance id are ever written or removed. A file of an earlier
 //     life has the same name and is replaced. A file of that name that names another pod is not
 //     ours and is left alone: that is an error when registering, and confirmed with a note when
 //     deregistering.
@@ -17,7 +17,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -27,7 +26,6 @@
 namespace lastcall::discovery {
 
 std::unique_ptr<Registry> make_file_registry(boost::asio::any_io_executor executor,
-                                             std::string directory,
-                                             std::vector<Instance> instances);
+                                             std::string directory, Instance instance);
 
 }  // namespace lastcall::discovery

@@ -12,16 +12,15 @@ namespace {
 
 struct Postings {
   HttpRegistrySettings settings;
-  std::vector<Instance> instances;
+  Instance instance;
 };
 
 bool is_confirmed(int status, bool leaving) {
   return (status >= 200 && status < 300) || (leaving && (status == 404 || status == 410));
 }
 
-std::string post(Postings const& postings, Instance const& instance, bool leaving,
-                 HttpClient& client, TimePoint deadline) {
-  auto const& settings = postings.settings;
+std::string post(Postings const& postings, bool leaving, HttpClient& client, TimePoint deadline) {
+  auto const& [settings, instance] = postings;
   auto const& server = leaving ? settings.deregister_at : settings.register_at;
   HttpRequest request{
       .path = server.path.empty() ? "/" : "",
@@ -48,36 +47,29 @@ std::string post(Postings const& postings, Instance const& instance, bool leavin
 class HttpRegistry final : public Registry {
  public:
   HttpRegistry(boost::asio::any_io_executor executor, HttpRegistrySettings settings,
-               std::vector<Instance> instances)
+               Instance instance)
       : worker_(std::move(executor), "http-registry", settings.tls),
         postings_(
-            std::make_shared<Postings const>(Postings{std::move(settings), std::move(instances)})) {
-  }
+            std::make_shared<Postings const>(Postings{std::move(settings), std::move(instance)})) {}
 
   void register_instances(TimePoint deadline, RegistryDone done) override {
-    post_all(false, deadline, std::move(done));
+    run(false, deadline, std::move(done));
   }
   void deregister(TimePoint deadline, RegistryDone done) override {
-    post_all(true, deadline, std::move(done));
+    run(true, deadline, std::move(done));
   }
-  Duration patience() const override {
-    return postings_->settings.timeout * static_cast<Duration::rep>(postings_->instances.size());
-  }
+  Duration patience() const override { return postings_->settings.timeout; }
   void hurry() override { worker_.interrupt(); }
 
  private:
-  /// Posts for every instance, even after a failure, and reports the first failure.
-  void post_all(bool leaving, TimePoint deadline, RegistryDone done) {
-    auto const result = std::make_shared<RegistryResult>(RegistryResult::ok());
+  void run(bool leaving, TimePoint deadline, RegistryDone done) {
+    auto const result = std::make_shared<RegistryResult>();
     worker_.run(
         deadline,
         [postings = postings_, leaving, result](HttpClient& client, TimePoint until) {
-          for (auto const& instance : postings->instances) {
-            auto failed = post(*postings, instance, leaving, client, until);
-            if (result->confirmed && !failed.empty()) {
-              *result = RegistryResult::failed(std::move(failed));
-            }
-          }
+          auto failed = post(*postings, leaving, client, until);
+          *result =
+              failed.empty() ? RegistryResult::ok() : RegistryResult::failed(std::move(failed));
           result->retry_after = client.retry_after();
         },
         [result, done = std::move(done)] { done(std::move(*result)); });
@@ -90,10 +82,9 @@ class HttpRegistry final : public Registry {
 }  // namespace
 
 std::unique_ptr<Registry> make_http_registry(boost::asio::any_io_executor executor,
-                                             HttpRegistrySettings settings,
-                                             std::vector<Instance> instances) {
+                                             HttpRegistrySettings settings, Instance instance) {
   return std::make_unique<HttpRegistry>(std::move(executor), std::move(settings),
-                                        std::move(instances));
+                                        std::move(instance));
 }
 
 }  // namespace lastcall::discovery

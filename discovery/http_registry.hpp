@@ -32,7 +32,6 @@ struct HttpRegistrySettings {
 };
 
 std::unique_ptr<Registry> make_http_registry(boost::asio::any_io_executor executor,
-                                             HttpRegistrySettings settings,
-                                             std::vector<Instance> instances);
+                                             HttpRegistrySettings settings, Instance instance);
 
 }  // namespace lastcall::discovery

@@ -13,7 +13,8 @@ namespace lastcall::discovery {
 
 namespace {
 
-/// For a job on the loop: enough for a server that answers, and nobody notices it.
+/// The limit of a job that runs on the loop: enough for a server that answers, and too short to be
+/// noticed.
 constexpr Duration kOnLoop{200};
 
 }  // namespace

@@ -31,10 +31,6 @@ void RegistrySet::add(std::string name, std::unique_ptr<Registry> registry) {
       });
 }
 
-bool RegistrySet::empty() const {
-  return state_->entries.empty();
-}
-
 void RegistrySet::note(std::string const& text) {
   for (auto const& entry : state_->entries) {
     entry->registry->note(text);

@@ -84,7 +84,6 @@ class RegistrySet {
   RegistrySet& operator=(RegistrySet const&) = delete;
 
   void add(std::string name, std::unique_ptr<Registry> registry);
-  bool empty() const;
 
   void register_all();
   /// `done` is called when each registry is confirmed or given up; without registries, at once.

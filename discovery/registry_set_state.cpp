@@ -124,7 +124,7 @@ void RegistrySet::State::retry_later(Entry& entry, RegistryResult const& result)
   auto const patience = enters ? settings.retry_after_most
                                : std::chrono::duration_cast<Duration>(deadline - Clock::now()) / 2;
   auto const usual = result.is_hopeless ? settings.retry_most : pause;
-  // Never earlier than asked, where the usual jitter could be.
+  // The usual jitter could make the attempt earlier than the server has asked for.
   auto const asked = std::min(result.retry_after, patience);
   if (asked > usual * 3 / 4) {
     std::uniform_real_distribution<double> jitter(1.0, 1.25);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kMostSecret = 64 * 1024;
 
-/// Without the carriage return of a file with the line ends of Windows, which no header may hold.
+/// Removes the carriage return of a file with the line ends of Windows, which no header may
+/// contain.
 std::string first_line(std::string text) {
   if (text.ends_with('\r')) {
     text.pop_back();

@@ -22,7 +22,7 @@ import time
 from urllib.parse import urlsplit
 
 HOP_BY_HOP = {"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "host"}
-# How long a request waits for a first worker.
+# A request waits for a first worker for this time.
 PATIENCE = 10.0
 
 

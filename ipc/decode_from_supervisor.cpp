@@ -92,11 +92,6 @@ void read(Fields& f, StatusUpdate& m) {
   m.status = f.required_raw_object("status");
 }
 
-// Messages without fields of their own.
-void read(Fields&, HealthCheck&) {}
-void read(Fields&, Deregister&) {}
-void read(Fields&, EngineStart&) {}
-
 constexpr auto kReadersFromSupervisor = make_readers<FromSupervisor>(
     [](Fields& f, auto& m) { read(f, m); }, std::make_index_sequence<kFromSupervisorOps.size()>{});
 

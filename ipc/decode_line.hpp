@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -58,12 +59,15 @@ inline void read(Fields& f, Error& m) {
   m.message = f.text("message");
 }
 
-/// One function for each alternative: it makes the message and lets `Read` fill it from the fields.
+/// One function for each alternative: it makes the message and lets `Read` fill it from the fields,
+/// if it has any.
 template <typename Message, typename Read, std::size_t... I>
 constexpr auto make_readers(Read, std::index_sequence<I...>) {
   return std::array<Message (*)(Fields&), sizeof...(I)>{+[](Fields& f) {
     std::variant_alternative_t<I, Message> m;
-    Read{}(f, m);
+    if constexpr (!std::is_empty_v<decltype(m)>) {
+      Read{}(f, m);
+    }
     return Message(std::in_place_index<I>, std::move(m));
   }...};
 }

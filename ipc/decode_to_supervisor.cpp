@@ -214,16 +214,6 @@ void read(Fields& f, Prestop& m) {
   m.container = f.word<Container>("container");
 }
 
-// Messages without fields of their own.
-void read(Fields&, HealthDoubt&) {}
-void read(Fields&, Registered&) {}
-void read(Fields&, Deregistered&) {}
-void read(Fields&, CleanupDone&) {}
-void read(Fields&, Ping&) {}
-void read(Fields&, StatusQuery&) {}
-void read(Fields&, Resume&) {}
-void read(Fields&, Reload&) {}
-
 constexpr auto kReadersToSupervisor = make_readers<ToSupervisor>(
     [](Fields& f, auto& m) { read(f, m); }, std::make_index_sequence<kToSupervisorOps.size()>{});
 

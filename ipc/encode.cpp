@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <span>
+#include <type_traits>
 
 #include "ipc/codec.hpp"
 #include "ipc/line_writer.hpp"
@@ -268,19 +269,6 @@ void write(LineWriter& w, Error const& m) {
   w.text("message", m.message);
 }
 
-// Messages without fields of their own.
-void write(LineWriter&, HealthDoubt const&) {}
-void write(LineWriter&, Registered const&) {}
-void write(LineWriter&, Deregistered const&) {}
-void write(LineWriter&, CleanupDone const&) {}
-void write(LineWriter&, Ping const&) {}
-void write(LineWriter&, StatusQuery const&) {}
-void write(LineWriter&, Resume const&) {}
-void write(LineWriter&, Reload const&) {}
-void write(LineWriter&, HealthCheck const&) {}
-void write(LineWriter&, Deregister const&) {}
-void write(LineWriter&, EngineStart const&) {}
-
 // In an answer seq is a field that names the line that it answers.
 std::optional<std::uint64_t> seq_of(Ack const& m, std::optional<std::uint64_t>) {
   return m.seq;
@@ -298,7 +286,9 @@ bool encode_any(Variant const& message, std::optional<std::uint64_t> seq, std::s
   return std::visit(
       [&](auto const& m) {
         LineWriter writer(out, op_of(message), seq_of(m, seq));
-        write(writer, m);
+        if constexpr (!std::is_empty_v<std::decay_t<decltype(m)>>) {
+          write(writer, m);
+        }
         return writer.finish();
       },
       message);

@@ -14,7 +14,7 @@ mkdir -p "$rootfs/usr/bin" "$rootfs/usr/libexec/lastcall" "$rootfs/etc/lastcall"
   "$rootfs/usr/share/lastcall"
 mkdir "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 for name in lastcall lastcall-doctor lastcall-kube lastcall-shim; do
-  # Programs that were handed over may be `lastcall` and the shim alone.
+  # The programs that were handed over may be only `lastcall` and the shim.
   case $name in lastcall-doctor | lastcall-kube) [ -e "$programs/$name" ] || continue ;; esac
   install -m 0755 "$programs/$name" "$rootfs/usr/bin/$name"
   strip --strip-all "$rootfs/usr/bin/$name"
@@ -22,7 +22,7 @@ done
 # The program that `lastcall`, the launcher, becomes.
 install -m 0755 "$programs/program/lastcall" "$rootfs/usr/libexec/lastcall/lastcall"
 strip --strip-all "$rootfs/usr/libexec/lastcall/lastcall"
-# For a container without volumes there; in a pod, volumes cover both.
+# A container without volumes needs these folders; in a pod, volumes cover both.
 chown 65532:65532 "$rootfs/run/lastcall" "$rootfs/run/lastcall-admin"
 chmod 2770 "$rootfs/run/lastcall"
 chmod 0700 "$rootfs/run/lastcall-admin"
@@ -53,7 +53,7 @@ cp "$rootfs/usr/bin/lastcall-shim" "$shim_rootfs/lastcall-shim"
 python3 -B "$here/package_records.py" "$rootfs" $(cat "$programs/copied")
 of_shim=$programs/lastcall-shim.spdx.json
 set -- --status "$status"
-# Absent where programs were handed over without the knowledge of what they are made of.
+# There is no list if the programs were handed over without the list of their parts.
 if [ -e "$of_shim" ]; then
   set -- "$@" --program "$programs/lastcall.spdx.json" --program "$of_shim"
   for name in lastcall-doctor lastcall-kube; do
@@ -68,7 +68,7 @@ fi
 python3 -B "$here/sbom.py" image lastcall "$rootfs/usr/share/lastcall/lastcall.spdx.json" \
   "$@" $(sed 's/^/--library /' "$programs/copied")
 
-# The router's image has all of that below it, its libraries too.
+# The image of the router has all of this in a lower layer, with its libraries.
 mkdir -p "$router_rootfs/usr/bin" "$router_rootfs/usr/share/lastcall"
 if [ -e "$programs/lastcall-router" ]; then
   install -m 0755 "$programs/lastcall-router" "$router_rootfs/usr/bin/lastcall-router"

@@ -77,7 +77,7 @@ bootstrap() {
     die 'cannot get debian:12-slim, and mmdebstrap to make a base with is missing'
   fi
   echo "bootstrapping $bootstrapped"
-  # From where this machine has its own packages, if that is known and is the same Debian.
+  # Packages come from where this machine has its own, if that is known and is the same Debian.
   local sources=()
   # The format's fields are apt's to fill in.
   # shellcheck disable=SC2016
@@ -86,7 +86,8 @@ bootstrap() {
       'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
       grep -E ' bookworm[a-z-]* main$' || true)
   fi
-  # By way of a file: what a failed bootstrap gives would be imported, and taken ever after.
+  # The bootstrap writes a file first: if it failed in a pipe, its half would be imported, and used
+  # ever after.
   mkdir -p build
   mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io bookworm build/base.tar \
     "${sources[@]}"
@@ -173,7 +174,7 @@ if ((added > largest_supervisor || shim > largest_shim || router > largest_route
   die 'an image is too large'
 fi
 
-# By the names under which a pod without a registry's name asks for them.
+# A pod whose image has no registry's name asks for these names.
 load() {  # IMAGE
   local name=docker.io/library/$1:$tag archive=build/image-archive.tar
   rm -f "$archive"

@@ -43,7 +43,8 @@ listed >/tmp/before
 if [ "$mode" != newest ]; then pin >"$pins"; fi
 if ! install "$@"; then
   if [ "$mode" != locked ]; then exit 1; fi
-  # A locked package that needs another version of what the base has, which is not ours to choose.
+  # A locked package needs another version of something that the base has, and the base is not ours
+  # to choose.
   echo 'packages.lock does not fit this base: taking what the mirror has'
   rm -f "$pins"
   install "$@"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <utility>
+
+#include "base/parse_number.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -35,90 +35,41 @@ constexpr std::array kKnown = std::to_array<Known>({
 
 constexpr double kMostCount = 1e15;
 
-/// Reads the rank from `labels`, the text between the braces; 0 if the label is missing.
-std::optional<std::uint32_t> rank_in(std::string_view labels, std::string_view name) {
-  std::string const key = std::string(name) + "=\"";
-  std::size_t at = name.empty() ? std::string_view::npos : labels.find(key);
-  while (at != std::string_view::npos && at > 0 && labels[at - 1] != ',' && labels[at - 1] != ' ') {
-    at = labels.find(key, at + 1);  // it was the end of another label's name
-  }
-  if (at == std::string_view::npos) {
-    return 0;
-  }
-  std::string_view const value = labels.substr(at + key.size());
-  std::uint32_t rank = 0;
-  auto const [end, error] = std::from_chars(value.data(), value.data() + value.size(), rank);
-  bool const is_number = error == std::errc{} && end != value.data() + value.size() && *end == '"';
-  return is_number ? std::optional(rank) : std::nullopt;
+/// 0 if the label is missing; nothing if its value is no number.
+std::optional<std::uint32_t> rank_of(probes::SeriesLine const& series, std::string_view label) {
+  auto const value = series.label(label);
+  return value ? parse_number<std::uint32_t>(*value) : 0;
 }
 
 /// An information metric of vLLM; its value is always 1.
 constexpr std::string_view kCacheProperties = "vllm:cache_config_info";
-constexpr std::string_view kNoCache = "enable_prefix_caching=\"False\"";
-
-std::optional<double> figure_in(std::string_view text) {
-  std::size_t const begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) {
-    return std::nullopt;
-  }
-  text.remove_prefix(begin);
-  double figure = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), figure);
-  bool const is_count = error == std::errc{} && std::isfinite(figure) && figure >= 0;
-  return is_count ? std::optional(std::min(figure, kMostCount)) : std::nullopt;
-}
 
 std::uint64_t whole(double figure) {
-  return static_cast<std::uint64_t>(std::llround(figure));
+  return static_cast<std::uint64_t>(std::llround(std::min(figure, kMostCount)));
 }
 
 }  // namespace
 
 void LoadText::take(std::string_view piece) {
-  while (!piece.empty()) {
-    std::size_t const end = piece.find('\n');
-    std::string_view const part = piece.substr(0, end);
-    if (line_.size() + part.size() > kLongestLine) {
-      is_too_long_ = true;
-      line_.clear();
-    }
-    bool const is_whole = end != std::string_view::npos;
-    if (is_whole && !is_too_long_) {
-      take_line(line_.empty() ? part : line_.append(part));
-    } else if (!is_too_long_) {
-      line_.append(part);
-    }
-    if (is_whole) {
-      line_.clear();
-      is_too_long_ = false;
-    }
-    piece = is_whole ? piece.substr(end + 1) : std::string_view();
-  }
+  lines_.take(piece, [this](std::string_view line, bool is_cut) { take_line(line, is_cut); });
 }
 
-void LoadText::take_line(std::string_view line) {
-  std::size_t const name_end = line.find_first_of("{ \t");
-  if (name_end == std::string_view::npos || line.front() == '#') {
+void LoadText::take_line(std::string_view line, bool is_too_long) {
+  probes::SeriesLine const series = probes::series_line(line);
+  if (is_too_long) {
     return;
   }
-  if (line.substr(0, name_end) == kCacheProperties) {
-    keeps_no_prompts_ = line.find(kNoCache) != std::string_view::npos;
+  if (series.name == kCacheProperties) {
+    keeps_no_prompts_ = series.label("enable_prefix_caching") == "False";
     return;
   }
-  auto const* known = std::find_if(kKnown.begin(), kKnown.end(), [&](Known const& each) {
-    return each.name == line.substr(0, name_end);
-  });
+  auto const* known = std::find_if(kKnown.begin(), kKnown.end(),
+                                   [&](Known const& each) { return each.name == series.name; });
   if (known == kKnown.end()) {
     return;
   }
-  std::size_t const close = line[name_end] == '{' ? line.rfind('}') : name_end - 1;
-  if (close == std::string_view::npos) {
-    return;
-  }
-  std::string_view const labels =
-      line[name_end] == '{' ? line.substr(name_end + 1, close - name_end - 1) : std::string_view();
-  std::optional<std::uint32_t> const rank = rank_in(labels, known->rank_label);
-  std::optional<double> const figure = figure_in(line.substr(close + 1));
+  std::optional<std::uint32_t> const rank = rank_of(series, known->rank_label);
+  std::optional<double> const figure = series.count();
   if (!rank || !figure) {
     return;
   }
@@ -153,16 +104,14 @@ void LoadText::take_line(std::string_view line) {
 }
 
 ReportedLoad LoadText::finish() {
-  if (!line_.empty() && !is_too_long_) {
-    take_line(line_);
-  }
+  lines_.finish([this](std::string_view line, bool is_cut) { take_line(line, is_cut); });
   ReportedLoad load;
   load.by_gauges = by_lastcall_.empty() && !gauges_.empty();
   for (auto const& [rank, figures] : load.by_gauges ? gauges_ : by_lastcall_) {
     load.ranks.push_back(figures);
   }
   std::optional<double> const requests = in_flight_ ? in_flight_ : running_;
-  load.requests = requests ? std::optional(whole(std::min(*requests, kMostCount))) : std::nullopt;
+  load.requests = requests ? std::optional(whole(*requests)) : std::nullopt;
   load.keeps_no_prompts = keeps_no_prompts_;
   *this = LoadText();
   return load;

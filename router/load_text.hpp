@@ -6,8 +6,8 @@
 //  2. An engine without a prompt cache reports that (vLLM's `enable_prefix_caching`); an engine
 //     that does not report it may have one.
 //  3. A figure that is not a valid count (NaN, negative, infinite) is ignored.
-//  4. Memory is bounded: a line longer than kLongestLine is skipped, and so is a rank after the
-//     first kMostRanks.
+//  4. Memory is bounded: a line longer than TextLines::kLongestLine is skipped, and so is a rank
+//     after the first kMostRanks.
 //
 // Pure, no thread rule. Source: docs/metrics.md; the metrics of vLLM, SGLang and TensorRT-LLM.
 #pragma once
@@ -16,9 +16,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "probes/checks/prometheus_text.hpp"
 
 namespace lastcall::router {
 
@@ -39,7 +40,6 @@ struct ReportedLoad {
 
 class LoadText {
  public:
-  static constexpr std::size_t kLongestLine = 16 * 1024;
   static constexpr std::size_t kMostRanks = 1'024;
 
   void take(std::string_view piece);
@@ -47,10 +47,9 @@ class LoadText {
   ReportedLoad finish();
 
  private:
-  void take_line(std::string_view line);
+  void take_line(std::string_view line, bool is_too_long);
 
-  std::string line_;  // the start of a line whose end has not arrived
-  bool is_too_long_ = false;
+  probes::TextLines lines_;
   std::map<std::uint32_t, RankLoad> by_lastcall_;  // reported by lastcall
   std::map<std::uint32_t, RankLoad> gauges_;       // reported by the engine
   std::optional<double> in_flight_;                // reported by lastcall

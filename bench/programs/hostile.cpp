@@ -38,7 +38,7 @@ std::string lines(std::size_t count) {
   return all;
 }
 
-/// What is known to have hurt servers, in turn.
+/// One payload of each kind that is known to have hurt servers; they take turns.
 std::vector<std::string> payloads() {
   std::string const commas(30'000, ',');
   std::string pipelined;

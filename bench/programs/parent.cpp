@@ -27,7 +27,7 @@ namespace {
 constexpr int kWarmUp = 20;
 constexpr unsigned kPauseMicroseconds = 300;
 
-/// Those that are started inherit it.
+/// The programs that are started inherit this.
 bool stay_on_this_core() {
   cpu_set_t one;
   CPU_ZERO(&one);

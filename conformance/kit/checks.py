@@ -163,7 +163,8 @@ def stop_signals(run, count):
 @check("engine", "not stopped before")
 def not_stopped_before(run, of):
     """No process of the engine received TERM before its work on this request had ended."""
-    # By the engine's own clock: a client reads the last byte some milliseconds after it was sent.
+    # The time is read on the engine's clock, because a client reads the last byte some milliseconds
+    # after it was sent.
     ends = [run.engine_event(what, id=of) for what in ("end", "abort", "cut")]
     ended = min((e.at_ms for e in ends if e), default=None)
     early = [e for e in run.transcript.events("engine", "signal", name="TERM")

@@ -39,7 +39,7 @@ STREAMS = [
     ("/v1/completions", 100_000),
     ("/v1/completions", 100_000),
 ]
-# Clients that do not know of the stop: the phase in which they come.
+# These clients do not know of the stop. Each comes in another phase.
 LATE = ["deregistering", "draining"]
 LATE_TOKENS = 10
 
@@ -252,7 +252,7 @@ def main():
     parser.add_argument("lastcall", help="path of the lastcall binary")
     parser.add_argument("--rate", type=float, default=20.0, help="tokens per second")
     options = parser.parse_args()
-    # Short on purpose: a Unix socket's path has at most 107 bytes.
+    # The path is short on purpose: that of a Unix socket has at most 107 bytes.
     directory = Path(tempfile.mkdtemp(prefix="lastcall-demo-", dir="/tmp"))
     try:
         return demonstrate(options.lastcall, directory, options.rate)

@@ -15,7 +15,7 @@ import signal
 import sys
 from pathlib import Path
 
-# Not needed once the SDK is installed.
+# This line is not needed once the SDK is installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python"))
 
 import lastcall  # noqa: E402
@@ -211,7 +211,8 @@ async def main(options):
     port = server.sockets[0].getsockname()[1]
     say(f"listening on {options.host}:{port}")
 
-    # With lastcall around it this comes last, when the drain is over; alone it is the drain.
+    # With lastcall around the engine this comes last, when the drain is over; without it, this is
+    # the drain.
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)

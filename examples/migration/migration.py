@@ -48,7 +48,8 @@ def length_for(start):
 WORKER = """
 identity: {{model: demo, advertise: "http://127.0.0.1:{port}"}}
 engine: {{kind: custom}}
-# Short, so that the demo is: what still runs 1.6 s after the signal is handed over.
+# The time is short, so that the demonstration is: a stream that still runs 1.6 s after the signal
+# is handed over.
 shutdown: {{grace_period: 3s, deregister_timeout: 500ms, late_accept: 200ms, cleanup_reserve: 1s}}
 health: {{checks: [{{name: engine, http: {{url: "http://127.0.0.1:{port}/health"}}}}]}}
 probes: {{listen: "127.0.0.1:{probes}"}}
@@ -270,7 +271,7 @@ def main():
     parser.add_argument("lastcall", help="path of the lastcall binary")
     parser.add_argument("router", help="path of the lastcall-router binary")
     options = parser.parse_args()
-    # Short on purpose: a Unix socket's path has at most 107 bytes.
+    # The path is short on purpose: that of a Unix socket has at most 107 bytes.
     directory = Path(tempfile.mkdtemp(prefix="lastcall-demo-", dir="/tmp"))
     try:
         return demonstrate(options.lastcall, options.router, directory)

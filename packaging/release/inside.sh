@@ -18,16 +18,17 @@ install() {  # PACKAGE...
 }
 
 quiet apt-get update -q
-# Does what pip does with it, without pip.
+# This does what pip does with a wheel, without pip.
 python3 -m zipfile -e /try/dist/lastcall-*-py3-none-any.whl /opt/python
 export PYTHONPATH=/opt/python
 
-# A stop of an engine with streams: each completed, handed off or refused; then exit 0.
+# An engine with streams is stopped: each stream completes, is handed off or refused; then the exit
+# code is 0.
 show() {  # LASTCALL
   say "$("$1" version) of $1 on $(uname -m), $(ldd --version | head -n 1)"
   quiet "$1" check --set engine.kind=vllm
   quiet "$1" plan
-  # The programs beside it. The doctor finds something: nothing runs here.
+  # The other programs follow. The doctor finds a problem, because no supervisor runs here.
   "$1" doctor >"$log" 2>&1 || test $? = 1 || fail 'the doctor failed'
   # shellcheck disable=SC2016
   quiet sh -c '"$1" inject --help && "${1%lastcall}kubectl-lastcall" --help &&

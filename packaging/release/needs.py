@@ -9,8 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
-# A program finds them where it runs, and brings the others along. apt itself needs the compiler's
-# two, and Debian 12's own libstdc++ would ask for a newer libc than all the rest does.
+# A program finds these libraries where it runs, and a tarball brings all others along. apt itself
+# needs the compiler's two, and Debian 12's own libstdc++ would need a newer libc than all the rest.
 SYSTEM = re.compile(
     r"^(lib(c|m|dl|rt|pthread|resolv)\.so\.\d+|ld-linux.*|libstdc\+\+\.so\.6|libgcc_s\.so\.1)$"
 )

@@ -35,7 +35,7 @@ def register():
     if not mounted or not Path(QEMU).exists():
         return False
     try:
-        # F: the kernel opens qemu now, so that a chroot need not have it.
+        # With the flag F the kernel opens qemu now, so that a chroot need not have it.
         (BINFMT / "register").write_text(f":qemu-aarch64:M::{MAGIC}:{MASK}:{QEMU}:F")
     except OSError as error:
         print(f"with_arm64.py: cannot register {QEMU}: {error.strerror}", file=sys.stderr)

@@ -37,21 +37,56 @@ bool skip_labels(std::string_view& text) {
   return false;
 }
 
-/// The value of a label in `{label="value",...}`, as it is written; nothing if it is not there.
-std::optional<std::string_view> label_value(std::string_view text, std::string_view label) {
+}  // namespace
+
+bool is_metric_name(std::string_view text) {
+  auto const fits = [](char c) { return ascii::is_letter_or_digit(c) || c == '_' || c == ':'; };
+  return !text.empty() && !ascii::is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
+std::optional<double> SeriesLine::value() const {
+  std::string_view text = rest;
+  if (text.starts_with('{') && !skip_labels(text)) {
+    return std::nullopt;
+  }
+  skip_blanks(text);
+  std::string_view number = text.substr(0, text.find_first_of(kBlanks));
+  text.remove_prefix(number.size());
+  if (number.starts_with('+')) {
+    number.remove_prefix(1);
+  }
+  auto const value = parse_number<double>(number);
+  if (!value) {
+    return std::nullopt;
+  }
+  // Only a timestamp and an exemplar may follow.
+  skip_blanks(text);
+  text.remove_prefix(std::min(text.find_first_not_of("0123456789.eE+-"), text.size()));
+  skip_blanks(text);
+  return text.empty() || text.front() == '#' ? value : std::nullopt;
+}
+
+std::optional<double> SeriesLine::count() const {
+  std::optional<double> const number = value();
+  return number && std::isfinite(*number) && *number >= 0 ? number : std::nullopt;
+}
+
+std::optional<std::string_view> SeriesLine::label(std::string_view wanted) const {
+  std::string_view text = rest.starts_with('{') ? rest : std::string_view();
   while (!text.empty()) {
     text.remove_prefix(std::min(text.find_first_not_of("{, \t"), text.size()));
     std::size_t const equals = text.find('=');
     if (equals == std::string_view::npos || text.substr(equals + 1, 1) != "\"") {
       return std::nullopt;
     }
-    std::string_view const name = text.substr(0, equals);
+    std::string_view const label = text.substr(0, equals);
     text.remove_prefix(equals + 2);
     std::size_t end = 0;
     while (end < text.size() && text[end] != '"') {
       end += text[end] == '\\' ? 2 : 1;
     }
-    if (name == label) {
+    if (label == wanted) {
       return text.substr(0, end);
     }
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -62,47 +97,35 @@ std::optional<std::string_view> label_value(std::string_view text, std::string_v
   return std::nullopt;
 }
 
-/// Reads the value of a series from the text after its name; nothing if there is no valid one.
-std::optional<double> read_value(std::string_view rest) {
-  skip_blanks(rest);
-  if (rest.starts_with('{') && !skip_labels(rest)) {
-    return std::nullopt;
-  }
-  skip_blanks(rest);
-  std::string_view number = rest.substr(0, rest.find_first_of(kBlanks));
-  rest.remove_prefix(number.size());
-  if (number.starts_with('+')) {
-    number.remove_prefix(1);
-  }
-  auto const value = parse_number<double>(number);
-  if (!value) {
-    return std::nullopt;
-  }
-  // Only a timestamp and an exemplar may follow.
-  skip_blanks(rest);
-  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.eE+-"), rest.size()));
-  skip_blanks(rest);
-  return rest.empty() || rest.front() == '#' ? value : std::nullopt;
+SeriesLine series_line(std::string_view line) {
+  auto const end = std::find_if(line.begin(), line.end(), is_name_end);
+  std::string_view const name = line.substr(0, static_cast<std::size_t>(end - line.begin()));
+  line.remove_prefix(name.size());
+  skip_blanks(line);
+  return {.name = name, .rest = line};
 }
 
-std::optional<double> read_count(std::string_view rest) {
-  std::optional<double> const value = read_value(rest);
-  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
+void TextLines::take(std::string_view piece, TakeLine const& take_line) {
+  while (!piece.empty()) {
+    std::size_t const end = piece.find('\n');
+    std::string_view const part = piece.substr(0, end);
+    std::size_t const room = kLongestLine - line_.size();
+    is_too_long_ = is_too_long_ || part.size() > room;
+    line_ += part.substr(0, room);
+    if (end == std::string_view::npos) {
+      return;
+    }
+    finish(take_line);
+    piece.remove_prefix(end + 1);
+  }
 }
 
-}  // namespace
-
-bool is_metric_name(std::string_view text) {
-  auto const fits = [](char c) { return ascii::is_letter_or_digit(c) || c == '_' || c == ':'; };
-  return !text.empty() && !ascii::is_digit(text.front()) &&
-         std::all_of(text.begin(), text.end(), fits);
-}
-
-std::optional<std::string_view> series_name(std::string_view line) {
-  auto const name_end = std::find_if(line.begin(), line.end(), is_name_end);
-  std::string_view const name = line.substr(0, static_cast<std::size_t>(name_end - line.begin()));
-  return is_metric_name(name) && read_value(line.substr(name.size())) ? std::optional(name)
-                                                                      : std::nullopt;
+void TextLines::finish(TakeLine const& take_line) {
+  std::string_view line = line_;
+  line.remove_suffix(line.ends_with('\r') ? 1 : 0);
+  take_line(line, is_too_long_);
+  line_.clear();
+  is_too_long_ = false;
 }
 
 PrometheusText::PrometheusText(std::vector<std::string> const& wanted, std::string label)
@@ -113,48 +136,27 @@ PrometheusText::PrometheusText(std::vector<std::string> const& wanted, std::stri
 }
 
 void PrometheusText::take(std::string_view piece) {
-  while (!piece.empty()) {
-    std::size_t const end = piece.find('\n');
-    std::string_view const part = piece.substr(0, end);
-    std::size_t const room = kLongestLine - line_.size();
-    is_too_long_ = is_too_long_ || part.size() > room;
-    line_ += part.substr(0, room);
-    if (end == std::string_view::npos) {
-      return;
-    }
-    finish();
-    piece.remove_prefix(end + 1);
-  }
+  lines_.take(piece, [this](std::string_view line, bool cut) { take_line(line, cut); });
 }
 
 void PrometheusText::finish() {
-  take_line(line_);
-  line_.clear();
-  is_too_long_ = false;
+  lines_.finish([this](std::string_view line, bool cut) { take_line(line, cut); });
 }
 
-void PrometheusText::take_line(std::string_view line) {
-  if (line.ends_with('\r')) {
-    line.remove_suffix(1);
-  }
+void PrometheusText::take_line(std::string_view line, bool is_too_long) {
   skip_blanks(line);
-  auto const name_end = std::find_if(line.begin(), line.end(), is_name_end);
-  std::string_view const name = line.substr(0, static_cast<std::size_t>(name_end - line.begin()));
+  SeriesLine const series = series_line(line);
   auto const metric = std::find_if(metrics_.begin(), metrics_.end(),
-                                   [name](Metric const& m) { return m.name == name; });
-  if (name.empty() || metric == metrics_.end()) {
+                                   [&](Metric const& m) { return m.name == series.name; });
+  if (series.name.empty() || metric == metrics_.end()) {
     return;  // a comment, an empty line, or a metric that is not wanted
   }
-  std::optional<double> const count =
-      is_too_long_ ? std::nullopt : read_count(line.substr(name.size()));
+  std::optional<double> const count = is_too_long ? std::nullopt : series.count();
   metric->is_seen = true;
   metric->is_spoilt = metric->is_spoilt || !count;
   metric->sum += count.value_or(0);
   metric->least = std::min(metric->least, count.value_or(0));
-  std::string_view labels = line.substr(name.size());
-  skip_blanks(labels);
-  auto const value =
-      !label_.empty() && labels.starts_with('{') ? label_value(labels, label_) : std::nullopt;
+  auto const value = label_.empty() ? std::nullopt : series.label(label_);
   auto& known = metric->values;
   if (value && known.size() < kMostValues &&
       std::find(known.begin(), known.end(), *value) == known.end()) {

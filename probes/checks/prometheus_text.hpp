@@ -1,18 +1,20 @@
-// Sums of chosen metrics from a Prometheus text that arrives in pieces.
+// Reads a Prometheus text that arrives in pieces: its lines, the series on a line, and the sums of
+// chosen metrics.
 //
 // Rules:
 //  1. A metric's value is the sum of all its series: an engine has one for each model and rank.
 //     Metrics that were not asked for are skipped unread.
 //  2. If a series of a wanted metric cannot be read or is not a count (NaN, infinite, negative),
 //     the whole metric has no value: a partial sum would be wrong.
-//  3. Memory is bounded by a maximum line length. A longer line is skipped, and the metric that it
-//     names has no value. At most kMostValues values of one label are kept.
+//  3. Memory is bounded: of a line, kLongestLine bytes are kept. A longer line cannot be read, and
+//     the metric that it names has no value. At most kMostValues values of one label are kept.
 //
 // Pure, no thread rule. Source: the Prometheus text exposition format 0.0.4; OpenMetrics 1.0 where
 // engines write it (timestamps, exemplars, `# EOF`).
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -23,19 +25,46 @@ namespace lastcall::probes {
 
 bool is_metric_name(std::string_view text);
 
-/// The name of the series on a line; nothing if a scraper could not read the line as a series.
-std::optional<std::string_view> series_name(std::string_view line);
+/// A line that is not a comment. It is read no further than it is asked for.
+struct SeriesLine {
+  std::string_view name;  // what is before `{` or a blank, valid or not
+  std::string_view rest;
+
+  /// Nothing if a scraper could not read the line.
+  std::optional<double> value() const;
+  /// The value if it is a count: finite and not negative.
+  std::optional<double> count() const;
+  /// The value of a label as it is written; nothing if it is not there.
+  std::optional<std::string_view> label(std::string_view wanted) const;
+};
+
+SeriesLine series_line(std::string_view line);
+
+/// Divides a text into lines without their ends.
+class TextLines {
+ public:
+  static constexpr std::size_t kLongestLine = 16 * 1024;
+
+  /// `is_too_long`: the line is only the beginning of the one in the text.
+  using TakeLine = std::function<void(std::string_view line, bool is_too_long)>;
+
+  void take(std::string_view piece, TakeLine const& take_line);
+  /// Ends the text; a last line without a line feed counts.
+  void finish(TakeLine const& take_line);
+
+ private:
+  std::string line_;  // the start of a line whose end has not arrived
+  bool is_too_long_ = false;
+};
 
 class PrometheusText {
  public:
-  static constexpr std::size_t kLongestLine = 16 * 1024;
   static constexpr std::size_t kMostValues = 1024;
 
   /// Takes the names of metrics as they appear before `{`, and the label whose values are kept.
   explicit PrometheusText(std::vector<std::string> const& wanted, std::string label = {});
 
   void take(std::string_view piece);
-  /// Ends the text; a last line without a line feed counts.
   void finish();
 
   /// Nothing if there is no series, or one of them is not a count.
@@ -55,14 +84,13 @@ class PrometheusText {
     bool is_spoilt = false;
   };
 
-  void take_line(std::string_view line);
+  void take_line(std::string_view line, bool is_too_long);
 
   Metric const* find(std::string_view name) const;
 
   std::vector<Metric> metrics_;
   std::string label_;
-  std::string line_;  // the start of a line whose end has not arrived
-  bool is_too_long_ = false;
+  TextLines lines_;
 };
 
 }  // namespace lastcall::probes

@@ -154,11 +154,11 @@ std::optional<std::string> merge_expositions(std::string_view ours, std::string_
         return std::nullopt;
       }
     } else {
-      auto const series = series_name(line);
-      if (!series) {
+      SeriesLine const series = series_line(line);
+      if (!is_metric_name(series.name) || !series.value()) {
         return std::nullopt;
       }
-      name = *series;
+      name = series.name;
     }
     if (name.empty() || !known.has(name)) {
       append_line(out, line);

@@ -34,7 +34,7 @@ class LifecycleMetrics {
   void before_scrape(std::int64_t now_ms);
 
  private:
-  /// It stands for the deadline while no stop has one.
+  /// The value that means that no stop has a deadline.
   static constexpr std::int64_t kNoDeadline = -1;
 
   GaugeSeries& phase_;

@@ -54,7 +54,6 @@ class ApiServer {
  public:
   explicit ApiServer(Access access);
 
-  Access const& access() const { return access_; }
   /// "/api/v1/namespaces/NAMESPACE/pods" and the like.
   std::string path(std::string const& group, std::string const& rest) const;
 

@@ -177,7 +177,7 @@ cli::Run setup_webhook(CLI::App& app) {
   };
 }
 
-/// For `lastcall completion`.
+/// Prints the commands for `lastcall completion`.
 cli::Run setup_tree(CLI::App& /*app*/) {
   return [](cli::Streams const& streams) {
     print_tree(streams.tree(), streams.out);

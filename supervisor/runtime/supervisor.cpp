@@ -210,7 +210,7 @@ void Supervisor::obey(lifecycle::Instant now, lifecycle::Action const& action) {
   records_.action(now, action);
   std::visit(
       Overloaded{
-          // These were carried out before anything was reported.
+          // The first three were carried out before anything was reported.
           [](act::Remember const&) {}, [](act::LeaveWill const&) {},
           [](act::SignalEngine const&) {}, [&](act::ForgetStopRecord const&) { memory_.forget(); },
           [&](act::StartEngine const&) { peers_.shim().send(ipc::EngineStart{}); },

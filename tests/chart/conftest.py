@@ -34,7 +34,7 @@ class Helm:
         self.home = home
 
     def __call__(self, *arguments, check=True):
-        # Helm ends before what it allocates has to be collected.
+        # Helm ends before its garbage has to be collected.
         environment = {**os.environ, "HOME": str(self.home), "KUBECONFIG": str(self.home / "none"),
                        "GOGC": "off"}  # fmt: skip
         done = subprocess.run(

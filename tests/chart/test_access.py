@@ -203,7 +203,7 @@ def test_a_secret_that_a_rendering_cannot_read_is_refused(helm):
     assert "no key token in a Secret hooks" in refusal and "prestop.hook: exec" in refusal
     both = ("prestop.tokenSecret.name=hooks", "config.lifecycle.token=s3cret")
     assert "expected one of them" in helm.refusal("-f", DEMO, *sets(*BY_HTTP, *both))
-    # Nothing reads it where no header is sent.
+    # Hooks by exec send no token, so the Secret that cannot be read is not needed.
     assert helm.pod("-f", DEMO, *sets("mode=prestop", "prestop.tokenSecret.name=hooks"))
 
 

@@ -94,7 +94,7 @@ def test_on_the_network_of_the_node_its_ports_can_be_chosen(helm):
     deployment = rendered["Deployment"]["spec"]
     pod = deployment["template"]["spec"]
     assert pod["hostNetwork"] and pod["dnsPolicy"] == "ClusterFirstWithHostNet"
-    # With the ports of a node taken, an update has to end a webhook before it starts another.
+    # The webhook takes ports of the node, so an update has to end one before it starts another.
     assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
     container = container_of(rendered)
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
@@ -107,7 +107,7 @@ def test_on_the_network_of_the_node_its_ports_can_be_chosen(helm):
     assert config["probes"]["listen"] == "[::]:17090"
 
 
-def test_a_given_certificate(helm):
+def test_a_given_certificate_is_mounted_and_trusted_and_needs_its_authority(helm):
     rendered = objects(helm)
     assert configured(rendered)["clientConfig"]["caBundle"] == "UEVN"
     volumes = rendered["Deployment"]["spec"]["template"]["spec"]["volumes"]
@@ -117,7 +117,7 @@ def test_a_given_certificate(helm):
     assert "webhook.certificate.caBundle, the PEM of the authority" in refusal
 
 
-def test_a_certificate_of_cert_manager(helm):
+def test_cert_manager_issues_the_certificate_and_injects_its_authority(helm):
     rendered = objects(helm, given=("webhook.certificate.from=certManager",))
     certificate = rendered["Certificate"]["spec"]
     assert certificate["issuerRef"]["name"] == rendered["Issuer"]["metadata"]["name"]

@@ -21,7 +21,7 @@ def test_with_an_ingress_the_service_sends_requests_to_it(helm, mode):
     settings = sets(f"mode={mode}", "config.ingress.listen=[::]:8181")
     objects = helm.objects("-f", VLLM, *settings)
     pod = objects["Deployment"]["spec"]["template"]["spec"]
-    # By number: not every cluster finds the name of a native sidecar's port.
+    # The port has a number, because not every cluster finds the name of a native sidecar's port.
     assert target(objects) == 8181
     assert port_of(pod, "lastcall", "ingress") == [8181]
     assert port_of(pod, "engine", "http") == [8000]

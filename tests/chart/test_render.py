@@ -84,7 +84,7 @@ def test_prestop_mode_leaves_the_engines_own_command_alone(helm):
     assert engine["command"][0] == "python3"
     probe = engine["livenessProbe"]
     assert probe["httpGet"]["path"] == "/engine/livez"
-    # It is the sidecar that answers: no moment in which it does not may restart the engine.
+    # The sidecar answers this probe, so a moment in which it does not must not restart the engine.
     assert probe["timeoutSeconds"] >= 2 and probe["failureThreshold"] >= 3
 
 

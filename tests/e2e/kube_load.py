@@ -6,7 +6,7 @@ import threading
 
 from client import wait_until
 
-# Under load endpoints change late and so do the clients that follow them: as long as the grace
+# Under load the endpoints change late, and clients follow them late: this is as long as the grace
 # allows.
 PATIENT = {"shutdown": {"late_accept": "7s"}}
 

@@ -40,7 +40,7 @@ VALUES = {
         },
     },
 }  # fmt: skip
-# How the agent's own process is found without any tool in the image.
+# Finds the agent's own process without any tool in the image.
 FIND_SERVE = (
     "for p in /proc/[0-9]*; do read -r name <$p/comm; "
     "if [ \"$name\" = lastcall ]; then kill -{signal} ${{p#/proc/}}; fi; done"

@@ -16,7 +16,7 @@ INJECTOR = os.path.join(ROOT, "charts/lastcall-injector")
 BUILD = os.path.abspath(os.environ.get("LASTCALL_BUILD_DIR", os.path.join(ROOT, "build/dev")))
 PROGRAMS = os.path.join(BUILD, "supervisor/cli")
 LABELS = {"app.kubernetes.io/instance": "x"}
-# The words that a user of the command adds where images have other names than those of a release.
+# A user of the command adds these words if the images have other names than those of a release.
 WORDS = ["--container=vllm", "--set=engine.kind=vllm", f"--image=localhost/lastcall:{TAG}",
          f"--shim-image=localhost/lastcall-shim:{TAG}"]  # fmt: skip
 

@@ -44,7 +44,7 @@ wait_for() {
 }
 is_ready() { kubectl get node n1 --no-headers | grep -q ' Ready'; }
 
-# What kubelet writes into /proc/sys is kept from the machine's own.
+# The machine's own /proc/sys is kept from what the kubelet writes into it.
 namespaces() {
   ip netns add "$netns"
   ip -n "$netns" link set lo up
@@ -163,7 +163,7 @@ containerRuntimeEndpoint: unix://$node/containerd.sock
 failCgroupV1: false
 cgroupDriver: cgroupfs
 enforceNodeAllocatable: []
-# What was collected could not be pulled again.
+# The kubelet must not remove images, because they could not be pulled again.
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 failSwapOn: false

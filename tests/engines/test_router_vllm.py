@@ -63,7 +63,8 @@ class Worker:
         if what == "core":
             os.kill(self.engine.core(), signal.SIGKILL)
             return
-        # The engine's main process alone, or everything, the shim and the supervisor first.
+        # Kills either the engine's main process, or everything, beginning with the shim and the
+        # supervisor.
         tree = self.engine.tree()
         main = [pid for pid, words in tree[1:] if "bin/vllm" in words]
         for pid in main[:1] if what == "engine" else [pid for pid, _ in tree]:
@@ -84,8 +85,9 @@ class Speaker(User):
         self.content = f"{SECRET}{self.label} counts to"
         tokens = 400 + 50 * (POSITIONS - number)  # the first has to be there still at the last
         more = {"allowed_token_ids": WORDS} if says == "words" else {}
-        # One in two is sampled; there the second leg is another sample, as valid as the first.
-        # Without a seed: with one, vLLM 0.32 for CPUs dies in a prefill that it does in parts.
+        # Every second answer is sampled, so its second leg is another sample, as valid as the
+        # first. No seed is set: with one, vLLM 0.32 for CPUs dies in a prefill that it computes in
+        # parts.
         self.greedy = number % 2 == 0
         super().__init__(
             port, self.content, chat, tokens, {"X-Request-Id": self.label},
@@ -262,7 +264,7 @@ def test_the_abilities_of_a_worker_are_found_by_asking_it(routers, doomed, survi
     assert router.metric("lastcall_router_probes_total", outcome="answered") >= 2
     moves = {"kind": "failure", "outcome": "continued"}
     assert router.metric("lastcall_router_moves_total", **moves) == len(users)
-    # The questions are nobody's requests: the worker has counted what was moved to it alone.
+    # Probes are nobody's requests: the worker has counted only what was moved to it.
     _, counts = survivor.engine.get("/metrics")
     print([line for line in counts.splitlines() if line.startswith("lastcall_requests_total")])
 
@@ -293,7 +295,7 @@ def test_text_that_is_read_as_other_tokens_is_whole_or_ends_with_the_reason(
             assert user.text == legs[0].text + legs[-1].text, user.label
             whole += 1
         else:
-            # The dead worker is asked again where the other one has proven nothing.
+            # If the other worker has proven nothing, the dead one is asked again.
             assert user.error["reason"] in ("worker_cannot", "moved_too_often", "no_worker",
                                             "engine_died_twice", "space_sent")  # fmt: skip
             assert (user.text, user.done) == (legs[0].text, 0), user.label

@@ -51,7 +51,8 @@ def test_requests_that_a_drain_by_gauges_cuts_are_in_the_report(vllm):
     code = engine.stop()
     report = engine.report()
     assert report["in_flight_at_end"] == 8
-    # Its server may wait for its connections without end: it is not waited for.
+    # The engine's server may wait for its connections without end, so the test does not wait for
+    # it.
     print(f"exit code {code}, engine {report['engine']}, {report['cleanup']['engine']}")
     assert code == 0, report
 
@@ -62,7 +63,8 @@ def test_a_core_that_froze_with_streams_that_nobody_counts_is_found(vllm):
     wait_until(lambda: all(answer.events() > 2 for answer in answers), "streams run")
     os.kill(engine.core(), signal.SIGSTOP)
     wait_until(lambda: engine.get("/readyz")[0] == 503, "not ready")
-    # Longer than the 15 s after which a stopped process that is not missed is forgiven.
+    # The engine is stopped for longer than the 15 s after which a stopped process that is not
+    # missed is forgiven.
     holds_for(lambda: "unresponsive" in engine.get("/readyz?verbose")[1], 20)
     os.kill(engine.core(), signal.SIGCONT)
     wait_until(lambda: engine.get("/readyz")[0] == 200, "ready again")

@@ -15,7 +15,7 @@ class Choices {
   Choices(std::uint8_t const* data, std::size_t size) : left_(data, size) {}
 
   bool empty() const { return left_.empty(); }
-  /// Less than `count`, which is 1 to 256.
+  /// Returns a number below `count`, which is 1 to 256.
   std::size_t below(std::size_t count) { return byte() % count; }
   bool one_in(std::size_t count) { return below(count) == 1; }
   template <typename Container>

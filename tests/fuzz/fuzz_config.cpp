@@ -36,7 +36,7 @@ void check(Problems const& problems) {
   }
 }
 
-/// The same configuration from the text of each of its values.
+/// Builds the same configuration from the text of each of its values.
 Config written_and_read(Config& config) {
   Config again;
   Problems problems;

@@ -87,7 +87,7 @@ std::string derive(fuzz::Choices& choose) {
   return stream;
 }
 
-/// Two legs, each in pieces of these lengths, over and over.
+/// Reads two legs in pieces of these lengths, which repeat.
 std::string run(std::string_view body, Mode mode, std::string_view first, std::string_view second,
                 std::vector<std::size_t> const& steps) {
   fuzz::BoundedWork const work(first.size() + second.size(), {.a_byte = 6'000, .besides = 400'000});

@@ -17,7 +17,7 @@ namespace {
 using namespace lastcall;
 using namespace lastcall::runtime;
 
-/// More steps only make a run slow; each of them may be in any of the states before.
+/// More steps only make a run slow, because each of them can reach any of the earlier states.
 constexpr int kMostSteps = 64;
 
 void require(bool condition) {

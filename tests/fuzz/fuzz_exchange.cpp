@@ -147,7 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   Result const by_byte = run(script, {.step = 1}, {.step = 1});
   Result const by_step = run(script, {.step = step}, {.step = step});
   Result const in_two = run(script, {}, {.at = {cut}});
-  // The first decides where several errors end in one read.
+  // If several errors end in one read, the first decides.
   if (count(script.response, "error") < 2) {
     same(script, whole, by_byte);
     same(script, whole, by_step);

@@ -41,7 +41,7 @@ void check(std::string_view engine, bool openmetrics) {
     text.remove_prefix(line.size() + 1);
     ends += line == kEnd ? 1 : 0;
     require(line == kEnd || engine.find(line) != std::string_view::npos);
-    require(line.starts_with('#') || series_name(line));
+    require(line.starts_with('#') || series_line(line).value());
     require(line != kEnd || text.empty());
   }
   require(ends == (openmetrics ? 1 : 0));

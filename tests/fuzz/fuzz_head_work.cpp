@@ -62,8 +62,8 @@ Pattern read_pattern(std::string_view line, bool has_count) {
   return pattern;
 }
 
-/// The number of the line takes the place of the first #, and is as long as nothing else of a head
-/// depends on it.
+/// The number of the line replaces the first #. It has a fixed length, so that nothing else in a
+/// head depends on it.
 void append_begin(std::string& out, std::string_view begin, std::size_t number) {
   std::size_t const mark = begin.find('#');
   out.append(begin.substr(0, mark));
@@ -118,8 +118,8 @@ ControlPaths const& control_paths() {
   return kTable;
 }
 
-/// What a head goes through, in the order of ingress/client.cpp. `is_proxy`: it comes from a
-/// trusted one, whose words about the client are kept.
+/// Does with a head what ingress/client.cpp does, in the same order. `is_proxy`: the head comes
+/// from a trusted proxy, whose statements about the client are kept.
 void relay_head(std::string_view bytes, bool is_proxy) {
   RequestReader reader;
   TakenHead taken;

@@ -102,7 +102,7 @@ void check_response(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  // Lines cost something, too, so that this is more than a long head takes: fuzz_head_work.cpp.
+  // Lines have a cost of their own, so this is more than a long head takes (fuzz_head_work.cpp).
   lastcall::fuzz::BoundedWork const work(size, {.a_byte = 75, .besides = 20'000});
   std::string const bytes(data, data + size);
   auto const whole = scan(bytes, bytes.size() + 1);

@@ -20,7 +20,7 @@ namespace {
 
 using namespace lastcall;
 
-/// As the ingress does: a chunked body is chunked again, a length stays.
+/// Frames a body as the ingress does: a chunked body is chunked again, a length stays.
 void write_body(std::string& out, std::string_view body, relay::Framing const& framing) {
   if (framing.kind != relay::Framing::Kind::chunked) {
     out.append(body);
@@ -58,7 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::vector<std::string> bodies;
   std::size_t begin = 0;
   {
-    // A third more than a head alone may cost (fuzz_http_head.cpp), because all is written once.
+    // The limit is a third above that of a head alone (fuzz_http_head.cpp), because everything is
+    // also written once.
     fuzz::BoundedWork const work(size, {.a_byte = 100, .besides = 20'000});
     for (fuzz::Message const& message : fuzz::read_ours(stream, fuzz::Side::requests).messages) {
       write_request(written, std::string_view(stream).substr(begin, message.end - begin),

@@ -50,7 +50,7 @@ void check(std::string_view line, Decode decode) {
   auto const& incoming = std::get<0>(decoded);
   std::string again;
   if (!encode(incoming.message, incoming.seq, again)) {
-    // Only a line that grows by what its sender left out, or wrote shorter, can be too long.
+    // A line can only become too long if its sender left something out, or wrote it shorter.
     require(line.size() > kMaxLine / 8);
     return;
   }

@@ -117,7 +117,7 @@ Json good_value(Choices& choose, Key const& key) {
   return nullptr;
 }
 
-/// No value of this field, whatever it is.
+/// A text that is no value of this field, whichever field it is.
 Json bad_value(Choices& choose, Key const& key, std::string& name) {
   std::size_t const how = choose.below(4);
   switch (key.is) {
@@ -192,7 +192,7 @@ Members derive(Choices& choose, Row const& row, Spoiled& spoiled) {
   return members;
 }
 
-/// One JSON value in a spelling of its own.
+/// One JSON value, spelled in a way that the encoder does not use.
 void spell(Choices& choose, Json const& value, std::string& out) {
   if (!value.is_string() || choose.below(3) != 0) {
     out += value.dump();
@@ -239,7 +239,7 @@ std::string write(Choices& choose, Members members) {
   std::abort();
 }
 
-/// A field may be left out again where it has the value that is assumed without it.
+/// The encoder may leave a field out again if its value is the one that is assumed without it.
 void check_meaning(Members const& members, std::string_view line, std::string const& again) {
   Json const said = Json::parse(again);
   for (auto const& [name, value] : members) {
@@ -288,7 +288,7 @@ void check(Decoded const& decoded, Members const& members, std::string_view line
   }
 }
 
-/// `null` where the member is not there.
+/// Returns `null` if the member is not there.
 Json member(Members const& members, std::string_view name) {
   for (auto const& [key, value] : members) {
     if (key == name) {

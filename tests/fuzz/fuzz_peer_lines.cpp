@@ -176,7 +176,7 @@ class World : public runtime::EventSink {
   }
 
  private:
-  /// The parts that the fake server never calls, and those that it never runs on.
+  /// The fake server never calls these parts, or never runs on them.
   class Nobody : public ipc::Observer {
     void hello(PeerId, ipc::Hello&&) override {}
     void message(PeerId, ipc::ToSupervisor&&, ipc::Seq) override {}

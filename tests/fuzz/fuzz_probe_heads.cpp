@@ -66,7 +66,7 @@ void check(std::string_view bytes) {
                          .headers = {{"X-Path", request.path}}};
   });
   require(asked <= 1);
-  // It is not known whether a bad head was that of a HEAD.
+  // A head that cannot be read does not show whether its request was a HEAD.
   require(is_whole(answer, is_head) || (asked == 0 && is_whole(answer, true)));
   require(probes::answer_head(bytes, [](auto const&) { return std::nullopt; }).empty() ==
           (asked == 1));

@@ -57,7 +57,7 @@ kube::ReviewAnswer answer_to(std::string const& review) {
   return kube::answer_review(review, settings());
 }
 
-/// What the API server would make of the pod.
+/// Applies the patch as the API server would.
 Json patched(Json pod, Json const& patch, std::string const& review) {
   for (Json const& operation : patch) {
     std::string const kind = json::text(json::member(operation, "op"));
@@ -123,7 +123,7 @@ void check(std::string const& review) {
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   std::string_view const bytes(reinterpret_cast<char const*>(data), size);
-  // A review begins with '{', which no derivation has to.
+  // A review begins with '{', and a derivation of the grammar need not.
   if (bytes.starts_with('{')) {
     check(std::string(bytes));
   } else {

@@ -23,7 +23,7 @@ namespace {
 
 using namespace lastcall;
 
-// What the shim takes an error without a code for.
+// The shim treats an error without a code as this one.
 constexpr std::string_view kNoErrorCode = "\"unknown\"";
 
 void require(bool condition) {
@@ -70,7 +70,8 @@ void check_line(std::string_view line) {
           order.exit_code.value_or(0) <= 255);
 }
 
-/// As the shim's link reads: what is there, then the lines, then room again.
+/// Reads as the shim's link does: first the bytes that are there, then the lines, then there is
+/// room again.
 std::vector<std::string> lines_of(std::string_view bytes, std::size_t step) {
   auto const buffer = std::make_unique<shim::LineBuffer>();
   std::vector<std::string> lines;

@@ -10,8 +10,8 @@
 namespace lastcall::fuzz {
 namespace {
 
-/// Where we refuse what another parser takes. After a refusal the connection ends, so that nothing
-/// that follows can be taken for a message.
+/// We refuse here what another parser accepts. After a refusal the connection ends, so nothing that
+/// follows can be taken for a message.
 constexpr std::string_view kStricter[] = {
     // stricter: head
     "the head is malformed: expected the lines of an HTTP/1.1 message, each ended by CRLF",
@@ -56,7 +56,7 @@ struct Seen {
   bool refuses(std::string_view why) const { return theirs == nullptr && other.why == why; }
 };
 
-/// The text after `lower_case` to the end of its line, wherever it is.
+/// Whether `is_it` holds for the text between any `lower_case` and the end of its line.
 bool any_line(std::string_view bytes, std::string_view lower_case,
               bool (*is_it)(std::string_view)) {
   auto const is_same = [](char a, char b) { return relay::http_text::lower(a) == b; };
@@ -72,7 +72,7 @@ bool any_line(std::string_view bytes, std::string_view lower_case,
   }
 }
 
-/// It remembers that the field was there before it has seen the end of the name.
+/// That parser notes the field before it has seen the end of the name.
 bool has_longer_name(std::string_view bytes, std::string_view lower_case) {
   return any_line(bytes, lower_case, [](std::string_view rest) {
     return !rest.empty() && relay::http_text::is(rest.front(), relay::http_text::kToken);
@@ -84,7 +84,7 @@ bool has_tab(std::string_view bytes, std::string_view lower_case) {
                   [](std::string_view rest) { return rest.find('\t') != rest.npos; });
 }
 
-/// Where another parser stops or ends a message in another place, and we are right.
+/// In these cases another parser stops or ends a message at another place, and ours is right.
 struct Difference {
   std::string_view parser;
   std::string_view what;

@@ -74,7 +74,7 @@ class Reader {
     } else {
       message.body = side.to_engine().bytes();
     }
-    // An offer of HTTP/2 is none to us, and a tunnel to others.
+    // We ignore an offer of HTTP/2; the others treat it as a tunnel.
     std::string_view protocol;
     bool const is_tunnel = taken.head.fields.count("upgrade", protocol) > 0 &&
                            taken.head.connection.has("upgrade") &&

@@ -53,7 +53,7 @@ std::vector<Thing> words(Choices& choose, std::size_t least) {
   return made;
 }
 
-/// Sometimes there, sometimes empty, sometimes with something of the user's.
+/// The part is sometimes missing, sometimes empty, and sometimes has something of the user's.
 void add_list(Choices& choose, Entries& to, char const* key, Thing const& item) {
   switch (choose.below(5)) {
     case 0:
@@ -192,7 +192,7 @@ class Layout {
   }
 
   std::string const& line_end() const { return line_end_; }
-  /// Without its last line end a text that ends in a block scalar would be another one.
+  /// A text that ends in a block scalar would have another value without its last line end.
   bool has_literals() const { return has_literals_; }
 
  private:
@@ -281,7 +281,8 @@ class Layout {
     return out + (is_list ? "]" : "}");
   }
 
-  /// "|" and its lines; where the first begins with a space or the text does not end a line, no.
+  /// Writes "|" and the lines. Returns false if the first line begins with a space, or the text
+  /// does not end a line.
   bool can_be_literal(std::string const& value) const {
     return value.size() > 2 && value.ends_with('\n') && value[value.size() - 2] != '\n' &&
            value[0] != '\n' && value[0] != ' ';
@@ -301,7 +302,7 @@ class Layout {
     }
   }
 
-  /// After "key:" or "-", with the line's end.
+  /// Writes what follows "key:" or "-", with the line's end.
   void value(Thing const& thing, std::size_t indent, std::string& out) {
     bool const is_collection = thing.kind == Thing::Kind::list || thing.kind == Thing::Kind::map;
     bool const is_empty = thing.items.empty() && thing.entries.empty();

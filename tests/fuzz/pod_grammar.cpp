@@ -86,7 +86,7 @@ Json texts(Choices& choose, std::size_t least) {
   return made;
 }
 
-/// Sometimes there, sometimes empty, sometimes null.
+/// The part is sometimes missing, sometimes empty, and sometimes null.
 void add_list(Choices& choose, Json& to, char const* key, Json const& item) {
   switch (choose.below(6)) {
     case 0:
@@ -161,7 +161,7 @@ Json metadata(Choices& choose) {
   return made;
 }
 
-/// A part of another kind than belongs there.
+/// A part of another kind than the one that belongs there.
 Json other(Choices& choose) {
   Json const kinds[] = {nullptr,
                         7,
@@ -175,7 +175,7 @@ Json other(Choices& choose) {
   return choose.of(kinds);
 }
 
-/// Goes down from here by chance, and replaces where it arrives.
+/// Walks down from here by chance, and replaces the part where the walk ends.
 void spoil(Choices& choose, Json& from) {
   Json* part = &from;
   while (part->is_structured() && !part->empty() && !choose.one_in(4)) {

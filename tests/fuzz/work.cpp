@@ -9,14 +9,14 @@ std::uint64_t steps = 0;
 
 constexpr std::size_t kBytesAStep = 16;
 
-/// libFuzzer takes each byte of this section that became set for something new.
+/// libFuzzer takes each byte of this section that has become non-zero for something new.
 constexpr std::size_t kHeights = 64;
 [[gnu::section("__libfuzzer_extra_counters")]] std::uint8_t heights[kHeights];
 
 }  // namespace
 
-// By the linker's --wrap: the compiler's hook, which libFuzzer leaves empty, and what loops where
-// the compiler cannot count.
+// The linker's --wrap sends calls here: those of the compiler's hook, which libFuzzer leaves empty,
+// and those of functions that loop where the compiler cannot count.
 extern "C" {
 
 void __wrap___sanitizer_cov_trace_pc();
@@ -24,7 +24,7 @@ void __wrap___sanitizer_cov_trace_pc() {
   ++steps;
 }
 
-/// It looks no further than to what it finds.
+/// The function reads no further than to what it finds.
 void* __real_memchr(void const* text, int wanted, std::size_t size);
 void* __wrap_memchr(void const* text, int wanted, std::size_t size);
 void* __wrap_memchr(void const* text, int wanted, std::size_t size) {
@@ -62,11 +62,12 @@ BoundedWork::BoundedWork(std::size_t bytes, MostWork most)
 BoundedWork::~BoundedWork() {
   std::uint64_t const taken = steps - before_;
   std::uint64_t const above = taken > most_.besides ? taken - most_.besides : 0;
-  // Eight heights to the limit and as many above it; more would only fill the corpus.
+  // Eight values lie below the limit and eight above it; more would only fill the corpus.
   std::uint64_t const height = above * 8 / (most_.a_byte * (bytes_ + 1));
   heights[height < kHeights ? height : kHeights - 1] = 1;
   bool const is_bearable = above <= most_.a_byte * bytes_;
-  // The variable shows what each input of a corpus costs, to choose a target's limits by.
+  // With this variable the cost of each input of a corpus is printed, to choose a target's limits
+  // by.
   if (!is_bearable || std::getenv("LASTCALL_FUZZ_WORK") != nullptr) {  // NOLINT(concurrency-*)
     std::fprintf(stderr, "%llu steps for %zu bytes, where %llu and %llu a byte are bearable\n",
                  static_cast<unsigned long long>(taken), bytes_,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kSoPeerPidfd = 77;  // newer than the C library's headers
 
-/// Where an argument's lower half is: levels and names of options are ints.
+/// The offset of an argument's lower half: levels and names of options are ints.
 constexpr unsigned argument(int number) {
   return offsetof(seccomp_data, args) + static_cast<unsigned>(number) * sizeof(__u64);
 }
@@ -48,7 +48,7 @@ bool deny_process_primitives(unsigned error) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 9, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 8, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 7, 0),
-      // A refused clone3 is ENOSYS everywhere, or glibc could start nothing.
+      // A refused clone3 always gets ENOSYS, because otherwise glibc could start nothing.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 7, 0),
       // Kernels before 6.5 know no pidfd of a socket's other end, and report it in their own way.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 4),

@@ -330,5 +330,5 @@ if __name__ == "__main__":
         worker_main(chosen)
     else:
         sys.stdout.flush()
-        # At once, as an engine that has to end does: open connections are cut.
+        # The engine ends at once and cuts open connections, as one does that has to end.
         os._exit(asyncio.run(Engine(chosen).live()))

@@ -49,7 +49,7 @@ struct Line {
   std::string text;
 };
 
-/// One peer's life: what it writes on each connection, and what that adds to the sums.
+/// The life of one peer: what it writes on each connection, and what that adds to the sums.
 class Peer {
  public:
   Peer(std::uint64_t seed, std::uint64_t number)
@@ -208,8 +208,8 @@ int dial(char const* path) {
   std::_Exit(1);
 }
 
-/// The supervisor has let in all that came before: peers die faster than it can look at them, and
-/// those that find every place taken are refused.
+/// This waits until the supervisor has accepted all earlier peers: they die faster than it can
+/// handle them, and those that find every place taken are refused.
 void wait_for_a_welcome(char const* path) {
   int const fd = dial(path);
   std::string const hello = R"({"op":"hello","version":1,"role":"engine","name":"barrier"})"
@@ -223,7 +223,7 @@ void wait_for_a_welcome(char const* path) {
   ::close(fd);
 }
 
-/// False: a peer ended otherwise than by being killed.
+/// Returns false if a peer ended otherwise than by being killed.
 bool await_one() {
   int status = 0;
   return ::wait(&status) > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;

@@ -38,7 +38,8 @@ class TokenClock:
         await stream.wake
 
     def _arm(self):
-        # By the clock, not from now on: a busy machine delays a token but not all that follow.
+        # Tokens follow the clock and not each other: a busy machine delays one token, and not all
+        # that follow.
         loop = asyncio.get_running_loop()
         self._due = max(self._due + 1 / self.rate, loop.time())
         self._timer = loop.call_at(self._due, self._ring)

@@ -16,8 +16,8 @@ NAMES = {  # running, waiting, KV cache use, tokens
     "trtllm": ("trtllm_num_requests_running", "trtllm_num_requests_waiting",
                "trtllm_kv_cache_utilization", "trtllm_generation_tokens_total"),
 }  # fmt: skip
-# The texts that may come instead of the truth.
-# `zero`: of the gauges alone; `still`: of the counter, too.
+# The texts that may be sent instead of the true one. `zero`: only the gauges are false; `still`:
+# the counter is, too.
 MODES = ("true", "stale", "zero", "still", "absent", "nan", "half", "garbage", "error", "flood")
 
 

@@ -242,7 +242,7 @@ def test_a_registry_that_cannot_be_reached_is_named(doctor, tmp_path):
     assert "set identity.advertise, or POD_IP" in found
 
 
-def test_findings_as_json(doctor):
+def test_the_findings_are_printed_as_json(doctor):
     with engine(VLLM) as port:
         code, out, _ = doctor("-o", "json", engine_port=port, LASTCALL_POD_GRACE_SECONDS="10")
     assert code == 1

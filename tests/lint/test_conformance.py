@@ -37,6 +37,18 @@ def test_the_table_is_that_of_the_results(whole):
     assert part("known") == table.known(*whole[1:]), again
 
 
+def test_the_figures_of_readme_are_those_of_the_table(whole):
+    scenarios, _, cells = whole
+    said = re.search(
+        r"has (\d+) promises\. lastcall with its ingress keeps (\d+) of them, "
+        r"vLLM's timeout (\d+), and tini with a sleep (\d+);",
+        " ".join(read("README.md").split()),
+    )
+    subjects = ("lastcall-ingress", "vllm-timeout", "tini-sleep")
+    held = [sum(c.subject == s and c.verdict == "held" for c in cells) for s in subjects]
+    assert [int(number) for number in said.groups()] == [len(scenarios), *held]
+
+
 def test_the_list_of_checks_is_that_of_the_kit():
     assert part("checks") == table.checks()
 

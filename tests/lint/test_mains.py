@@ -5,7 +5,7 @@ import re
 import pytest
 from lint_tree import ROOT, files
 
-# They hold none: one prints documentation, and the launcher becomes the program.
+# These files have no such main(): one prints documentation, and the launcher becomes the program.
 OTHERS = re.compile(r"(config_docs|router/docs)\.cpp$")
 MAIN = re.compile(r"^int main\(.*?\) \{\n(.*?)\n\}\n", re.M | re.S)
 

@@ -60,7 +60,7 @@ std::vector<Choice> ClosedWorld::enabled() const {
   return choices;
 }
 
-/// An engine with a check that may not be answered for a while.
+/// Adds what may happen to an engine whose check may not be answered for a while.
 void ClosedWorld::add_frozen(std::vector<Choice>& choices) const {
   Snapshot const seen = core_->snapshot();
   if (seen.stop || shim_.engine != EngineState::running || !shim_.connected) {
@@ -92,7 +92,7 @@ std::string ClosedWorld::take_frozen(Choice choice) {
       .check = 0, .verdict = CheckVerdict::timed_out, .detail = {}, .took = Duration{1'000}});
 }
 
-/// Beside an engine without a shim.
+/// Adds what may happen beside an engine without a shim.
 void ClosedWorld::add_alone(std::vector<Choice>& choices) const {
   auto const add = [&choices](bool may, Choice choice) {
     if (may) {

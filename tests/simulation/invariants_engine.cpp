@@ -182,7 +182,7 @@ bool changes(std::optional<std::uint64_t>& known, std::optional<std::uint64_t> r
 
 }  // namespace
 
-/// Our own request is not among the figures once it was sent.
+/// The gauges count our own request for one token once it was sent, and it is subtracted here.
 void Checker::note_gauges(Instant now, GaugesRead const& gauges) {
   std::uint64_t const own = token_out_ && token_sent_ ? 1 : 0;
   auto const others = [own](std::uint64_t figure) { return figure > own ? figure - own : 0; };

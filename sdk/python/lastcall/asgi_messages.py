@@ -402,7 +402,8 @@ async def refuse(send: Send, refusal: Union[Rejected, Cancelled], status: int = 
             headers.append((f"x-lastcall-{name}".encode(), b"%d" % figure))
     if error["error"]["retryable"]:
         retry_after = getattr(refusal, "retry_after", None)
-        # It may be sent to another server at once; a client with only one server waits a bit.
+        # The request may be sent to another server at once; the header is for a client that has
+        # only this one.
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after or 1))))
         headers.append((b"retry-after-ms", b"%d" % max(1, math.ceil((retry_after or 1) * 1000))))
     should_retry = b"true" if error["error"]["retryable"] else b"false"

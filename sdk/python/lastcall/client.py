@@ -20,7 +20,6 @@ import atexit
 import os
 import sys
 import time
-from types import TracebackType
 from typing import Callable, Optional, Union
 
 from . import session, spawned, standin, uncaught, wire
@@ -123,12 +122,7 @@ class Client(Hooks, Failures):
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- endpoints

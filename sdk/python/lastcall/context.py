@@ -23,19 +23,15 @@ import logging
 import os
 import threading
 import weakref
-from types import TracebackType
 from typing import AbstractSet, Callable, Optional
 
 from . import loops, tree, wire
-from .errors import HANDED_OFF, Cancelled, InvalidArgument
+from .errors import HANDED_OFF, Cancelled, ExitError, ExitKind, ExitTrace, InvalidArgument
 from .owner import NOBODY, Owner
 from .tree import KILLED, LIVE, STOPPED
 
 _log = logging.getLogger("lastcall")
 Callback = Callable[["Context"], object]
-_Kind = Optional[type[BaseException]]
-_Error = Optional[BaseException]
-_Trace = Optional[TracebackType]
 
 
 class NotOnLoop(Exception):
@@ -211,7 +207,7 @@ class Context:
     def __enter__(self) -> Context:
         return self
 
-    def __exit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+    def __exit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         if error is None or self._state > LIVE:
             self.end()
         elif isinstance(error, Cancelled) or loops.is_cancel(error):
@@ -222,7 +218,7 @@ class Context:
     async def __aenter__(self) -> Context:
         return self
 
-    async def __aexit__(self, kind: _Kind, error: _Error, trace: _Trace) -> None:
+    async def __aexit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         self.__exit__(kind, error, trace)
 
     # --- inside

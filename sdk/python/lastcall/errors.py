@@ -8,6 +8,7 @@ chunk; before the first byte the same object is the body of a 503.
 from __future__ import annotations
 
 import json
+from types import TracebackType
 from typing import Any, Optional
 
 from . import loops
@@ -15,6 +16,11 @@ from . import loops
 # Reasons that mean that another replica can continue the request.
 HANDED_OFF = frozenset(("migrate", "grace_timeout"))
 RETRYABLE = frozenset(("migrated", "engine_dead", "draining", "overloaded"))
+
+# The arguments of `__exit__`.
+ExitKind = Optional[type[BaseException]]
+ExitError = Optional[BaseException]
+ExitTrace = Optional[TracebackType]
 
 _MESSAGES = {
     "migrated": "this replica is shutting down; send the request again to continue elsewhere",

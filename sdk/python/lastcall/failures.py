@@ -15,11 +15,10 @@ import logging
 import os
 import sys
 import traceback
-from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Generator, Optional, TypeVar, Union, cast
 
 from . import session, uncaught, wire
-from .errors import concerns_a_request
+from .errors import ExitError, ExitKind, ExitTrace, concerns_a_request
 from .watch import ChildWatcher, Forget, Report, watch_future
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,12 +38,7 @@ class Guard(contextlib.ContextDecorator):
     def __enter__(self) -> Guard:
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         if isinstance(error, Exception) and not concerns_a_request(error):
             detail = "".join(traceback.format_exception(type(error), error, trace))
             self._report(f"{self._name} failed: {type(error).__name__}", detail)

@@ -236,7 +236,8 @@ class Ledger(Owner):
             del self._entries[request_id]
             entry.settle(error=rejected)
             return
-        # It started unadmitted while the answer was on its way: make the supervisor count it.
+        # The request had started without admission when this answer was on its way, so the
+        # supervisor has to count it.
         running = self._entries.get(request_id)
         if running is not None and running.waiting is None:
             self._outlet.send(running.resumed_line())

@@ -26,14 +26,13 @@ import logging
 import os
 import threading
 import urllib.parse
-from types import TracebackType
 from typing import Any, Awaitable, Callable, Generic, MutableMapping, Optional, TypeVar
 
 from . import loops, wire
 from .context import Context
 from .current import current
 from .cut import Cut
-from .errors import Cancelled
+from .errors import Cancelled, ExitError, ExitKind, ExitTrace
 
 REQUEST_ID = "X-Request-Id"
 ROOT = "X-Lastcall-Root"
@@ -159,12 +158,7 @@ class abort_on_stop:
         if self._forget and self._close is not None:
             self._close()
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         while self._forget:
             self._forget.pop()()
         is_ours = self._cut.fired and self._cut.settle(error)
@@ -222,12 +216,7 @@ class aborting:
                 self._forget.append(self._context.on_kill(self._cut))
         return self._context
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         while self._forget:
             self._forget.pop()()
         with self._lock:

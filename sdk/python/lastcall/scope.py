@@ -9,13 +9,12 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 from typing import Optional, Union
 
 from . import current, loops, wire
 from .context import Context
 from .entry import Admission, Entry
-from .errors import Rejected
+from .errors import ExitError, ExitKind, ExitTrace, Rejected
 from .ledger import Ledger
 
 
@@ -77,21 +76,11 @@ class RequestScope:
                 raise
         return context
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         if self._context is not None:
             self._context.__exit__(kind, error, trace)
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, kind: ExitKind, error: ExitError, trace: ExitTrace) -> None:
         self.__exit__(kind, error, trace)
 
     def _start(self) -> tuple[Context, Optional[Admission[bool]]]:

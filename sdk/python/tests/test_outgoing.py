@@ -103,7 +103,7 @@ def test_a_stop_in_the_stream_closes_the_connection(call, method):
             async with call(tier.url, context=context) as chunks:
                 async for chunk in chunks:
                     assert chunk == b"token 1"
-                    # As the supervisor's cancels come: from another thread.
+                    # The supervisor's cancels come from another thread, too.
                     await asyncio.to_thread(getattr(context, method), "migrate")
         assert (caught.value.request_id, caught.value.reason) == ("r", "migrate")
         await tier.left.wait()

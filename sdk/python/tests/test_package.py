@@ -89,7 +89,7 @@ def test_the_main_example_passes_mypy_where_it_is_used(tmp_path):
 
 def test_mypy_finds_nothing_in_strict_mode(tmp_path):
     mypy = shutil.which("mypy") or pytest.skip("mypy is not installed (Debian: mypy)")
-    # It reads the types of all that is imported each time, which takes minutes on a busy machine.
+    # mypy reads the types of all imports each time, which takes minutes on a busy machine.
     said = run(mypy, "--cache-dir", str(tmp_path), cwd=SDK, timeout=900)
     assert "no issues found" in said
 

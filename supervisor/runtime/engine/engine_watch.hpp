@@ -31,7 +31,7 @@ class EngineWatch {
     IpcHealth::AskAll ask_peers;
     std::function<void(std::string const& check, probes::CheckOutcome const&)> on_outcome;
     std::function<void()> on_round;
-    /// As HealthDriver has it.
+    /// The same callback as HealthDriver's.
     std::function<void(lifecycle::Instant since)> on_all_passed;
     std::function<void()> on_reading;
   };

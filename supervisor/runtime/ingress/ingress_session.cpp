@@ -20,7 +20,8 @@
 namespace lastcall::runtime {
 namespace {
 
-/// The lookups of a search list, each from a second name server because the first one is dead.
+/// The names of a search list are looked up one after the other, each at a second name server if
+/// the first one is dead.
 constexpr std::chrono::seconds kLongestLookup{30};
 
 /// How soon a stop is noticed meanwhile.

@@ -39,8 +39,8 @@ class IngressSession {
   std::string address() const { return door_ ? door_->address() : std::string(); }
 
   // The orders of the core.
-  /// The decision on a request that waited. The decision on a request that begins is in begin()'s
-  /// reply.
+  /// A request that waited is admitted or rejected. For a request that begins, the decision is in
+  /// the reply of begin().
   void admit(lifecycle::Admit const& order);
   void reject(lifecycle::Reject const& order);
   void cancels_ready();

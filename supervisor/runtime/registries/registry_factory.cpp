@@ -130,13 +130,13 @@ MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
     return {nullptr, "no address to publish: set identity.advertise, or POD_IP"};
   }
   if (auto const* file = std::get_if<config::FileRegistry>(&registry.kind)) {
-    return {discovery::make_file_registry(executor, file->directory, {instance}), ""};
+    return {discovery::make_file_registry(executor, file->directory, instance), ""};
   }
   if (auto const* etcd = std::get_if<config::EtcdRegistry>(&registry.kind)) {
     return {discovery::make_etcd_registry(executor, settings_of(*etcd), {instance}), ""};
   }
   if (auto const* http = std::get_if<config::HttpRegistry>(&registry.kind)) {
-    return {discovery::make_http_registry(executor, settings_of(*http), {instance}), ""};
+    return {discovery::make_http_registry(executor, settings_of(*http), instance), ""};
   }
   return {nullptr, "it is not made here"};
 }

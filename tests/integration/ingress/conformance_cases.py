@@ -46,7 +46,8 @@ CASES = {
 }
 ENGINE_AWAY = {"engine away": chat()}
 
-# nginx, the ingress: what is stated about an answer here is all that is compared.
+# The first is nginx's answer, the second the ingress's. Only the fields that are named here are
+# compared.
 DIFFERENT = {
     "body too large": ({"status": 413, "type": "text/html"},
                        {"status": 413, "type": "application/json"}),
@@ -59,7 +60,7 @@ DIFFERENT = {
 DIFFERENT_HEADERS = {"server", "connection", "x-request-id", "date", "keep-alive"}
 ADDED_BY_INGRESS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
                     "x-request-id"]  # fmt: skip
-# Rows of the page that other tests look at.
+# Other tests check these rows of the page.
 OTHER_ROWS = {"CONNECT", "bare line feeds", "bytes above 127 in a target",
               "dot segments and control characters in a path", "TRACE", "methods in lower case",
               "headers of an answer",

@@ -33,9 +33,7 @@ def start(world, registry, shutdown=None, **config):
 
 
 def stop(one):
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait(timeout=2 * PATIENCE) == 0
-    return one.report()["registries"]
+    return one.stop()["registries"]
 
 
 def test_registering_and_leaving_post_the_instance(world, services):

@@ -11,12 +11,6 @@ from serve_peer import PATIENCE, wait_until
 pytestmark = pytest.mark.plain_build
 
 
-def stop(one):
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait(timeout=2 * PATIENCE) == 0
-    return one.report()
-
-
 def large_slice(name):
     """40 KB: a hundred of them are more than is taken in one answer."""
     one = slice_of(name, ready=False)
@@ -54,7 +48,7 @@ def test_slices_that_are_too_long_for_a_page_are_asked_for_in_smaller_ones(world
         cluster.api.put_slice(one)
     left = cluster.start(world)
     left.wait_for_log('"state":"registered"')
-    assert stop(left)["registries"][0]["state"] == "confirmed"
+    assert left.stop()["registries"][0]["state"] == "confirmed"
     assert "limit=6" in lists(cluster)[-1]
 
 
@@ -64,6 +58,6 @@ def test_an_answer_that_is_too_long_is_reported_and_not_asked_for_in_a_hurry(wor
         cluster.api.put_slice(large_slice(f"a{number}"))
     one = cluster.start(world, deregister_timeout="3s")
     one.wait_for_log('"state":"registered"')
-    [record] = stop(one)["registries"]
+    [record] = one.stop()["registries"]
     assert record["state"] == "failed" and "an answer of more than 4 MiB" in record["detail"]
     assert len(lists(cluster)) <= 2 * 3

@@ -13,12 +13,6 @@ from serve_peer import PATIENCE, wait_until
 GATE = "lastcall.dev/serving"
 
 
-def stop(one):
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait(timeout=2 * PATIENCE) == 0
-    return one.report()
-
-
 def late(stopped):
     """From (world, cluster)."""
     return stopped[0].registries_were_late()
@@ -47,7 +41,7 @@ def test_only_slices_of_the_named_services_count(world, clusters):
     cluster.api.put_slice(slice_of("b", ready=True, service="metrics"))
     one = cluster.start(world, {"services": ["qwen", "qwen-2"]})
     one.wait_for_log('"state":"registered"')
-    assert stop(one)["registries"][0]["state"] == "confirmed"
+    assert one.stop()["registries"][0]["state"] == "confirmed"
 
 
 def test_a_cluster_with_v1beta1_only(world, clusters):
@@ -81,7 +75,7 @@ def test_a_pod_that_stays_ready_costs_the_budget_and_is_named(world, clusters):
     cluster.api.put_slice(slice_of("a", ready=True))
     one = cluster.start(world, deregister_timeout="1s")
     one.wait_for_log('"state":"registered"')
-    report = stop(one)
+    report = one.stop()
     [record] = report["registries"]
     assert record["state"] == "failed"
     assert report["phases"]["deregistering"]["ms"] < 4000
@@ -101,7 +95,7 @@ def test_the_readiness_gate_and_the_label_follow_the_registration(world, cluster
     operator.ask("resume")
     one.wait_for_log('"state":"registered"', count=2)
     assert cluster.api.condition(GATE)["status"] == "True"
-    assert stop(one)["registries"][0]["state"] == "confirmed"
+    assert one.stop()["registries"][0]["state"] == "confirmed"
     assert cluster.api.condition(GATE)["status"] == "False"
 
 
@@ -118,7 +112,7 @@ def test_the_gate_waits_for_every_other_registry_where_configured(world, cluster
     one.wait_for_log('"registry":"kubernetes","state":"registered"')
     assert cluster.api.condition(GATE)["status"] == "True"
     assert list(folder.iterdir())
-    assert {each["state"] for each in stop(one)["registries"]} == {"confirmed"}
+    assert {each["state"] for each in one.stop()["registries"]} == {"confirmed"}
     assert cluster.api.condition(GATE)["status"] == "False"
 
 
@@ -152,7 +146,7 @@ def test_a_cost_that_nobody_knows_is_not_written_nor_without_being_asked_for(wor
         cluster = clusters()
         one = cluster.start(world, registry)
         one.wait_for_log('"state":"registered"')
-        assert stop(one)["exit_code"] == 0
+        assert one.stop()["exit_code"] == 0
         assert cost(cluster) is None
 
 
@@ -188,7 +182,7 @@ def test_a_pod_that_was_removed_by_force_has_left(world, clusters, successor):
         one = cluster.start(world, {"readiness_gate": GATE, "serving_label": "lastcall.dev/live"})
         one.wait_for_log('"state":"registered"')
         cluster.api.remove_pod(successor)
-        stop(one)
+        one.stop()
         return one, cluster
 
     one, cluster = unless_late(stopped, late)
@@ -221,7 +215,7 @@ def test_a_pod_that_stays_ready_because_of_a_missing_right_names_both(world, clu
         one = cluster.start(world, {"readiness_gate": GATE}, deregister_timeout="2s")
         one.wait_for_log('"state":"registered"')
         cluster.api.refusal = FORBIDDEN
-        return one, stop(one)["registries"]
+        return one, one.stop()["registries"]
 
     _, [record] = unless_late(stopped, lambda made: made[1][0]["detail"] == "not confirmed in time")
     assert record["state"] == "failed"
@@ -237,7 +231,7 @@ def test_a_removed_pod_has_left_though_the_gate_is_forbidden(world, clusters):
         one.wait_for_log('"state":"registered"')
         cluster.api.refusal, cluster.api.refused_at = FORBIDDEN, "/status"
         cluster.api.remove_pod(None)
-        stop(one)
+        one.stop()
         return one, cluster
 
     one, _ = unless_late(stopped, late)
@@ -250,7 +244,7 @@ def test_a_rotated_token_is_read_again(world, clusters):
     one.wait_for_log('"state":"registered"')
     cluster.api.token = "token-2"
     cluster.token_file.write_text("token-2\n")
-    assert stop(one)["registries"][0]["state"] == "confirmed"
+    assert one.stop()["registries"][0]["state"] == "confirmed"
     assert "token-" not in one.log()
 
 
@@ -271,7 +265,7 @@ def test_the_outcome_of_a_stop_becomes_an_event_of_the_pod(world, clusters):
         one = cluster.start(world, {"event": True})
         one.peer().ask("endpoint.register", endpoint="generate")  # so that in-flight is known
         one.wait_for_log('"state":"registered"')
-        stop(one)
+        one.stop()
         return one, cluster
 
     one, cluster = unless_late(stopped, late)

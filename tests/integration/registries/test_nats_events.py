@@ -43,12 +43,6 @@ def start(world, url, nats=None, config=None, **environment):
     return one
 
 
-def stop(one):
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait(timeout=2 * PATIENCE) == 0
-    return one.report()
-
-
 def test_a_stop_is_published_by_phase_and_the_disconnect_is_in_the_report(world, natses):
     server = natses()
     subscriber = natses.subscribe(server)
@@ -107,7 +101,7 @@ def test_a_server_that_hangs_costs_its_half_second_only(world, natses):
     one = start(world, server.url)
     subscriber.wait_for("phase", phase="serving")
     os.kill(server.process.pid, signal.SIGSTOP)
-    report = stop(one)
+    report = one.stop()
     item = report["cleanup"]["events"]
     assert item["outcome"] in ("timed_out", "failed")
     assert item["ms"] <= 5000  # not the 7 s that the stop still has
@@ -126,7 +120,7 @@ def test_a_user_with_a_password_over_tls_and_nothing_of_it_is_shown(world, natse
     nats = {"username": "worker", "ca_file": authority.certificate, "subject": "lastcall.events"}
     one = start(world, server.url, nats, LASTCALL_NATS_PASSWORD=PASSWORD)
     subscriber.wait_for("phase", phase="serving")
-    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+    assert one.stop()["cleanup"]["events"]["outcome"] == "completed"
     assert PASSWORD not in one.log()
 
 
@@ -145,7 +139,7 @@ def test_a_user_who_may_not_publish_is_named_with_the_subject(world, natses):
     operator = one.operator()
     wait_until(lambda: receives_an_event(one, operator, subscriber), "an event", pause=0.5)
     one.wait_for_log("events are published")
-    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+    assert one.stop()["cleanup"]["events"]["outcome"] == "completed"
 
 
 def test_a_stop_whose_events_are_refused_does_not_report_them_as_sent(world, natses):
@@ -155,7 +149,7 @@ def test_a_stop_whose_events_are_refused_does_not_report_them_as_sent(world, nat
     one = start(world, server.url, {"username": "worker"}, LASTCALL_NATS_PASSWORD="p")
     one.wait_for_phase("serving")
     one.wait_for_log("events cannot be published")
-    item = stop(one)["cleanup"]["events"]
+    item = one.stop()["cleanup"]["events"]
     assert item["outcome"] == "failed", item
     assert "permits no message" in item["detail"]
 
@@ -251,7 +245,7 @@ def test_an_authority_that_is_replaced_is_read_again(world, natses, tmp_path):
     replace(trusted, second.certificate)
     assert subscriber.wait_for("phase", phase="drained"), "of before: it was kept"
     one.wait_for_log("events are published")
-    assert stop(one)["cleanup"]["events"]["outcome"] == "completed"
+    assert one.stop()["cleanup"]["events"]["outcome"] == "completed"
 
 
 @without_sanitizers
@@ -297,7 +291,7 @@ def test_a_server_that_is_not_trusted_receives_nothing(world, natses, tmp_path, 
     subscriber = natses.subscribe(server)
     one = start(world, server.url, {"ca_file": trusted.certificate})
     one.wait_for_log("events cannot be published")
-    stop(one)
+    one.stop()
     assert subscriber.messages == []
 
 
@@ -336,7 +330,7 @@ def test_a_file_that_cannot_be_used_is_named_with_the_cause(world, natses, tmp_p
                 if record["msg"] == "events cannot be published")
     assert logged.endswith(said.format(**paths)), logged
     assert logged.startswith(server.url + ": ")
-    item = stop(one)["cleanup"]["events"]
+    item = one.stop()["cleanup"]["events"]
     assert item["outcome"] in ("failed", "timed_out")  # a busy machine may lack time to try again
     assert logged.endswith(item.get("detail", "").removeprefix("[...] "))
     assert subscriber.messages == []

@@ -138,6 +138,12 @@ class World:
             (SHIM, "--socket", self.socket, *options, "--", *command), **environment
         )
 
+    def stop(self):
+        """A stop by TERM that has to end well; returns its report."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=2 * PATIENCE) == 0
+        return self.report()
+
     # --- looking and talking ---
 
     def log(self):

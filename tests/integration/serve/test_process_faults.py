@@ -12,7 +12,8 @@ import pytest
 from serve_peer import PATIENCE, wait_until
 from serve_world import LASTCALL, REFUSED, SLEEPER
 
-# One takes the other's ways; that both lead there is shown in a long run.
+# A short run has one kind of refusal: where a call is refused, lastcall does what it does for the
+# other kind. A long run has both.
 LONG = bool(os.environ.get("LASTCALL_TEST_LONG"))
 REFUSALS = REFUSED if LONG else REFUSED[1:]
 pytestmark = pytest.mark.parametrize("world", [None, *REFUSALS], indirect=True,

@@ -25,12 +25,6 @@ def gauged(world):
     return start
 
 
-def stop(one):
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait(timeout=2 * PATIENCE) == 0
-    return one.report()
-
-
 def outcome_of(report):
     return report["phases"]["draining"]["outcome"]
 
@@ -45,9 +39,10 @@ def test_a_drain_lasts_until_the_streams_of_an_engine_without_sdk_have_ended(gau
         one = gauged("--rate", "20", kind=kind, drain_unknown="2s")
         streams = [Stream(one.engine_port, 80) for _ in range(3)]  # longer than drain_unknown
         running(one, 3)
-        return one, stop(one), [stream.finished() for stream in streams]
+        return one, one.stop(), [stream.finished() for stream in streams]
 
-    # Late is a machine on which the gauges cannot be read for as long as drain_unknown.
+    # The machine is too slow for this test if the gauges could not be read for as long as
+    # drain_unknown.
     one, report, texts = unless_late(stopped, lambda end: outcome_of(end[1]) == "timed_out")
     assert all("t79" in text and "[DONE]" in text for text in texts)
     assert report["in_flight"] == "gauges"
@@ -70,7 +65,7 @@ def test_requests_that_wait_in_the_engine_hold_the_drain_too(gauged):
     running(one, 1)
     streams.append(Stream(one.engine_port, 40))
     wait_until(lambda: call(one.engine_port, "GET", "/sim/state")["waiting"] == 1, "one waits")
-    assert outcome_of(stop(one)) == "completed"
+    assert outcome_of(one.stop()) == "completed"
     assert all("[DONE]" in stream.finished() for stream in streams)
 
 
@@ -81,7 +76,7 @@ def test_a_request_that_comes_late_after_drained_holds_a_stop_that_joins(gauged)
     stream = Stream(one.engine_port, 80)  # nothing refuses it without an ingress
     running(one, 1)
     wait_until(lambda: one.status()["in_flight"]["requests"] == 1, "the gauges are read on")
-    assert stop(one)["exit_code"] == 0
+    assert one.stop()["exit_code"] == 0
     assert "[DONE]" in stream.finished()
 
 
@@ -103,7 +98,7 @@ def in_first_prefill(one, tokens=20, rank=0):
 def test_a_request_in_its_first_prefill_when_the_stop_comes_is_finished(gauged, rank):
     one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", drain_unknown="30s")
     stream = in_first_prefill(one, rank=rank)
-    report = stop(one)
+    report = one.stop()
     text = stream.finished()
     assert "t19" in text and "[DONE]" in text
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
@@ -135,9 +130,9 @@ def test_a_first_prefill_of_several_steps_is_not_taken_for_our_own_request(gauge
         one = gauged("--late-gauges", "--prefill", "9", "--prefill-steps", "3", "--rate", "40",
                      drain_unknown="5s")  # fmt: skip
         stream = in_first_prefill(one)
-        return stop(one), stream.finished()
+        return one.stop(), stream.finished()
 
-    # Late is a machine on which a step of 3 s takes 5.
+    # The machine is too slow for this test if a step of 3 s takes 5.
     report, text = unless_late(stopped, lambda end: outcome_of(end[0]) == "timed_out")
     assert "t19" in text and "[DONE]" in text
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
@@ -147,7 +142,7 @@ def test_a_step_longer_than_drain_unknown_is_cut_and_never_reported_as_idle(gaug
     """Nothing of it moves: only a peer that counts requests can tell it apart from a hang."""
     one = gauged("--late-gauges", "--prefill", "60", "--rate", "40", drain_unknown="2s")
     stream = in_first_prefill(one)
-    report = stop(one)
+    report = one.stop()
     assert "[DONE]" not in stream.finished()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
     assert report["time_left_ms"] > 30_000
@@ -157,7 +152,7 @@ def test_a_load_counter_that_counts_holds_the_drain_without_a_request_of_our_own
     one = gauged("--late-gauges", "--prefill", "4", "--rate", "40", "--load-tracking",
                  probe={"barrier": False, "canary": False}, drain_unknown="30s")  # fmt: skip
     stream = in_first_prefill(one)
-    report = stop(one)
+    report = one.stop()
     assert "[DONE]" in stream.finished()
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
 
@@ -165,14 +160,14 @@ def test_a_load_counter_that_counts_holds_the_drain_without_a_request_of_our_own
 @pytest.mark.parametrize("flags", [[], ["--load-tracking", "--api-servers", "2"]])
 def test_gauges_at_zero_alone_prove_nothing(gauged, flags):
     one = gauged(*flags, probe={"barrier": False}, drain_unknown="2s")
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
     assert report["phases"]["draining"]["ms"] >= 2_000
 
 
 def test_a_barrier_that_is_refused_leaves_the_drain_unknown(gauged):
     one = gauged("--completions-status", "404", drain_unknown="2s")
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
     assert report["phases"]["draining"]["ms"] >= 2_000
     assert "did not answer a request of one token with a token" in one.log()
@@ -196,7 +191,7 @@ def test_each_rank_of_an_sglang_that_reads_the_header_answers_the_barrier(gauged
                  drain_unknown="30s")  # fmt: skip
     stream = Stream(one.engine_port, 20, {"X-Data-Parallel-Rank": 1})
     running(one, 1)
-    report = stop(one)
+    report = one.stop()
     text = stream.finished()
     assert "t19" in text and "[DONE]" in text
     assert (outcome_of(report), report["in_flight"]) == ("completed", "gauges")
@@ -212,7 +207,7 @@ def test_each_rank_of_an_sglang_that_reads_the_header_answers_the_barrier(gauged
 )
 def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged, kind, flags, why):
     one = gauged("--dp-ranks", *flags, kind=kind, drain_unknown="2s")
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
     assert why in one.log()
 
@@ -220,7 +215,7 @@ def test_a_barrier_that_cannot_reach_each_rank_leaves_the_drain_unknown(gauged, 
 def test_a_barrier_that_is_not_answered_leaves_the_drain_unknown(gauged):
     one = gauged("--late-gauges", drain_unknown="2s")
     call(one.engine_port, "POST", "/sim/control", {"hang": "core"})
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
 
 
@@ -281,7 +276,7 @@ def test_an_engine_that_is_paused_under_its_canary_is_not_wedged(gauged):
 
 def test_a_paused_engine_is_not_taken_for_an_idle_one_when_it_drains(gauged):
     one = gauged("--paused", "--late-gauges", drain_unknown="2s")
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight"]) == ("timed_out", "unknown")
     line = "the request of one token is not sent: what is in flight stays unknown"
     assert line in one.log()
@@ -305,7 +300,7 @@ def test_requests_that_time_cuts_are_reported_by_the_last_figure(gauged):
     one = gauged("--rate", "20", grace_period="6s", cleanup_reserve="2s")
     streams = [Stream(one.engine_port, 10_000) for _ in range(3)]
     running(one, 3)
-    report = stop(one)
+    report = one.stop()
     assert (outcome_of(report), report["in_flight_at_end"]) == ("timed_out", 3)
     assert all("[DONE]" not in stream.finished() for stream in streams)
 
@@ -314,7 +309,7 @@ def test_streams_that_the_engine_aborts_look_finished_and_the_report_knows_bette
     one = gauged("--rate", "20", "--abort-on-term", grace_period="8s")
     streams = [Stream(one.engine_port, 100_000) for _ in range(3)]
     running(one, 3)
-    report = stop(one)
+    report = one.stop()
     for text in (stream.finished() for stream in streams):
         assert '"finish_reason":"abort"' in text and text.rstrip().endswith("[DONE]")
     assert (outcome_of(report), report["in_flight_at_end"]) == ("timed_out", 3)
@@ -325,7 +320,7 @@ def test_a_server_that_waits_for_its_clients_without_its_core_is_ended_and_costs
     one = gauged("--core", "--linger-on-term", "--metrics", "absent", drain_unknown="6s")
     stream = Stream(one.engine_port, 100_000)
     running(one, 1)
-    report = stop(one)  # the drain takes longer than a process has to live to be no helper
+    report = one.stop()  # the drain takes longer than a process has to live to be no helper
     assert "[DONE]" not in stream.finished()
     assert (report["exit_code"], report["in_flight"]) == (0, "unknown")
     assert report["engine"]["signal"] == signal.SIGKILL
@@ -334,12 +329,12 @@ def test_a_server_that_waits_for_its_clients_without_its_core_is_ended_and_costs
 
 
 def test_a_drain_that_ends_by_itself_has_nothing_in_flight_at_its_end(gauged):
-    assert "in_flight_at_end" not in stop(gauged())
+    assert "in_flight_at_end" not in gauged().stop()
 
 
 def test_an_idle_engine_is_proven_idle_one_refresh_period_apart(gauged):
     one = gauged(refresh="500ms", drain_unknown="20s")
-    report = stop(one)
+    report = one.stop()
     assert report["in_flight"] == "gauges"
     assert outcome_of(report) == "completed"
     assert 500 <= report["phases"]["draining"]["ms"] < 20_000
@@ -347,7 +342,7 @@ def test_an_idle_engine_is_proven_idle_one_refresh_period_apart(gauged):
 
 def test_a_refresh_period_that_does_not_fit_leaves_it_unknown(gauged):
     one = gauged(refresh="30s", drain_unknown="500ms")
-    report = stop(one)
+    report = one.stop()
     assert report["in_flight"] == "unknown"
     assert outcome_of(report) == "timed_out"
 
@@ -355,7 +350,7 @@ def test_a_refresh_period_that_does_not_fit_leaves_it_unknown(gauged):
 @pytest.mark.parametrize("lie", ["absent", "nan", "half", "garbage", "error", "flood"])
 def test_gauges_that_cannot_be_read_are_unknown_and_never_zero(gauged, lie):
     one = gauged("--metrics", lie, drain_unknown="1s")
-    report = stop(one)
+    report = one.stop()
     assert report["in_flight"] == "unknown"
     assert outcome_of(report) == "timed_out"
     assert report["phases"]["draining"]["ms"] >= 1_000
@@ -364,7 +359,7 @@ def test_gauges_that_cannot_be_read_are_unknown_and_never_zero(gauged, lie):
 
 def test_gauges_that_hang_do_not_hold_the_drain(gauged):
     one = gauged("--slow-metrics", "3600", drain_unknown="500ms")
-    assert stop(one)["in_flight"] == "unknown"
+    assert one.stop()["in_flight"] == "unknown"
 
 
 def test_gauges_that_stand_still_hold_the_drain_until_its_time_is_up(gauged):
@@ -374,7 +369,7 @@ def test_gauges_that_stand_still_hold_the_drain_until_its_time_is_up(gauged):
         running(one, 1)
         call(one.engine_port, "POST", "/sim/control", {"metrics": "stale"})
         assert "[DONE]" in stream.finished()
-        return stop(one)
+        return one.stop()
 
     # The source is what could be read last: nothing is read in time on a machine that is late.
     report = unless_late(stopped, lambda report: report["in_flight"] == "unknown")

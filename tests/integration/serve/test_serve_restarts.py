@@ -22,7 +22,8 @@ PROCESSES = 10_000 if LONG else 60
 SUPERVISORS = 500 if LONG else 20
 SHORT = 12  # laps that show everything but memory, of which a sanitizer keeps what was freed
 FAST_EXIT = os.path.abspath(os.path.join(BUILD, "tests/helpers/fast_exit"))
-# A peer that went away is kept for the window: the shorter, the less memory depends on the pace.
+# The supervisor remembers a peer that went away for this window. With a short one its memory
+# depends less on the pace of the test.
 QUIET = {"shutdown": {"after_stop": "rearm"}, "health": {"interval": "10s"},
          "log": {"level": "error"}, "ipc": {"reconnect_window": "100ms"}}  # fmt: skip
 

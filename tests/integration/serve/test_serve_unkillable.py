@@ -67,7 +67,7 @@ def test_a_hook_that_cannot_be_killed_has_overrun_and_the_next_one_runs(world, s
         assert run.wait(PATIENCE) == 0
         return one
 
-    # Late is a machine on which it is killed before it was stuck.
+    # The machine is too slow for this test if the hook was killed before it was stuck.
     one = unless_late(stopped, lambda end: '"hook":"flush","line":"stuck"' not in end.log())
     assert '"hook":"flush","line":"stuck"' in one.log()
     hooks = one.report()["cleanup"]["hooks"]

@@ -52,7 +52,8 @@ def test_the_document_is_the_golden_one_while_serving_in_a_stop_and_after_it(wor
     wait_until(lambda: document(one)["phase"] == "draining", "the drain")
     stop = is_golden(one, "draining")
     part_ends = {part["name"]: part["to_ms"] for part in stop["plan"]["parts"]}
-    # Two counts of the same thing: the part of the plan ends where requests are cut.
+    # The plan and `cut_in_ms` state the same time: this part of the plan ends where requests are
+    # cut.
     end = stop["plan"]["now_ms"] + stop["in_flight"]["cut_in_ms"]
     assert abs(part_ends["draining"] - end) <= 1
     assert stop["in_flight"]["endpoints"] == [{"name": "generate", "running": 2, "waiting": 0}]

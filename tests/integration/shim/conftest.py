@@ -5,7 +5,7 @@ import pytest
 from fake_supervisor import FakeSupervisor
 from shim_process import REFUSED, ShimProcess
 
-# The shim takes one refusal for the other; that it does is shown in a long run.
+# A short run has one kind of refusal, because the shim treats the other alike. A long run has both.
 MODES = ["pid1", "subreaper", *(REFUSED if os.environ.get("LASTCALL_TEST_LONG") else REFUSED[:1])]
 
 

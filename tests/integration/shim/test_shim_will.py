@@ -91,7 +91,7 @@ def test_code_of_the_will_holds_whatever_becomes_of_the_engine(heir, code):
     assert process.wait() == code
 
 
-def test_last_will_counts(heir, message):
+def test_the_last_of_several_wills_counts(heir, message):
     process, boss = heir("sleep", "100")
     at = monotonic_ms()
     boss.send(will(at + 60000, mode="graceful", code=None))

@@ -23,18 +23,17 @@ class FileRegistryTest : public LoopTest {
   }
   ~FileRegistryTest() override { fs::remove_all(directory_); }
 
-  static Instance instance(std::string const& endpoint = "generate",
-                           std::string const& pod = "pod-1") {
+  static Instance instance() {
     return {.dynamo_namespace = "dynamo",
             .component = "backend",
-            .endpoint = endpoint,
-            .id = instance_id("pod-1", endpoint),
+            .endpoint = "generate",
+            .id = instance_id("pod-1", "generate"),
             .advertise = "http://10.0.0.7:8080",
             .model = "Qwen/Qwen3-0.6B",
-            .pod_uid = pod};
+            .pod_uid = "pod-1"};
   }
-  std::unique_ptr<Registry> registry(std::vector<Instance> instances = {instance()}) {
-    return make_file_registry(io_.get_executor(), directory_, std::move(instances));
+  std::unique_ptr<Registry> registry() {
+    return make_file_registry(io_.get_executor(), directory_, instance());
   }
   RegistryResult enter(Registry& registry) {
     std::optional<RegistryResult> result;
@@ -83,13 +82,13 @@ TEST_F(FileRegistryTest, A_file_in_its_place_that_is_too_long_is_not_read_whole)
   EXPECT_LT(fs::file_size(file_of(instance())), 1'000U);
 }
 
-TEST_F(FileRegistryTest, writes_one_whole_file_for_each_instance) {
-  auto const both = registry({instance("generate"), instance("prefill")});
-  auto const result = enter(*both);
+TEST_F(FileRegistryTest, writes_one_whole_file) {
+  auto const mine = registry();
+  auto const result = enter(*mine);
   EXPECT_TRUE(result.confirmed) << result.reason;
-  EXPECT_EQ(files(), 2U);  // and no temporary file
-  auto const content = nlohmann::json::parse(read(file_of(instance("generate"))));
-  EXPECT_EQ(content.at("instance_id"), instance("generate").id);
+  EXPECT_EQ(files(), 1U);  // and no temporary file
+  auto const content = nlohmann::json::parse(read(file_of(instance())));
+  EXPECT_EQ(content.at("instance_id"), instance().id);
   EXPECT_EQ(content.at("namespace"), "dynamo");
   EXPECT_EQ(content.at("component"), "backend");
   EXPECT_EQ(content.at("endpoint"), "generate");
@@ -99,13 +98,13 @@ TEST_F(FileRegistryTest, writes_one_whole_file_for_each_instance) {
   EXPECT_EQ(content.at("started_at").get<std::string>().size(), 20U);
 }
 
-TEST_F(FileRegistryTest, deregister_removes_them_and_confirms) {
-  auto const both = registry({instance("generate"), instance("prefill")});
-  enter(*both);
-  auto const result = remove(*both);
+TEST_F(FileRegistryTest, deregister_removes_it_and_confirms) {
+  auto const mine = registry();
+  enter(*mine);
+  auto const result = remove(*mine);
   EXPECT_TRUE(result.confirmed) << result.reason;
   EXPECT_EQ(files(), 0U);
-  EXPECT_TRUE(remove(*both).confirmed) << "twice is harmless";
+  EXPECT_TRUE(remove(*mine).confirmed) << "twice is harmless";
 }
 
 TEST_F(FileRegistryTest, makes_a_missing_directory_and_deregisters_from_none) {
@@ -154,15 +153,6 @@ TEST_F(FileRegistryTest, foreign_files_are_left_alone) {
   EXPECT_NE(left.reason.find("belongs to pod pod-2"), std::string::npos) << left.reason;
   EXPECT_EQ(read(other), "theirs");
   EXPECT_EQ(read(file_of(instance())), R"({"pod_uid": "pod-2"})");
-}
-
-TEST_F(FileRegistryTest, one_that_fails_does_not_keep_the_others) {
-  fs::create_directories(file_of(instance("generate")));
-  auto const both = registry({instance("generate"), instance("prefill")});
-  EXPECT_FALSE(enter(*both).confirmed);
-  EXPECT_TRUE(fs::exists(file_of(instance("prefill"))));
-  EXPECT_FALSE(remove(*both).confirmed);
-  EXPECT_FALSE(fs::exists(file_of(instance("prefill"))));
 }
 
 TEST_F(FileRegistryTest, a_file_that_cannot_be_read_is_an_error_and_no_end) {

@@ -207,7 +207,6 @@ TEST_F(RegistrySetTest, for_a_while_only_those_leave_that_can_enter_again) {
 
 TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
   RegistrySet none(io_.get_executor(), [](RegistryStatus const&) {});
-  EXPECT_TRUE(none.empty());
   int ends = 0;
   auto const count = [&](std::vector<RegistryStatus> const&) { ++ends; };
   none.register_all();

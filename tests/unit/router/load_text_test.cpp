@@ -81,7 +81,7 @@ TEST(LoadText, TextThatIsNoFigureIsNotReported) {
 }
 
 TEST(LoadText, MemoryIsBounded) {
-  std::string text(LoadText::kLongestLine + 1, 'x');
+  std::string text(probes::TextLines::kLongestLine + 1, 'x');
   text += "\nsglang:token_usage 0.5\n";
   for (std::size_t rank = 0; rank < 2 * LoadText::kMostRanks; ++rank) {
     text += "lastcall_rank_kv_total_blocks{dp_rank=\"" + std::to_string(rank) + "\"} 1\n";

@@ -23,7 +23,7 @@ struct Row {
   int code;
 };
 
-TEST(ExitCode, Table) {
+TEST(ExitCode, Follows_from_how_the_engine_ended_and_who_took_part) {
   Row const rows[] = {
       {"plain init passes a code on", {.engine = kEndedBySelf}, 42},
       {"plain init adds 128 to a signal", {.engine = kEndedOnOrder}, 128 + SIGTERM},
