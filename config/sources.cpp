@@ -1,7 +1,6 @@
 #include "config/sources.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error_text.hpp"
+#include "base/read_to_end.hpp"
 #include "config/decode_values.hpp"
 #include "config/utf8.hpp"
 
@@ -45,17 +45,9 @@ FileText read_file(std::string const& path, bool is_read_again) {
       file.problem = "a pipe, expected a file that a restart or a reload can read again";
     }
   }
-  std::array<char, 65'536> buffer{};
-  while (file.problem.empty() && file.text.size() <= kMaximumSize) {
-    ssize_t const count = ::read(fd, buffer.data(), buffer.size());
-    if (count > 0) {
-      file.text.append(buffer.data(), static_cast<std::size_t>(count));
-    } else if (count == 0) {
-      break;
-    } else if (errno != EINTR) {
-      file.error = errno;
-      file.problem = "cannot read: " + error_text(file.error);
-    }
+  if (file.problem.empty()) {
+    file.error = read_to_end(fd, file.text, kMaximumSize);
+    file.problem = file.error == 0 ? "" : "cannot read: " + error_text(file.error);
   }
   ::close(fd);
   return file;

@@ -97,17 +97,18 @@ void Client::part_soon() {
   }
 }
 
-/// A request whose body is still to come has no answer yet: part_now() gives it one.
+/// A request that nothing waits for, because its body is still to come or it only reads, may have
+/// no answer yet: part_now() gives it one.
 bool Client::is_flushed() const {
-  bool const awaits_body = request_ && request_->awaits_body();
-  return connection_.is_flushed() && !is_idle() && !awaits_body;
+  bool const is_unanswered = request_ && request_->has_sent_nothing();
+  return connection_.is_flushed() && !is_idle() && !is_unanswered;
 }
 
 void Client::part_now() {
   if (is_idle() && !request_.is_on_its_way()) {
     part();
   }
-  if (!connection_.is_closed() && request_ && request_->awaits_body()) {
+  if (!connection_.is_closed() && request_ && request_->has_sent_nothing()) {
     request_->break_off(
         relay::rejected_because(lifecycle::RejectedReason::draining, std::chrono::seconds(1)),
         lifecycle::Outcome::rejected);

@@ -122,6 +122,13 @@ void leave(Parts& s) {
   }
 }
 
+void receive_late_exit(Parts& s, Order const& order) {
+  if (s.departure.service_has_stopped(s.now) && order.exit_code == final_code(s)) {
+    s.departure.keep_report(order.raw_report);
+    write_report(s.options.termination_log, s.departure.report().view());
+  }
+}
+
 void heed_exit_order(Parts& s) {
   if (!s.departure.takes_heed() || !s.departure.code()) {
     return;

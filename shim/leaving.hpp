@@ -10,6 +10,9 @@ namespace lastcall::shim {
 
 /// Begins the end; the exit code is fixed.
 void leave(Parts& s);
+/// The order to exit of a supervisor that had a stop to carry out when the shim was leaving. Its
+/// report has what it did, and takes the place of the shim's own if both have the same code.
+void receive_late_exit(Parts& s, Order const& order);
 /// Call it after processes that had ended are reaped. A 137 for a command that needed no KILL is
 /// not obeyed. The supervisor is notified of the end at once, before any walk of /proc, so that its
 /// report contains that end, too.

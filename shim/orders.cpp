@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shim/actions.hpp"
+#include "shim/leaving.hpp"
 #include "shim/log.hpp"
 #include "shim/process_tree.hpp"
 #include "shim/tree_rules.hpp"
@@ -113,6 +114,8 @@ void obey(Parts& s, Order const& order) {
     case Op::exit:
       if (s.state != State::leaving) {
         s.departure.ordered(order.exit_code, order.raw_report);
+      } else {
+        receive_late_exit(s, order);
       }
       return happen(s, Event::exit_order);
     case Op::ack:
@@ -136,6 +139,9 @@ void obey_welcome(Parts& s, Order const& order) {
   }
   s.link.welcomed();
   s.link_news.welcomed();
+  if (s.state == State::leaving) {
+    s.departure.supervisor_came();
+  }
 }
 
 /// Only a phase with a deadline is a stop; a drain that can be undone has no deadline.
@@ -150,6 +156,9 @@ void obey_phase(Parts& s, Order const& order) {
 
 void obey_will(Parts& s, Order const& order) {
   s.will.keep(order);
+  if (s.state == State::leaving && !s.engine.fate().started) {
+    s.departure.service_stops();
+  }
   begin_stop_elsewhere(s, *order.deadline);
 }
 

@@ -51,6 +51,10 @@ Connection::Connection(std::string path)
                                 std::to_string(path_.size()) + " bytes, a Unix socket's has 1 to " +
                                 std::to_string(kLongestSocketPath));
   }
+  if (auto const zero = path_.find('\0'); zero != std::string::npos) {
+    throw std::invalid_argument("cannot connect to '" + path_.substr(0, zero) +
+                                "...': expected a path without a zero byte");
+  }
   if (!watches(set_, bell_) || !watches(set_, timer_)) {
     throw std::system_error(errno, std::system_category(), "cannot watch a descriptor");
   }

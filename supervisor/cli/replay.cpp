@@ -102,6 +102,10 @@ int run_replay(ReplayOptions const& options, std::ostream& out, std::ostream& er
   while (read_line(in, line) && line.size() <= kLongestLine && replay.take(line)) {
     ++lines;
   }
+  if (in.bad()) {  // what follows is unknown, so what was read proves nothing
+    err << "lastcall replay: cannot read " << options.file << ": " << error_text(errno) << '\n';
+    return kExitUsage;
+  }
   if (line.size() > kLongestLine) {
     err << "lastcall replay: " << options.file << ':' << lines + 1
         << ": a line of more than 64 MiB, expected a log\n";

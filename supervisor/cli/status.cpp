@@ -20,6 +20,7 @@ namespace lastcall::cli {
 namespace {
 
 constexpr lifecycle::Duration kScreenPause{500};
+constexpr char const* kOvertaken = "a stop began before the drain had ended";
 
 ViewOptions view_on(runtime::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
@@ -84,6 +85,11 @@ void print(std::string const& status, Output output, runtime::Terminal const& te
   out.flush();
 }
 
+int complain(std::string const& what, std::string const& phase, std::ostream& err) {
+  err << "lastcall: " << what << ": the phase is " << phase << '\n';
+  return kExitFailure;
+}
+
 /// Statuses are sent at intervals, so a short phase may never be seen. Therefore the end of a stop
 /// is also recognised by the phases that follow it.
 std::optional<int> end_in(std::string const& phase, std::string const& before, Follow follow,
@@ -97,11 +103,8 @@ std::optional<int> end_in(std::string const& phase, std::string const& before, F
       if (!is_up(phase)) {
         return phase == "drained" ? std::optional(kExitSuccess) : std::nullopt;
       }
-      err << "lastcall: "
-          << (is_at_the_end_of_a_stop(before) ? "a stop began before the drain had ended"
-                                              : "the drain was undone")
-          << ": the phase is " << phase << '\n';
-      return kExitFailure;
+      return complain(is_at_the_end_of_a_stop(before) ? kOvertaken : "the drain was undone", phase,
+                      err);
   }
   return std::nullopt;
 }
@@ -109,7 +112,7 @@ std::optional<int> end_in(std::string const& phase, std::string const& before, F
 int lost_in(std::string const& phase, ipc::Failure const& failure, Follow follow,
             std::ostream& err) {
   if (is_at_the_end_of_a_stop(phase)) {
-    return follow == Follow::drain ? kExitFailure : kExitSuccess;
+    return follow == Follow::drain ? complain(kOvertaken, phase, err) : kExitSuccess;
   }
   err << "lastcall: lost the supervisor" << (phase.empty() ? "" : " in phase " + phase) << ": "
       << failure.text << "; the engine may still run\n";

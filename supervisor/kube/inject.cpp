@@ -2,14 +2,16 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <ostream>
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/descriptor.hpp"
 #include "base/error_text.hpp"
+#include "base/read_to_end.hpp"
 #include "inject/diff.hpp"
 #include "inject/function_config.hpp"
 #include "supervisor/cli/command_line.hpp"
@@ -26,16 +28,16 @@ bool read_all(std::string const& name, std::string& text, std::ostream& err) {
     err << "lastcall inject: cannot read " << name << ": a directory, expected manifests\n";
     return false;
   }
-  std::ifstream file;
-  if (name != "-") {
-    file.open(name, std::ios::binary);
-    if (!file) {
-      err << "lastcall inject: cannot open " << name << ": " << error_text(errno) << '\n';
-      return false;
-    }
+  Descriptor const file(name == "-" ? -1 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (name != "-" && !file) {
+    err << "lastcall inject: cannot open " << name << ": " << error_text(errno) << '\n';
+    return false;
   }
-  std::istream& in = name == "-" ? std::cin : file;
-  text.assign(std::istreambuf_iterator<char>(in), {});
+  if (int const failed = read_to_end(name == "-" ? STDIN_FILENO : file.get(), text); failed != 0) {
+    err << "lastcall inject: cannot read " << (name == "-" ? kStandardInput : name) << ": "
+        << error_text(failed) << '\n';
+    return false;
+  }
   return true;
 }
 

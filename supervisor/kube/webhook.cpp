@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +19,7 @@
 #include "base/descriptor.hpp"
 #include "base/error_text.hpp"
 #include "base/failed_writes.hpp"
+#include "base/read_to_end.hpp"
 #include "config/text.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
@@ -108,10 +107,10 @@ class Webhook {
     if (options_.pods.empty()) {
       return;
     }
-    std::ifstream file(options_.pods, std::ios::binary);
-    std::string const text(std::istreambuf_iterator<char>(file), {});
-    if (!file) {
-      throw Failed{cli::kExitUsage, "cannot read " + options_.pods + ": " + error_text(errno)};
+    std::string text;
+    Descriptor const file(::open(options_.pods.c_str(), O_RDONLY | O_CLOEXEC));
+    if (int const failed = file ? read_to_end(file.get(), text) : errno; failed != 0) {
+      throw Failed{cli::kExitUsage, "cannot read " + options_.pods + ": " + error_text(failed)};
     }
     std::string const& image = options_.review.inject.pod.image;
     config::Problems const problems =

@@ -125,6 +125,8 @@ def test_the_configuration_is_checked_and_travels_with_the_pod(tmp_path):
     [
         (["/no/such/file"], "cannot open /no/such/file: No such file or directory"),
         (["/"], "cannot read /: a directory, expected manifests"),
+        (["/proc/self/mem"], "cannot read /proc/self/mem: Input/output error"),
+        (["--config", "/proc/self/mem"], "cannot read /proc/self/mem: Input/output error"),
         (["--config", "/no/such/file"], "cannot open /no/such/file"),
         (["--template", "Kind"], "--template Kind: expected KIND=PATH"),
         (["--mode", "shim"], "--mode"),

@@ -449,6 +449,7 @@ def test_as_an_engine_of_run_it_loses_no_review_in_a_stop(start, tmp_path):
         (("--tls-cert", "/none"), "cannot use the certificate in /none: No such file"),
         (("--tls-key", "/dev/null"), "cannot use the key in /dev/null: not a regular file"),
         (("--pods", "/none"), "cannot read /none: No such file or directory"),
+        (("--pods", "/etc"), "cannot read /etc: Is a directory"),
         (("--secret", "a"), "--secret"),
         (("--service", "a"), "--service requires --secret"),
         (("--mode", "prestop"), "--mode"),

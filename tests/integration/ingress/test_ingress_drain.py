@@ -125,6 +125,27 @@ def test_a_client_that_has_not_sent_its_whole_body_when_the_stop_ends_is_refused
     assert one.report()["in_flight"] == "ingress"
 
 
+def test_a_request_that_only_reads_is_refused_when_its_engine_has_not_answered_in_time(
+    proxy, engine
+):
+    """It holds no drain, and an end without a word would look like a failure of the network."""
+    one = proxy()
+    users = [client(one), client(one)]
+    users[0].send(get())
+    users[1].send(get("/v1/models").replace(b"GET", b"HEAD"))
+    wires = [engine.request()[0], engine.request()[0]]
+    one.process.send_signal(signal.SIGTERM)
+    answers = [user.rest() for user in users]
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 503 ") and b"X-Lastcall-Reason: draining" in answer
+        assert b"\r\nConnection: close\r\n" in answer and b"<reset>" not in answer
+    assert b'"type":"draining"' in answers[0] and answers[1].endswith(b"\r\n\r\n")
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["rejected"] == 0, "it was never counted"
+    for wire in wires:
+        wire.close()
+
+
 def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(proxy, engine):
     one = proxy(**SHORT)
     user, wire = stream(one, engine)

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import signal
 import socket
@@ -312,3 +313,51 @@ def test_command_that_cannot_run_has_the_same_code_in_the_report(world):
     report = one.report()
     assert report["exit_code"] == 127
     assert report["detail"] == "the engine's command was not found (127)"
+
+
+def hook_that_takes(seconds, one):
+    """It leaves a mark only if it was allowed to finish."""
+    command = ["/bin/sh", "-c", f"sleep {seconds}; : > {one.path('flushed')}"]
+    return {"hooks": [{"name": "flush", "command": command, "timeout": "5s"}]}
+
+
+def ends_in_order(one):
+    """The whole stop is done, nothing of it is left, and both reports are the same."""
+    assert os.path.exists(one.path("flushed")), one.log()
+    assert os.listdir(one.path("e")) == os.listdir(one.path("a")) == []
+    with open(one.path("termination")) as file:
+        assert json.load(file) == one.report()
+    assert one.report()["cleanup"]["hooks"]["outcome"] == "completed"
+
+
+def test_stop_that_comes_before_the_supervisor_has_its_whole_time(world):
+    """The supervisor, which is slow to start, learns of the stop when it is there. It is not killed
+    in the middle of what it does then."""
+    one = world()
+    one.config["cleanup"] = hook_that_takes(1.4, one)
+    with open(one.path("termination"), "w"), open(one.path("serve"), "w") as script:
+        script.write(f"""#!/bin/sh
+trap '' TERM
+: > {one.path("begun")}
+sleep 0.3
+exec env --default-signal=TERM {LASTCALL} serve --config {one.write_config()}
+""")
+    os.chmod(one.path("serve"), 0o755)
+    shim = one.shim("/bin/sleep", "3600", options=("--serve", one.path("serve")),
+                    LASTCALL_TERMINATION_LOG=one.path("termination"))  # fmt: skip
+    wait_until(lambda: os.path.exists(one.path("begun")), "the supervisor is started")
+    shim.send_signal(signal.SIGTERM)
+    assert shim.wait(timeout=PATIENCE) == 0
+    assert "engine started" not in one.log()
+    ends_in_order(one)
+
+
+def test_command_that_cannot_run_leaves_the_supervisor_its_whole_time(world):
+    one = world()
+    one.config["cleanup"] = hook_that_takes(1.4, one)
+    with open(one.path("termination"), "w"), open(one.path("engine"), "w") as script:
+        script.write("#!/no/such/interpreter\n")
+    os.chmod(one.path("engine"), 0o755)
+    run = one.run(one.path("engine"), LASTCALL_TERMINATION_LOG=one.path("termination"))
+    assert run.wait(timeout=PATIENCE) == 127
+    ends_in_order(one)

@@ -152,6 +152,7 @@ def test_a_file_that_is_no_such_log_is_2(tmp_path):
     path.write_text("hello\n")
     for name, why in (
         (path, "no step in it"), (tmp_path / "none", "No such file"), (tmp_path, "a directory"),
+        ("/proc/self/mem", "cannot read /proc/self/mem: Input/output error"),
     ):  # fmt: skip
         done = replay(name)
         assert (done.returncode, done.stdout) == (2, "")

@@ -1,6 +1,7 @@
 // The client and what it sends to a supervisor: requests, cancels, callbacks, answers.
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lastcall/client.hpp>
 
@@ -36,6 +37,19 @@ TEST(Client, A_path_that_no_socket_can_have_is_refused) {
   ClientOptions options;
   options.socket = std::string(200, 'x');
   EXPECT_THROW(Client{options}, std::invalid_argument);
+}
+
+TEST(Client, A_path_with_a_zero_byte_is_refused_instead_of_what_precedes_it) {
+  FakeSupervisor supervisor;
+  supervisor.listen();
+  ClientOptions options;
+  options.socket = supervisor.path() + std::string(1, '\0') + "x";
+  try {
+    Client const client(options);
+    FAIL() << "it connects to " << supervisor.path();
+  } catch (std::invalid_argument const& refusal) {
+    EXPECT_THAT(refusal.what(), testing::EndsWith("expected a path without a zero byte"));
+  }
 }
 
 class WithSupervisor : public testing::Test {

@@ -122,7 +122,7 @@ struct HealthAnswer {
 class Client {
  public:
   /// Starts to connect and returns at once. Throws std::invalid_argument if a socket's path is too
-  /// long, and std::system_error if there is no descriptor or thread.
+  /// long or contains a zero byte, and std::system_error if there is no descriptor or thread.
   explicit Client(ClientOptions options = {});
   /// Does the same as close() with 500 ms. Contexts may outlive their client.
   ~Client();
