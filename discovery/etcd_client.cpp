@@ -84,7 +84,7 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
                                           bool& is_final) {
   for (bool again = !access_.user.empty();; again = false) {
     if (!access_.user.empty() && token_.empty() && !is_open_) {
-      if (auto failed = authenticate(call, server); !failed.empty()) {
+      if (auto failed = authenticate(call, server, is_final); !failed.empty()) {
         return {false, {}, std::move(failed)};
       }
     }
@@ -103,11 +103,7 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
       is_open_ = false;
       continue;
     }
-    // A gateway in front of etcd refuses in words of its own. The same server is not asked again
-    // at once, because it wants fewer requests.
-    bool const is_alone = access_.servers.size() == 1;
-    is_final = (failure.is_etcds && !is_passing(reply.status)) ||
-               (is_alone && reply.status == kTooManyRequests);
+    is_final = this->is_final(call, reply.status, failure.is_etcds);
     return {false,
             {},
             to_text(server) + ": " + failure.message +
@@ -115,7 +111,14 @@ EtcdClient::Answer EtcdClient::ask_server(Call const& call, HttpServer const& se
   }
 }
 
-std::string EtcdClient::authenticate(Call const& call, HttpServer const& server) {
+/// A gateway in front of etcd refuses in words of its own, and may ask for time.
+bool EtcdClient::is_final(Call const& call, int status, bool is_etcds) const {
+  bool const wants_time =
+      status == kTooManyRequests || call.client.retry_after() > Duration::zero();
+  return (is_etcds && !is_passing(status)) || (access_.servers.size() == 1 && wants_time);
+}
+
+std::string EtcdClient::authenticate(Call const& call, HttpServer const& server, bool& is_final) {
   std::string password = access_.password;
   if (auto failed = read_password(access_.password_file, password); !failed.empty()) {
     return failed;
@@ -133,9 +136,13 @@ std::string EtcdClient::authenticate(Call const& call, HttpServer const& server)
     token_ = std::move(*token);
     return {};
   }
-  std::string const why = etcd::parse_failure(reply.status, reply.body).message;
-  is_open_ = has_no_users(why);
-  return is_open_ ? "" : to_text(server) + ": cannot authenticate as " + access_.user + ": " + why;
+  auto const failure = etcd::parse_failure(reply.status, reply.body);
+  is_open_ = has_no_users(failure.message);
+  if (is_open_) {
+    return {};
+  }
+  is_final = this->is_final(call, reply.status, failure.is_etcds);
+  return to_text(server) + ": cannot authenticate as " + access_.user + ": " + failure.message;
 }
 
 }  // namespace lastcall::discovery

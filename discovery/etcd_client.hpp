@@ -3,7 +3,8 @@
 // Invariants:
 //  1. Servers are tried in turn, starting with the one that answered last; each gets its share of
 //     the time that is left. An answer is final only if another server would repeat it: one that is
-//     not etcd's JSON never is, whatever its status.
+//     not etcd's JSON never is, whatever its status. A single server that wants fewer requests is
+//     not asked again at once.
 //  2. If etcd no longer accepts the token, a new one is requested, once per request. While etcd's
 //     authentication is not enabled, it is asked without a token until it refuses that, so that
 //     authentication can be enabled and disabled while instances are registered.
@@ -56,7 +57,8 @@ class EtcdClient {
  private:
   Answer ask_server(Call const& call, HttpServer const& server, std::string const& path,
                     std::string const& body, bool& is_final);
-  std::string authenticate(Call const& call, HttpServer const& server);
+  std::string authenticate(Call const& call, HttpServer const& server, bool& is_final);
+  bool is_final(Call const& call, int status, bool is_etcds) const;
   std::vector<std::pair<std::string, std::string>> headers() const;
 
   EtcdAccess const access_;

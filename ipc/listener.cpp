@@ -49,14 +49,13 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
   }
 
   /// Ignores errors: the listener's next regular turn handles them.
-  void accept_now() {
-    while (socket_.is_open()) {
-      Descriptor peer(accept_one());
-      if (!peer) {
-        return;
-      }
-      handlers_.accepted(std::move(peer));
+  bool accept_one_now() {
+    Descriptor peer(socket_.is_open() ? accept_one() : -1);
+    if (!peer) {
+      return false;
     }
+    handlers_.accepted(std::move(peer));
+    return true;
   }
 
   void close() {
@@ -81,7 +80,8 @@ class Listener::Impl : public std::enable_shared_from_this<Listener::Impl> {
     if (auto* const problem = std::get_if<std::string>(&made)) {
       return std::move(*problem);
     }
-    accept_now();
+    for (int left = kBacklog + 1; left > 0 && accept_one_now(); --left) {
+    }
     boost::system::error_code ignored;
     socket_.close(ignored);
     pause_.cancel();
@@ -162,8 +162,8 @@ std::string Listener::follow() {
   return impl_->follow();
 }
 
-void Listener::accept_now() {
-  impl_->accept_now();
+bool Listener::accept_one_now() {
+  return impl_->accept_one_now();
 }
 
 void Listener::close() {

@@ -44,8 +44,8 @@ class Listener {
   /// Listens again if the path does not lead to this socket any more; connected peers stay. Returns
   /// what was done, or why it failed, for the log; empty if there is nothing new to report.
   [[nodiscard]] std::string follow();
-  /// Accepts the connections that already wait, without waiting for the loop.
-  void accept_now();
+  /// Accepts a connection that already waits, without waiting for the loop; false if none does.
+  bool accept_one_now();
   void close();
 
  private:

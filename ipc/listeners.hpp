@@ -29,8 +29,8 @@ class Listeners {
 
   std::optional<std::string> open();
   void follow();
-  /// Accepts the engines' connections that already wait.
-  void accept_engines_now() { engines_.accept_now(); }
+  /// Accepts an engine's connection that already waits; false if none does.
+  bool accept_engine_now() { return engines_.accept_one_now(); }
   void close();
 
  private:

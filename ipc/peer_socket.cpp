@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -59,6 +60,17 @@ void PeerSocket::discard(std::size_t most) {
     }
     total += static_cast<std::size_t>(size);
   }
+}
+
+std::size_t PeerSocket::unread() {
+  int unread = 0;
+  bool const is_known = ::ioctl(socket_.native_handle(), SIOCINQ, &unread) == 0;
+  return is_known && unread > 0 ? static_cast<std::size_t>(unread) : 0;
+}
+
+bool PeerSocket::has_something() {
+  pollfd socket{socket_.native_handle(), POLLIN, 0};
+  return ::poll(&socket, 1, 0) > 0;
 }
 
 ssize_t PeerSocket::send(std::string_view bytes) {

@@ -6,9 +6,10 @@
 //     when it arrives.
 //  3. A handler of wait_readable() or wait_writable() keeps the owner of this socket alive.
 //
-// Thread rule: the thread that runs the io_context. Source: unix(7), SIOCOUTQ in unix(7).
+// Thread rule: the thread that runs the io_context. Source: unix(7), also SIOCINQ and SIOCOUTQ.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,10 @@ class PeerSocket {
   /// Nothing more will come, or nothing more is wanted of this peer.
   bool has_peer_closed() const { return peer_has_closed_; }
   void count_as_closed() { peer_has_closed_ = true; }
+  /// The bytes that have arrived and were not received.
+  std::size_t unread();
+  /// Whether receive() would return bytes, the end of the stream, or an error.
+  bool has_something();
 
   ssize_t send(std::string_view bytes);
   /// The bytes that were sent and that the peer has not read.

@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace lastcall::ipc {
+namespace {
+
+bool may_be_one(Origin const& one, Origin const& other) {
+  bool const are_told_apart = one.process != 0 && other.process != 0;
+  return one.is_admin == other.is_admin && one.pid == other.pid &&
+         (one.process == other.process || !are_told_apart);
+}
+
+}  // namespace
 
 void Peers::add(std::shared_ptr<Peer> peer) {
   PeerId const id = peer->id;
@@ -24,10 +33,10 @@ PeerInfo const* Peers::info(PeerId id) const {
   return peer && peer->stage == Stage::welcomed ? &peer->info : nullptr;
 }
 
-std::vector<PeerId> Peers::of_process(pid_t pid, PeerId below) const {
+std::vector<PeerId> Peers::of_process(Origin const& origin, PeerId below) const {
   std::vector<PeerId> chosen;
   for (auto const& [id, peer] : peers_) {
-    if (id < below && !peer->is_admin && peer->info.pid == pid && peer->info.connected) {
+    if (id < below && peer->info.connected && may_be_one(peer->origin(), origin)) {
       chosen.push_back(id);
     }
   }

@@ -8,6 +8,7 @@
 // Thread rule: the thread that runs the io_context.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -23,7 +24,17 @@ namespace lastcall::ipc {
 
 enum class Stage : std::uint8_t { greeting, welcomed, refused };
 
+/// Which process made a connection, as far as the kernel reports that, and to which socket.
+struct Origin {
+  bool is_admin{};
+  pid_t pid{};
+  ino_t process{};
+  friend auto operator<=>(Origin const&, Origin const&) = default;
+};
+
 struct Peer {
+  Origin origin() const { return {is_admin, info.pid, info.process}; }
+
   PeerId id{};
   bool is_admin{};  // it connected to the admin socket
   Stage stage{Stage::greeting};
@@ -49,9 +60,10 @@ class Peers {
   /// A welcomed peer whose connection is open.
   std::shared_ptr<Peer> find_open(PeerId id) const;
   PeerInfo const* info(PeerId id) const;
-  /// The peers of this process that are connected to the engine's socket and whose ids are below
-  /// `below`, in the order of their connects. All processes in sibling PID namespaces have pid 0.
-  std::vector<PeerId> of_process(pid_t pid, PeerId below = kAboveAll) const;
+  /// The connected peers of this origin with ids below `below`, in the order of their connects. All
+  /// processes in sibling PID namespaces have pid 0; where `process` is not known, peers of others
+  /// are among them.
+  std::vector<PeerId> of_process(Origin const& origin, PeerId below = kAboveAll) const;
   bool have_output() const;
 
   /// Calls `visit` with the session of each peer; it neither adds nor erases any.

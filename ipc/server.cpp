@@ -19,34 +19,19 @@ Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer&
                   [this](std::string const& what) { observer_.trouble(what); }}),
       places_(options_),
       uids_(options_),
-      sender_(peers_, observer, [this](std::string what) {
-        boost::asio::post(io_, [weak = weak_from_this(), text = std::move(what)] {
-          if (auto const self = weak.lock()) {
-            self->observer_.trouble(text);
-          }
-        });
-      }) {}
-
-void Server::Impl::welcome(PeerId id, Welcome const& welcome) {
-  auto const peer = peers_.find(id);
-  if (!peer || peer->stage != Stage::greeting) {
-    return;
-  }
-  peer->stage = Stage::welcomed;
-  bool const is_shim = peer->info.role == Role::shim;
-  peer->session->greeted(is_shim);
-  if (is_shim) {
-    peer->session->give_right_of_way();
-  }
-  sender_.send(*peer, welcome, std::nullopt);
-  if (peer->process_is_gone) {
-    boost::asio::post(io_, [weak = weak_from_this(), id] {
-      if (auto const self = weak.lock()) {
-        self->process_gone(id);
-      }
-    });
-  }
-}
+      sender_(peers_, observer,
+              [this](std::string what) {
+                boost::asio::post(io_, [weak = weak_from_this(), text = std::move(what)] {
+                  if (auto const self = weak.lock()) {
+                    self->observer_.trouble(text);
+                  }
+                });
+              }),
+      last_words_(std::make_shared<LastWords>(
+          peers_, listeners_, turns_,
+          LastWords::Handlers{[this](PeerId id) { ended(id, "closed by the peer"); },
+                              [this](PeerId id) { greeter_.process_gone(id); }})),
+      greeter_(peers_, *last_words_, sender_, observer) {}
 
 void Server::Impl::close_all() {
   listeners_.close();
@@ -98,7 +83,7 @@ void Server::follow_sockets() {
   impl_->listeners().follow();
 }
 void Server::welcome(PeerId peer, Welcome const& welcome) {
-  impl_->welcome(peer, welcome);
+  impl_->greeter().welcome(peer, welcome);
 }
 void Server::refuse(PeerId peer, ErrorCode code, std::string_view message) {
   impl_->sender().refuse(peer, code, message);

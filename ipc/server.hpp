@@ -6,7 +6,7 @@
 //     send it.
 //  2. For each peer the observer gets hello(), then message()s, then disconnected() exactly once
 //     (if it welcomed the peer), and process_gone() at most once, before or after that; lines that
-//     a process wrote before it died are received before its process_gone().
+//     a process wrote on any connection before it died are received before its process_gone().
 //  3. No callback runs inside a call of this class, except next_cancels() in flush(): the effects
 //     of a call are reported in a later turn.
 //  4. Memory is bounded: a line by kMaxLine, messages that wait for a peer by `max_waiting`.
@@ -14,7 +14,7 @@
 //  5. Lines that are sent within one turn of the loop go out in one write.
 //  6. No crowd locks out the shim or the operators: the admin socket has places of its own, one
 //     process has a limited share, and a shim is accepted even if the engine socket is full. Nor
-//     does a crowd that sends delay them: see turns.hpp.
+//     does a crowd that sends or dies delay them: see turns.hpp and last_words.hpp.
 //
 // Thread rule: everything on the thread that runs the io_context.
 // Source: docs/ipc.md, unix(7) (SO_PEERCRED), kernel net/core/sock.c (SO_PEERPIDFD), pidfd_open(2).

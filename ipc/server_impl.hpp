@@ -12,8 +12,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "ipc/greeter.hpp"
+#include "ipc/last_words.hpp"
 #include "ipc/listeners.hpp"
 #include "ipc/outbox.hpp"
 #include "ipc/peers.hpp"
@@ -34,7 +35,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   Peers const& peers() const { return peers_; }
   Sender& sender() { return sender_; }
   void flush() { turns_->outbox()->flush(); }
-  void welcome(PeerId id, Welcome const& welcome);
+  Greeter& greeter() { return greeter_; }
   void close_all();
   void abort_all();
   void forget(PeerId id);
@@ -44,14 +45,12 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   void take_place(Peer& peer);
   void drop(Peer const& peer);
   void line(PeerId id, std::string_view line) override;
-  void greet(Peer& peer, Hello&& hello, Seq seq);
   void line_too_long(PeerId id) override;
   void sent_no_hello(PeerId id) override;
   bool make_cancels(PeerId id, std::size_t room, std::string& out) override;
   void dropped(PeerId id, Drop why) override;
   void ended(PeerId id, std::string_view why) override;
-  void process_gone(PeerId id) override;
-  void receive_rest(std::vector<PeerId> const& chosen);
+  void process_ended(PeerId id) override;
 
   boost::asio::io_context& io_;
   std::shared_ptr<Turns> turns_;
@@ -62,6 +61,8 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   Places places_;
   UidRules uids_;
   Sender sender_;
+  std::shared_ptr<LastWords> last_words_;
+  Greeter greeter_;
 };
 
 }  // namespace lastcall::ipc

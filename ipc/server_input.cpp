@@ -42,7 +42,7 @@ void Server::Impl::accepted(Descriptor fd, bool is_admin) {
                                 SessionOutput::Limits{options_.max_waiting, options_.stall_timeout},
                                 weak_from_this(), turns_);
   if (is_admin) {
-    peer->session->give_right_of_way();
+    peer->session->input().give_right_of_way();
   }
   peers_.add(peer);
   take_place(*peer);
@@ -96,7 +96,7 @@ void Server::Impl::line(PeerId id, std::string_view line) {
       sender_.refuse(*peer, incoming.seq, ErrorCode::not_allowed,
                      "the first message must be a hello");
     } else {
-      greet(*peer, std::move(*hello), incoming.seq);
+      greeter_.greet(*peer, std::move(*hello), incoming.seq);
     }
   } else if (hello != nullptr) {
     sender_.error(*peer, incoming.seq, ErrorCode::not_allowed,
@@ -107,31 +107,6 @@ void Server::Impl::line(PeerId id, std::string_view line) {
                       std::string(op_of(incoming.message)) + "'");
   } else {
     observer_.message(id, std::move(incoming.message), incoming.seq);
-  }
-}
-
-void Server::Impl::greet(Peer& peer, Hello&& hello, Seq seq) {
-  if ((hello.role == Role::operator_) != peer.is_admin) {
-    return sender_.refuse(peer, seq, ErrorCode::not_allowed,
-                          peer.is_admin ? "only role operator may use the admin socket"
-                                        : "role operator may use only the admin socket");
-  }
-  bool const has_right_of_way = hello.role == Role::shim || hello.role == Role::hook;
-  if (peer.is_extra && !has_right_of_way) {
-    return sender_.refuse(peer, seq, ErrorCode::busy, "too many connections");
-  }
-  peer.hello_seq = seq;
-  peer.info.role = hello.role;
-  peer.info.name = hello.name;
-  peer.info.sdk = hello.sdk;
-  if (hello.live > 0) {
-    receive_rest(peers_.of_process(peer.info.pid, peer.id));
-  }
-  observer_.hello(peer.id, std::move(hello));
-  if (peer.stage == Stage::greeting) {
-    sender_.refuse(peer, seq, ErrorCode::busy, "the supervisor does not accept this peer now");
-  } else if (peer.stage == Stage::welcomed) {
-    sender_.ack(peer.id, seq, {});
   }
 }
 
@@ -167,34 +142,9 @@ void Server::Impl::dropped(PeerId, Drop why) {
   observer_.peer_dropped(why);
 }
 
-void Server::Impl::process_gone(PeerId id) {
-  auto const peer = peers_.find(id);
-  if (!peer) {
-    return;
-  }
-  // The process may have reconnected just before it died: requests that it announced on the new
-  // connection must not be lost.
-  listeners_.accept_engines_now();
-  receive_rest(peers_.of_process(peer->info.pid));
-  peer->process_is_gone = true;
-  if (peer->stage == Stage::welcomed) {
-    observer_.process_gone(id);
-  }
-}
-
-/// Reads everything that a process has written on its earlier connections, their ends included. The
-/// loop may see connections in another order than the process made them, and requests that a new
-/// connection announces as resumed are looked up among those that the old ones left. For processes
-/// whose pid is not known it reads a little more.
-void Server::Impl::receive_rest(std::vector<PeerId> const& chosen) {
-  for (PeerId const id : chosen) {
-    auto const peer = peers_.find(id);
-    if (peer && peer->session->is_open()) {
-      peer->session->receive_rest();
-    }
-    if (peer && peer->session->has_peer_closed()) {
-      ended(id, "closed by the peer");  // answers to it are still written
-    }
+void Server::Impl::process_ended(PeerId id) {
+  if (auto const peer = peers_.find(id)) {
+    last_words_->process_ended(*peer);
   }
 }
 

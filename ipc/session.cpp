@@ -10,8 +10,6 @@ namespace {
 using boost::system::error_code;
 
 constexpr std::size_t kDiscardAtOnce = 64 * 1024;
-/// The most bytes that are read of a dead process; its send buffer limits what it can have left.
-constexpr std::size_t kReadOfTheDead = 1024 * 1024;
 constexpr std::chrono::milliseconds kLinger{1'000};
 
 }  // namespace
@@ -62,6 +60,7 @@ void Session::wait_readable() {
 
 void Session::readable() {
   if (is_open()) {
+    input_.due();
     return turns_->add(std::shared_ptr<SessionInput>(shared_from_this(), &input_));
   }
   socket_.discard(kDiscardAtOnce);
@@ -74,8 +73,14 @@ void Session::readable() {
   }
 }
 
-void Session::receive_rest() {
-  input_.read_up_to(kReadOfTheDead, true);
+void Session::hold_lines() {
+  timer_.cancel();
+  input_.hold();
+}
+
+void Session::go_on() {
+  input_.go_on();
+  turns_->add_at(input_, std::shared_ptr<SessionInput>(shared_from_this(), &input_));
 }
 
 // ---- the end ---------------------------------------------------------------------------------
@@ -84,6 +89,7 @@ void Session::close(std::string_view why) {
   if (is_open()) {
     why_ = why;
     output_.finish();
+    input_.end_waits();
   }
 }
 
@@ -111,6 +117,7 @@ void Session::dismiss(std::string_view line) {
 
 void Session::end(std::string_view why) {
   output_.stop();
+  input_.end_waits();
   (void)take_passed();
   timer_.cancel();
   if (socket_.has_peer_closed()) {
@@ -135,13 +142,12 @@ void Session::end(std::string_view why) {
 // ---- the process -----------------------------------------------------------------------------
 
 void Session::process_ended() {
-  // Another process may still hold the connection, so only what the dead one wrote is read first.
   if (is_open()) {
-    input_.read_up_to(kReadOfTheDead);
+    input_.process_ended();
   }
   process_.stop();
   if (auto const owner = owner_.lock()) {
-    owner->process_gone(id_);
+    owner->process_ended(id_);
   }
 }
 

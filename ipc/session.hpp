@@ -4,7 +4,7 @@
 //  1. open -> closing (writes the waiting lines, ignores incoming ones) -> ended: it is the state
 //     of the output. The owner's ended() is called once, in a turn of its own, and no line is
 //     delivered after it.
-//  2. The owner's process_gone() is called once, after every line that the process had written; the
+//  2. The owner's process_ended() is called once, perhaps before that process's last lines. The
 //     watch outlives the connection and ends with unwatch().
 //  3. After we have closed, the peer's bytes are read and dropped for a moment, so that the last
 //     line reaches a peer that is still writing.
@@ -38,7 +38,7 @@ class SessionOwner : public CancelSource {
   virtual void line_too_long(PeerId peer) = 0;
   virtual void sent_no_hello(PeerId peer) = 0;
   virtual void ended(PeerId peer, std::string_view why) = 0;
-  virtual void process_gone(PeerId peer) = 0;
+  virtual void process_ended(PeerId peer) = 0;
   /// The peer is about to be closed for this reason; ended() follows.
   virtual void dropped(PeerId peer, Drop why) = 0;
 };
@@ -52,17 +52,17 @@ class Session : public OutputOwner,
           std::shared_ptr<Turns> turns);
 
   void start(std::chrono::milliseconds hello_timeout);
+  /// The hello is here, and may have to wait: no further line is delivered until go_on().
+  void hold_lines();
+  void go_on();
   /// The hello has arrived: its timer ends. A patient session is never dropped for reading slowly.
   void greeted(bool is_patient);
-  /// From now on it is read before sessions without this right.
-  void give_right_of_way() { input_.give_right_of_way(); }
 
   bool is_open() const { return output_.is_open(); }
-  /// Reads everything that is there now, including the end of the stream.
-  void receive_rest();
   bool has_peer_closed() const { return socket_.has_peer_closed(); }
   /// The descriptor that came with the first bytes; empty if none did, or it was taken already.
   Descriptor take_passed() { return socket_.take_passed(); }
+  SessionInput& input() { return input_; }
   SessionOutput& output() { return output_; }
 
   /// Writes the waiting lines, then ends.

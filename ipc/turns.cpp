@@ -1,5 +1,6 @@
 #include "ipc/turns.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -19,8 +20,20 @@ Turns::Turns(boost::asio::io_context& io, std::shared_ptr<Outbox> outbox)
     : io_(io), outbox_(std::move(outbox)) {}
 
 void Turns::add(std::shared_ptr<Reader> reader) {
-  auto const right = static_cast<std::size_t>(reader->right());
-  queues_[right].push_back({std::move(reader), ++places_, slices_});
+  reader->place_ = ++places_;
+  reader->slice_ = slices_;
+  queues_[static_cast<std::size_t>(reader->right())].push_back(std::move(reader));
+  post();
+}
+
+void Turns::add_at(Reader const& other, std::shared_ptr<Reader> reader) {
+  reader->place_ = other.place_;
+  reader->slice_ = other.slice_;
+  Queue& queue = queues_[static_cast<std::size_t>(reader->right())];
+  auto const after = std::upper_bound(
+      queue.begin(), queue.end(), reader->place_,
+      [](std::uint64_t place, auto const& waiting) { return place < waiting->place_; });
+  queue.insert(after, std::move(reader));
   post();
 }
 
@@ -42,7 +55,7 @@ void Turns::post() {
 /// The queue whose first reader comes next; null if all are empty.
 Turns::Queue* Turns::next() {
   auto const is_late = [this](Queue const& queue) {
-    return !queue.empty() && slices_ - queue.front().slice > kPatience;
+    return !queue.empty() && slices_ - queue.front()->slice_ > kPatience;
   };
   auto& [first, newcomers, crowd] = queues_;
   std::array<Queue*, 4> const rota{&first, &newcomers, &first, nullptr};
@@ -52,7 +65,7 @@ Turns::Queue* Turns::next() {
   }
   Queue* oldest = nullptr;
   for (Queue& queue : queues_) {
-    if (!queue.empty() && (oldest == nullptr || queue.front().place < oldest->front().place)) {
+    if (!queue.empty() && (oldest == nullptr || queue.front()->place_ < oldest->front()->place_)) {
       oldest = &queue;
     }
   }
@@ -63,16 +76,16 @@ void Turns::take_a_slice() {
   Outbox::Turn const turn(*outbox_);
   auto const until = std::chrono::steady_clock::now() + kSlice;
   for (Queue* queue = next(); queue != nullptr; queue = next()) {
-    Waiting waiting = std::move(queue->front());
+    std::shared_ptr<Reader> reader = std::move(queue->front());
     queue->pop_front();
-    switch (waiting.reader->take_turn(until)) {
+    switch (reader->take_turn(until)) {
       case Turn::over:
         break;
       case Turn::again:
-        add(std::move(waiting.reader));
+        add(std::move(reader));
         break;
       case Turn::cut:
-        queues_[static_cast<std::size_t>(waiting.reader->right())].push_front(std::move(waiting));
+        add_at(*reader, reader);
         break;
     }
     if (std::chrono::steady_clock::now() >= until) {

@@ -11,6 +11,7 @@
 //     one to a late peer that has not sent its hello, because it may be a shim, and one to the
 //     session that has waited longest, so that no group starves the others.
 //  4. The lines that are sent in one slice go out in one write per session.
+//  5. A reader that waited for others, or whose slice was over, goes on at the place it had.
 //
 // Thread rule: the thread that runs the io_context.
 #pragma once
@@ -37,7 +38,7 @@ enum class Turn : std::uint8_t {
 };
 enum class Right : std::uint8_t { of_way, newcomer, crowd };
 
-/// A session, as far as its turns are concerned.
+/// A session, or what waits for sessions, as far as its turns are concerned.
 class Reader {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -50,6 +51,12 @@ class Reader {
   /// Reads a part, until `until` at most.
   virtual Turn take_turn(TimePoint until) = 0;
   virtual Right right() const = 0;
+
+ private:
+  friend class Turns;
+
+  std::uint64_t place_ = 0;  // in the order of all readers
+  std::uint64_t slice_ = 0;  // the number of whole slices before
 };
 
 class Turns : public std::enable_shared_from_this<Turns> {
@@ -59,16 +66,13 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::shared_ptr<Outbox> const& outbox() const { return outbox_; }
   /// The reader has something to read; it is added once until its turn is over.
   void add(std::shared_ptr<Reader> reader);
+  /// The same, at the place that `other` has or had last: it may be the reader itself.
+  void add_at(Reader const& other, std::shared_ptr<Reader> reader);
   /// Releases the readers: they refer to their turns, so the cycle has to be broken at the end.
   void clear();
 
  private:
-  struct Waiting {
-    std::shared_ptr<Reader> reader;
-    std::uint64_t place = 0;  // in the order of all sessions
-    std::uint64_t slice = 0;  // the number of whole slices before
-  };
-  using Queue = std::deque<Waiting>;
+  using Queue = std::deque<std::shared_ptr<Reader>>;  // in the order of their places
 
   void post();
   void take_a_slice();

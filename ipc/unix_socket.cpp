@@ -24,7 +24,6 @@ namespace {
 constexpr int kSoPeerPidfd = 77;
 constexpr mode_t kDirectoryMode = 02770;
 constexpr mode_t kParentMode = 0755;
-constexpr int kBacklog = 256;
 constexpr int kFullBacklogPauseMs = 20;
 
 std::string cannot(std::string const& what, std::string const& path, std::string const& why) {

@@ -22,6 +22,9 @@
 
 namespace lastcall::ipc {
 
+/// How many connections wait to be accepted, at most: one more than this.
+inline constexpr int kBacklog = 256;
+
 /// A socket file that this process made; its identity distinguishes it from a file that another
 /// process has put there since.
 struct SocketFile {

@@ -43,9 +43,8 @@ void CleanupHooks::next() {
   }
   ChildPlan plan{.command = hook.command,
                  .timeout = std::min(left, hook.timeout),
-                 .on_line = [this, &hook](std::string_view line) {
-                   log_.info("hook output", {{"hook", hook.name}, {"line", line}});
-                 }};
+                 .on_line = [this](std::string_view line) { output_->line(line); }};
+  output_.emplace(log_, hook.name);
   child_ = std::make_unique<ChildProcess>(
       executor_, std::move(plan), [this, &hook](ChildExit const& exit) { ended(hook, exit); });
 }
@@ -57,6 +56,7 @@ void CleanupHooks::note(config::Hook const& hook, std::string const& what,
 }
 
 void CleanupHooks::ended(config::Hook const& hook, ChildExit const& exit) {
+  output_->end();
   log_.write(exit.is_success() ? LogLevel::info : LogLevel::warning, "hook ended",
              {{"hook", hook.name}, {"result", exit.text()}});
   if (!exit.is_success()) {

@@ -3,7 +3,7 @@
 // Rules:
 //  1. Hooks run in the order of the configuration; if one fails, the next one runs nevertheless.
 //  2. Each hook has its own timeout, which ends at the deadline at the latest; its output is logged
-//     under its name.
+//     under its name, up to a limit (HookOutput).
 //  3. The result names every hook that failed.
 //
 // Thread rule: the loop's thread. Source: specification, 'Phase 3'.
@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 
 #include "config/schema.hpp"
 #include "core/event.hpp"
+#include "supervisor/runtime/cleanup/hook_output.hpp"
 #include "supervisor/runtime/host/child_process.hpp"
 #include "telemetry/log.hpp"
 
@@ -51,6 +53,7 @@ class CleanupHooks {
   Done done_;
   std::size_t index_ = 0;
   ItemResult result_;
+  std::optional<HookOutput> output_;  // of the child
   std::unique_ptr<ChildProcess> child_;
 };
 

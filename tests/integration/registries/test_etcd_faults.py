@@ -190,6 +190,27 @@ def test_an_address_that_is_no_etcds_is_passed_over(world, etcd, status, body):
         assert other.requests
 
 
+REFUSED = b'{"code": 3, "message": "etcdserver: authentication failed"}'
+
+
+@pytest.mark.parametrize(
+    "status, retry_after, body, least",
+    [(503, 2, b"", 2), (400, None, REFUSED, 0.07)],
+    ids=["a gateway that asks for time", "a refused password"],
+)
+def test_a_single_address_that_refuses_is_not_asked_again_at_once(
+    world, status, retry_after, body, least
+):
+    with contextlib.closing(HttpService()) as gateway:
+        gateway.statuses, gateway.retry_after, gateway.body = [status] * 1000, retry_after, body
+        user = {"username": "worker"} if body else {}
+        one = etcd_world(world, None, urls=[gateway.url], etcd=user)
+        one.run(*SLEEPER, LASTCALL_ETCD_PASSWORD="x")
+        wait_until(lambda: len(gateway.times) >= 2)
+        first, second = gateway.times[:2]
+        assert second - first >= least
+
+
 def test_an_address_that_turned_into_another_service_does_not_keep_the_key(world, etcd):
     with contextlib.closing(HttpService()) as other, contextlib.closing(
         TcpProxy(etcd.port)

@@ -49,6 +49,22 @@ def test_all_hooks_together_have_one_budget(world):
     wait_until(lambda: not one.processes_left(), "no process is left")
 
 
+def test_a_hook_that_writes_without_end_does_not_flood_the_log(world):
+    one = world()
+    one.config["cleanup"] = {"hooks": [
+        hook("flood", "seq 100000; echo last"),
+        hook("next", "echo as ever"),
+    ]}  # fmt: skip
+    assert stopped(one)["hooks"]["outcome"] == "completed"
+    records = one.records()
+    lines = [each["line"] for each in records if each["msg"] == "hook output"]
+    assert lines[:3] == ["1", "2", "3"] and lines[-1] == "as ever"
+    assert sum(map(len, lines)) <= 64 * 1024 + len("as ever")
+    [left_out] = [each for each in records if each["msg"] == "output of a hook was left out"]
+    assert left_out["hook"] == "flood"
+    assert left_out["lines"] == 100_001 - len(lines[:-1])
+
+
 def test_a_hook_gets_the_environment_without_the_supervisors_secrets(world):
     one = world()
     one.config["cleanup"] = {"hooks": [hook("env", f"env > {one.path('env')}")]}

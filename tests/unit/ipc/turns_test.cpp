@@ -68,6 +68,19 @@ TEST_F(TurnsTest, a_crowd_does_not_keep_the_shim_from_its_turn_for_long) {
   EXPECT_GE(shim->turns, 1);
 }
 
+TEST_F(TurnsTest, a_reader_that_waited_for_others_goes_on_at_the_place_it_had) {
+  auto const first = added(Right::crowd);
+  take_slices(1);  // it comes after the next ones now
+  auto const second = added(Right::crowd);
+  auto const third = std::make_shared<Endless>(Right::crowd);
+  turns->add_at(*second, third);
+  added(Right::crowd);
+  take_slices(3);
+  EXPECT_EQ(first->turns, 2);
+  EXPECT_EQ(second->turns, 1);
+  EXPECT_EQ(third->turns, 1);
+}
+
 TEST_F(TurnsTest, without_a_crowd_sessions_are_read_in_their_order) {
   auto const engine = added(Right::crowd);
   auto const shim = added(Right::of_way);
