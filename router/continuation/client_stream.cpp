@@ -82,7 +82,7 @@ void change_head(JsonEdits& edits, Chunk const& chunk, Head const& head) {
   for (auto const& [key, value] : values) {
     json::Value const* const own = find(chunk.top, key);
     if (own != nullptr && written(*own) != value) {
-      edits.replace(written(*own), std::string(value));
+      edits.replace(written(*own), value);
     }
   }
 }
@@ -138,7 +138,7 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
   auto const change = [&edits](json::Value const& own, std::optional<std::string> const& changed) {
     std::string room;
     if (changed && json::unescaped(own, room) != *changed) {
-      edits.replace(written(own), as_string(*changed));
+      edits.replace_by_string(written(own), *changed);
     }
   };
   if (chunk.text) {
@@ -168,7 +168,7 @@ void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
   all.insert(all.end(), chunk.ids.begin(), chunk.ids.end());
   std::string list;
   append_ids(list, all);
-  edits.replace(written(*ids), std::move(list));
+  edits.replace(written(*ids), list);
 }
 
 /// Whether nothing in the event is for the client.
@@ -205,7 +205,8 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
   if (is_left_out(chunk, texts)) {
     return;
   }
-  JsonEdits edits(event.data);
+  thread_local JsonEdits edits;
+  edits.begin(event.data);
   if (leg_.is_later) {
     change_head(edits, chunk, Head(head_.view()));
   }

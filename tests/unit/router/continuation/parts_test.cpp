@@ -161,6 +161,23 @@ TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
   EXPECT_GT(torn, 0);
 }
 
+TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_each_text) {
+  JsonEdits edits;
+  for (std::string const& text : {std::string(R"({"a":1,"b":"x","c":{}})"),
+                                  std::string(R"( {"a":22,"b":"\n","c":{"d":null}})")}) {
+    std::vector<json::Member> members;
+    ASSERT_FALSE(json::read_object(text, members));
+    edits.begin(text);
+    EXPECT_TRUE(edits.empty());
+    EXPECT_EQ(edits.text(), text);
+    edits.replace(written(*find(members, "c")), "null");
+    edits.replace_by_string(written(*find(members, "b")), "say \"it\"");
+    edits.replace(written(*find(members, "a")), "-1");
+    std::string const before = text.substr(0, text.find('{'));
+    EXPECT_EQ(edits.text(), before + R"({"a":-1,"b":"say \"it\"","c":null})");
+  }
+}
+
 TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
   std::string const text = R"({ "a" :1 , "x":[1,{"x":2}],"b":"q\"", "x2" : null })";
   std::vector<json::Member> members;
