@@ -76,6 +76,13 @@ std::string to_string(Value const& string) {
   return out;
 }
 
+std::string_view unescaped(Value const& string, std::string& room) {
+  if (!string.escaped) {
+    return string.text;
+  }
+  return room = to_string(string);
+}
+
 bool is_true(Value const& boolean) {
   return boolean.text == "true";
 }

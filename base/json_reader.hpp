@@ -70,6 +70,8 @@ bool is_value(std::string_view text);
 
 /// The value of a string, with its escapes resolved.
 std::string to_string(Value const& string);
+/// The same, as a view: of the text that was read if nothing is escaped, otherwise of `room`.
+std::string_view unescaped(Value const& string, std::string& room);
 bool is_true(Value const& boolean);
 /// Absent if it is not a whole number without a sign, or is above 2^64 - 1.
 std::optional<std::uint64_t> to_unsigned(Value const& number);

@@ -22,6 +22,16 @@
 
 namespace lastcall::json {
 
+/// The one that lists what this member holds, or null.
+inline Inner* wanted_of(std::span<Inner> inner, std::string_view key) {
+  for (Inner& each : inner) {
+    if (each.key == key) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
 /// One pass over a text. What reads a part takes the place where it begins and returns that after
 /// it, or null after an error, of which the first is kept.
 class Scanner {
@@ -69,8 +79,7 @@ class Scanner {
       if (all != nullptr) {
         all->push_back(element);
       }
-      p = past_space(p);
-      if (!is_at(p, ',')) {
+      if (!reaches(p, ',')) {
         return is_at(p, ']') ? p + 1 : fail(p, "',' or ']' after a value");
       }
       ++p;
@@ -123,48 +132,47 @@ class Scanner {
     if (is_at(p, '}')) {
       return p + 1;
     }
+    Member unlisted;
     while (true) {
-      p = past_space(p);
-      if (!is_at(p, '"')) {
+      if (!reaches(p, '"')) {
         return fail(p, "a key in double quotes");
       }
-      Value key;
-      p = string(p, key);
-      if (p == nullptr) {
+      char const* const key = p + 1;
+      Quote const quote = closing_quote(key);
+      if (quote.at == nullptr) {
         return nullptr;
       }
-      p = past_space(p);
-      if (!is_at(p, ':')) {
+      p = quote.at + 1;
+      if (!reaches(p, ':')) {
         return fail(p, "':' after a key");
       }
-      Value found;
-      p = value_of(key.text, p + 1, depth, inner, found);
+      ++p;
+      // It is read where it stays: copies of what was just written in parts are slow.
+      Member& member = members != nullptr ? members->emplace_back() : unlisted;
+      member.key_escaped = quote.escaped;
+      member.key = between(key, quote.at);
+      Inner* const wanted = wanted_of(inner, member.key);
+      p = wanted == nullptr ? value(p, depth, member.value)
+                            : wanted_value(p, depth, *wanted, member.value);
       if (p == nullptr) {
+        if (members != nullptr) {
+          members->pop_back();
+        }
         return nullptr;
       }
-      if (members != nullptr) {
-        members->push_back({key.escaped, key.text, found});
-      }
-      p = past_space(p);
-      if (!is_at(p, ',')) {
+      if (!reaches(p, ',')) {
         return is_at(p, '}') ? p + 1 : fail(p, "',' or '}' after a value");
       }
       ++p;
     }
   }
 
-  char const* value_of(std::string_view key, char const* p, int depth, std::span<Inner> inner,
-                       Value& found) {
-    for (Inner& each : inner) {
-      if (each.key == key) {
-        if (each.kind != Kind::null || each.elements > 0) {
-          forget({&each, 1});  // of several members of this key the last one counts
-        }
-        return each.place == Inner::Place::value ? inner_value(p, depth, each, found)
-                                                 : inner_array(p, depth, each, found);
-      }
+  char const* wanted_value(char const* p, int depth, Inner& inner, Value& found) {
+    if (inner.kind != Kind::null || inner.elements > 0) {
+      forget({&inner, 1});  // of several members of this key the last one counts
     }
-    return value(p, depth, found);
+    return inner.place == Inner::Place::value ? inner_value(p, depth, inner, found)
+                                              : inner_array(p, depth, inner, found);
   }
 
   char const* inner_value(char const* p, int depth, Inner& inner, Value& found) {
@@ -205,6 +213,14 @@ class Scanner {
     return {p, after != nullptr ? static_cast<std::size_t>(after - p) : 0};
   }
   bool is_at(char const* p, char c) const { return p != end_ && *p == c; }
+  /// Whether `c` comes next; `p` is moved there, past white space.
+  bool reaches(char const*& p, char c) const {
+    if (is_at(p, c)) {
+      return true;
+    }
+    p = past_space(p);
+    return is_at(p, c);
+  }
 
   char const* fail(char const* p, char const* expected) {
     error_ = SyntaxError{static_cast<std::size_t>(p - begin_), expected};
@@ -212,17 +228,36 @@ class Scanner {
   }
 
   char const* string(char const* p, Value& found) {
-    char const* const start = ++p;  // past the opening quote
+    char const* const begin = p + 1;
+    Quote const quote = closing_quote(begin);
+    if (quote.at == nullptr) {
+      return nullptr;
+    }
+    found = {Kind::string, quote.escaped, between(begin, quote.at)};
+    return quote.at + 1;
+  }
+
+  struct Quote {
+    char const* at;  // null after an error
+    bool escaped;    // there was a backslash before it
+  };
+  /// Finds the end of the string that begins at `p`. Most strings are plain.
+  Quote closing_quote(char const* p) {
+    p = past_plain(p, end_);
+    return is_at(p, '"') ? Quote{p, false} : closing_quote_after(p);
+  }
+
+  /// The same, from a byte on that is not plain.
+  Quote closing_quote_after(char const* p) {
     bool escaped = false;
-    for (p = past_plain(p, end_); !is_at(p, '"'); p = past_plain(p, end_)) {
+    for (; !is_at(p, '"'); p = past_plain(p, end_)) {
       escaped = escaped || is_at(p, '\\');
       p = past_unusual(p);
       if (p == nullptr) {
-        return nullptr;
+        return {nullptr, escaped};
       }
     }
-    found = {Kind::string, escaped, between(start, p)};
-    return p + 1;
+    return {p, escaped};
   }
 
   /// Reads what is not plain, and not the closing quote.

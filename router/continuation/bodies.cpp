@@ -25,7 +25,7 @@ class Body {
 
   void set(std::string_view key, std::string value) {
     if (Value const* const old = find(members_, key)) {
-      edits_.replace(written(*old), std::move(value));
+      edits_.replace(written(*old), value);
     } else {
       edits_.add(request_.body, members_.empty(), key, value);
     }
@@ -110,7 +110,7 @@ void go_on_by_message(Body& body, Request const& request, std::string_view text)
     return append_to_string(body.edits(), *content, text);
   }
   std::string message = R"(,{"role":"assistant","content":")" + escaped(text) + "\"}";
-  body.edits().replace({messages->text.data() + messages->text.size() - 1, 0}, std::move(message));
+  body.edits().replace({messages->text.data() + messages->text.size() - 1, 0}, message);
   body.set("continue_final_message", "true");
   body.set("add_generation_prompt", "false");
 }

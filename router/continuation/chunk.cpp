@@ -15,23 +15,6 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// The values of the members that have these names, in the order of the names: null if there is
-/// none, and the last one of several. One pass, because every event is read.
-template <std::size_t N>
-std::array<json::Value const*, N> values_of(Members const& members,
-                                            std::array<std::string_view, N> const& names) {
-  std::array<json::Value const*, N> values{};
-  for (json::Member const& member : members) {
-    for (std::size_t i = 0; i < N; ++i) {
-      if (member.key == names[i]) {
-        values[i] = &member.value;
-        break;
-      }
-    }
-  }
-  return values;
-}
-
 /// Whether there is a value, and it is not `null`.
 bool is_given(json::Value const* value) {
   return value != nullptr && value->kind != Kind::null;
@@ -51,70 +34,103 @@ bool is_empty_list(json::Value const& value) {
   return value.kind == Kind::array && !json::read_array(value.text, elements) && elements.empty();
 }
 
-/// The members that a delta may have. Others may carry content that is not recorded, and are odd.
-constexpr auto kInDelta = std::to_array<std::string_view>(
-    {"role", "content", "reasoning", "reasoning_content", "tool_calls"});
-
-bool is_known_in_delta(json::Member const& member) {
-  return member.value.kind == Kind::null ||
-         std::find(kInDelta.begin(), kInDelta.end(), member.key) != kInDelta.end() ||
-         is_empty_list(member.value);
+/// Whether it is certain that a member of a delta has no content, which would not be recorded.
+bool is_nothing(json::Value const& value) {
+  return value.kind == Kind::null || is_empty_list(value);
 }
 
+/// The last one of several members with the same name counts, here and below.
 void read_delta(Chunk& chunk, json::Value const& delta) {
   if (delta.kind != Kind::object) {
     chunk.is_odd = true;
     return;
   }
-  chunk.is_odd = !std::all_of(chunk.delta.begin(), chunk.delta.end(), is_known_in_delta);
-  auto const [role, content, reasoning, other_reasoning, calls] = values_of(chunk.delta, kInDelta);
-  chunk.text = text_of(content);
+  json::Value const* reasoning = nullptr;
+  json::Value const* other_reasoning = nullptr;
+  for (json::Member const& member : chunk.delta) {
+    if (member.key == "content") {
+      chunk.text = text_of(&member.value);
+    } else if (member.key == "role") {
+      chunk.has_role = is_given(&member.value);
+    } else if (member.key == "reasoning") {
+      reasoning = &member.value;
+    } else if (member.key == "reasoning_content") {
+      other_reasoning = &member.value;
+    } else if (member.key == "tool_calls") {
+      chunk.has_tool_calls = !is_nothing(member.value);
+    } else {
+      chunk.is_odd = chunk.is_odd || !is_nothing(member.value);
+    }
+  }
   chunk.reasoning = text_of(reasoning);
   if (!chunk.reasoning || chunk.reasoning->text.empty()) {
     auto const other = text_of(other_reasoning);
     chunk.reasoning = other ? other : chunk.reasoning;
   }
-  chunk.has_role = is_given(role);
-  chunk.has_tool_calls = is_given(calls) && !is_empty_list(*calls);
 }
 
-Finish finish_of(json::Value const* reason) {
-  if (!is_given(reason)) {
+Finish finish_of(json::Value const& reason) {
+  if (reason.kind == Kind::null) {
     return Finish::none;
   }
-  bool const is_failure = reason->text == "abort" || reason->text == "error";
+  bool const is_failure = reason.text == "abort" || reason.text == "error";
   return is_failure ? Finish::failure : Finish::normal;
 }
 
-constexpr auto kInChunk = std::to_array<std::string_view>({"choices", "error", "prompt_token_ids"});
-constexpr auto kInChoice = std::to_array<std::string_view>(
-    {"delta", "text", "index", "logprobs", "finish_reason", "token_ids", "prompt_token_ids"});
-
 /// Returns the prompt's ids, if the choice has them.
 json::Value const* read_choice(Chunk& chunk) {
-  auto const [delta, text, index, logprobs, finish_reason, ids, prompt_ids] =
-      values_of(chunk.choice, kInChoice);
+  json::Value const* delta = nullptr;
+  json::Value const* text = nullptr;
+  json::Value const* index = nullptr;
+  json::Value const* ids = nullptr;
+  json::Value const* prompt_ids = nullptr;
+  for (json::Member const& member : chunk.choice) {
+    if (member.key == "delta") {
+      delta = &member.value;
+    } else if (member.key == "text") {
+      text = &member.value;
+    } else if (member.key == "index") {
+      index = &member.value;
+    } else if (member.key == "logprobs") {
+      chunk.has_logprobs = is_given(&member.value);
+    } else if (member.key == "finish_reason") {
+      chunk.finish = finish_of(member.value);
+    } else if (member.key == "token_ids") {
+      ids = &member.value;
+    } else if (member.key == "prompt_token_ids") {
+      prompt_ids = &member.value;
+    }
+  }
   if (delta != nullptr) {
     read_delta(chunk, *delta);
   } else {
     chunk.text = text_of(text);
   }
   chunk.is_odd = chunk.is_odd || number_of(index) != 0;
-  chunk.has_logprobs = is_given(logprobs);
-  chunk.finish = finish_of(finish_reason);
   if (is_given(ids)) {
-    auto list = read_ids(*ids);
-    chunk.is_odd = chunk.is_odd || !list;
-    chunk.ids = list ? std::move(*list) : TokenIds{};
+    chunk.is_odd = !read_ids(*ids, chunk.ids) || chunk.is_odd;
   }
   return prompt_ids;
 }
 
-void read_usage(Chunk& chunk, json::Inner const& usage) {
-  if (usage.kind == Kind::object) {
-    auto const [prompt, completion] = values_of(
-        *usage.members, std::to_array<std::string_view>({"prompt_tokens", "completion_tokens"}));
-    chunk.usage = Usage{number_of(prompt), number_of(completion)};
+void read_usage(Chunk& chunk) {
+  Usage& usage = chunk.usage.emplace();
+  for (json::Member const& member : chunk.counts) {
+    if (member.key == "prompt_tokens") {
+      usage.prompt = number_of(&member.value);
+    } else if (member.key == "completion_tokens") {
+      usage.completion = number_of(&member.value);
+    }
+  }
+}
+
+/// Makes the list empty. Only the room that most events need is kept for the next one.
+template <class T>
+void clear(std::vector<T>& list) {
+  constexpr std::size_t kUsual = 64;
+  list.clear();
+  if (list.capacity() > kUsual) {
+    std::vector<T>().swap(list);
   }
 }
 
@@ -130,26 +146,40 @@ bool Chunk::has_output() const {
   return has_words() || is_odd || finish != Finish::none;
 }
 
-Chunk read_chunk(std::string_view data) {
-  Chunk chunk;
+void read_chunk(std::string_view data, Chunk& chunk) {
+  static_cast<Content&>(chunk) = {};
+  clear(chunk.ids);
+  for (auto* const list : {&chunk.top, &chunk.choice, &chunk.delta, &chunk.counts}) {
+    clear(*list);
+  }
   if (data == "[DONE]") {
     chunk.kind = Chunk::Kind::done;
-    return chunk;
+    return;
   }
   using enum json::Inner::Place;
-  Members usage;
   std::array delta{json::Inner{"delta", value, &chunk.delta}};
   std::array inner{json::Inner{"choices", first_element, &chunk.choice, delta},
-                   json::Inner{"usage", value, &usage}};
-  auto const& [choices, counts] = inner;
+                   json::Inner{"usage", value, &chunk.counts}};
+  auto const& [choices, usage] = inner;
   if (json::read_object(data, chunk.top, inner)) {
-    return {};
+    chunk = {};
+    return;
   }
-  auto const [list, error, prompt_ids] = values_of(chunk.top, kInChunk);
-  if (is_given(error) || list == nullptr || list->kind != Kind::array) {
-    chunk.choice.clear();
-    chunk.delta.clear();
-    return chunk;
+  json::Value const* list = nullptr;
+  json::Value const* prompt_ids = nullptr;
+  bool is_error = false;
+  for (json::Member const& member : chunk.top) {
+    if (member.key == "choices") {
+      list = &member.value;
+    } else if (member.key == "prompt_token_ids") {
+      prompt_ids = &member.value;
+    } else if (member.key == "error") {
+      is_error = is_given(&member.value);
+    }
+  }
+  if (is_error || list == nullptr || list->kind != Kind::array) {
+    chunk = {};
+    return;
   }
   chunk.kind = choices.elements == 0 ? Chunk::Kind::usage : Chunk::Kind::piece;
   bool const has_choice = choices.kind == Kind::object;
@@ -158,15 +188,22 @@ Chunk read_chunk(std::string_view data) {
   if (json::Value const* const ids = is_given(of_choice) ? of_choice : prompt_ids; is_given(ids)) {
     chunk.prompt_ids = read_ids(*ids);
   }
-  read_usage(chunk, counts);
+  if (usage.kind == Kind::object) {
+    read_usage(chunk);
+  }
+}
+
+Chunk read_chunk(std::string_view data) {
+  Chunk chunk;
+  read_chunk(data, chunk);
   return chunk;
 }
 
-std::optional<TokenIds> read_ids(json::Value const& list) {
+bool read_ids(json::Value const& list, TokenIds& ids) {
+  ids.clear();
   if (list.kind != Kind::array) {
-    return std::nullopt;
+    return false;
   }
-  TokenIds ids;
   char const* at = list.text.data() + 1;
   char const* const end = list.text.data() + list.text.size() - 1;
   auto const skip = [&at, end] {
@@ -180,12 +217,18 @@ std::optional<TokenIds> read_ids(json::Value const& list) {
     bool const is_whole =
         stop == end || std::string_view(" \t\r\n,").find(*stop) != std::string_view::npos;
     if (problem != std::errc{} || !is_whole) {
-      return std::nullopt;
+      ids.clear();
+      return false;
     }
     ids.push_back(id);
     at = stop;
   }
-  return ids;
+  return true;
+}
+
+std::optional<TokenIds> read_ids(json::Value const& list) {
+  TokenIds ids;
+  return read_ids(list, ids) ? std::optional(std::move(ids)) : std::nullopt;
 }
 
 void append_ids(std::string& out, TokenIds const& ids) {

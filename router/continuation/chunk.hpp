@@ -35,7 +35,8 @@ struct Usage {
   std::uint64_t completion = 0;
 };
 
-struct Chunk {
+/// The content of an event, without its lists.
+struct Content {
   enum class Kind : std::uint8_t {
     done,   // [DONE]
     error,  // an error object, or an object that is not part of a generation
@@ -45,11 +46,6 @@ struct Chunk {
   Kind kind = Kind::error;
   bool is_odd = false;  // several choices, a choice other than 0, or an unknown kind of delta
 
-  // These are views. The lists hold all members of their objects; they are empty if there is none.
-  std::vector<json::Member> top;
-  std::vector<json::Member> choice;
-  std::vector<json::Member> delta;  // only in a chat
-
   std::optional<json::Value> text;       // content or text
   std::optional<json::Value> reasoning;  // `reasoning` or `reasoning_content`
   bool has_role = false;
@@ -57,9 +53,18 @@ struct Chunk {
   bool has_logprobs = false;
   Finish finish = Finish::none;
 
-  TokenIds ids;
   std::optional<TokenIds> prompt_ids;
   std::optional<Usage> usage;
+};
+
+struct Chunk : Content {
+  // These are views. The lists hold all members of their objects; they are empty if there is none.
+  std::vector<json::Member> top;
+  std::vector<json::Member> choice;
+  std::vector<json::Member> delta;   // only in a chat
+  std::vector<json::Member> counts;  // those of the usage
+
+  TokenIds ids;
 
   /// Whether it contains a part of the answer itself.
   bool has_words() const;
@@ -67,10 +72,15 @@ struct Chunk {
   bool has_output() const;
 };
 
+/// Replaces what is in `chunk`. Every event is read, so a chunk whose lists have room already is
+/// read into again: most events then allocate nothing.
+void read_chunk(std::string_view data, Chunk& chunk);
 Chunk read_chunk(std::string_view data);
 
 /// Reads a list of token ids; absent if the value is not such a list.
 std::optional<TokenIds> read_ids(json::Value const& list);
+/// Replaces `ids`. Returns false, and leaves none, if the value is not such a list.
+bool read_ids(json::Value const& list, TokenIds& ids);
 void append_ids(std::string& out, TokenIds const& ids);
 
 }  // namespace lastcall::router::continuation

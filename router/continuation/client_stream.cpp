@@ -82,7 +82,7 @@ void change_head(JsonEdits& edits, Chunk const& chunk, Head const& head) {
   for (auto const& [key, value] : values) {
     json::Value const* const own = find(chunk.top, key);
     if (own != nullptr && written(*own) != value) {
-      edits.replace(written(*own), std::string(value));
+      edits.replace(written(*own), value);
     }
   }
 }
@@ -105,11 +105,9 @@ void ClientStream::learn(Chunk const& chunk) {
 }
 
 void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
-  json::Value const* const usage = find_value(chunk.top, "usage");
-  Members members;
   Before const* const before = leg_.before.get();
-  if (usage == nullptr || !chunk.usage || !leg_.is_later || before == nullptr ||
-      (before->kept == 0 && !before->prompt) || json::read_object(usage->text, members)) {
+  if (!chunk.usage || !leg_.is_later || before == nullptr ||
+      (before->kept == 0 && !before->prompt)) {
     return;
   }
   std::uint64_t const prompt = before->prompt.value_or(chunk.usage->prompt);
@@ -119,11 +117,11 @@ void ClientStream::change_usage(JsonEdits& edits, Chunk const& chunk) const {
        {"completion_tokens", completion},
        {"total_tokens", prompt + completion}}};
   for (auto const& [key, value] : values) {
-    if (json::Value const* const own = find(members, key)) {
+    if (json::Value const* const own = find(chunk.counts, key)) {
       edits.replace(written(*own), std::to_string(value));
     }
   }
-  if (json::Value const* const details = find(members, "prompt_tokens_details")) {
+  if (json::Value const* const details = find(chunk.counts, "prompt_tokens_details")) {
     edits.replace(written(*details), "null");  // it would report how much was cached
   }
 }
@@ -138,8 +136,9 @@ void ClientStream::change_choice(JsonEdits& edits, Chunk const& chunk, Texts con
   bool const drops_role = has_role_ && leg_.is_later && !chunk.is_odd;
   edits.remove(chunk.delta, [&](json::Member const& m) { return drops_role && m.key == "role"; });
   auto const change = [&edits](json::Value const& own, std::optional<std::string> const& changed) {
-    if (changed && json::to_string(own) != *changed) {
-      edits.replace(written(own), as_string(*changed));
+    std::string room;
+    if (changed && json::unescaped(own, room) != *changed) {
+      edits.replace_by_string(written(own), *changed);
     }
   };
   if (chunk.text) {
@@ -169,7 +168,7 @@ void ClientStream::add_early_ids(JsonEdits& edits, Chunk const& chunk) {
   all.insert(all.end(), chunk.ids.begin(), chunk.ids.end());
   std::string list;
   append_ids(list, all);
-  edits.replace(written(*ids), std::move(list));
+  edits.replace(written(*ids), list);
 }
 
 /// Whether nothing in the event is for the client.
@@ -206,7 +205,8 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
   if (is_left_out(chunk, texts)) {
     return;
   }
-  JsonEdits edits(event.data);
+  thread_local JsonEdits edits;
+  edits.begin(event.data);
   if (leg_.is_later) {
     change_head(edits, chunk, Head(head_.view()));
   }
@@ -222,8 +222,9 @@ void ClientStream::piece(Event const& event, Chunk const& chunk, Texts const& te
       change_usage(edits, chunk);
     }
     change_choice(edits, chunk, texts);
-    bool const has_offsets = request_.endpoint == Endpoint::completions && leg_.before;
-    change_offsets(edits, chunk, has_offsets ? leg_.before->characters : 0);
+    if (request_.endpoint == Endpoint::completions && leg_.before) {
+      change_offsets(edits, chunk, leg_.before->characters);
+    }
     add_early_ids(edits, chunk);
   }
   has_role_ = has_role_ || chunk.has_role;

@@ -169,7 +169,8 @@ Received Continuation::take_error(Event const& event, std::string& out) {
 }
 
 Received Continuation::take_data(Event const& event, std::string& out) {
-  Chunk const chunk = read_chunk(event.data);
+  thread_local Chunk chunk;  // the room of its lists serves all streams
+  read_chunk(event.data, chunk);
   switch (chunk.kind) {
     case Chunk::Kind::error:
       return take_error(event, out);
@@ -263,12 +264,12 @@ void Continuation::record(Chunk const& chunk) {
   if (odd_ != Refused::no) {
     return;
   }
-  std::string const content = chunk.text ? json::to_string(*chunk.text) : std::string();
-  std::string const reasoning = chunk.reasoning ? json::to_string(*chunk.reasoning) : std::string();
+  std::string content;
+  std::string reasoning;
   transcript_.add(
       {.ids = &chunk.ids,
-       .content = content,
-       .reasoning = reasoning,
+       .content = chunk.text ? json::unescaped(*chunk.text, content) : "",
+       .reasoning = chunk.reasoning ? json::unescaped(*chunk.reasoning, reasoning) : "",
        .completion = chunk.usage ? std::optional(chunk.usage->completion) : std::nullopt,
        .may_lag = leg_.holds_text,
        .sends_ahead = leg_.sends_ahead});

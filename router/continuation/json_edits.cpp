@@ -31,15 +31,36 @@ json::Value const* find_value(std::vector<json::Member> const& members, std::str
   return value != nullptr && value->kind != json::Kind::null ? value : nullptr;
 }
 
-void JsonEdits::put(std::size_t begin, std::size_t end, std::string with) {
-  auto const at = std::upper_bound(edits_.begin(), edits_.end(), begin,
-                                   [](std::size_t b, Edit const& e) { return b < e.begin; });
-  edits_.insert(at, Edit{begin, end, std::move(with)});
+void JsonEdits::begin(std::string_view text) {
+  constexpr std::size_t kUsual = 64;
+  constexpr std::size_t kUsualBytes = 4096;
+  text_ = text;
+  edits_.clear();
+  added_.clear();
+  if (edits_.capacity() > kUsual || added_.capacity() > kUsualBytes) {
+    std::vector<Edit>().swap(edits_);
+    std::string().swap(added_);
+  }
 }
 
-void JsonEdits::replace(std::string_view part, std::string with) {
+void JsonEdits::put(std::size_t begin, std::size_t end, std::size_t added) {
+  auto const at = std::upper_bound(edits_.begin(), edits_.end(), begin,
+                                   [](std::size_t b, Edit const& e) { return b < e.begin; });
+  edits_.insert(at, Edit{begin, end, added, added_.size()});
+}
+
+void JsonEdits::replace(std::string_view part, std::string_view with) {
   std::size_t const begin = offset(part.data());
-  put(begin, begin + part.size(), std::move(with));
+  std::size_t const added = added_.size();
+  added_.append(with);
+  put(begin, begin + part.size(), added);
+}
+
+void JsonEdits::replace_by_string(std::string_view part, std::string_view text) {
+  std::size_t const begin = offset(part.data());
+  std::size_t const added = added_.size();
+  json::append_string(added_, text);
+  put(begin, begin + part.size(), added);
 }
 
 void JsonEdits::remove_member(std::vector<json::Member> const& members, std::size_t i,
@@ -53,22 +74,24 @@ void JsonEdits::remove_member(std::vector<json::Member> const& members, std::siz
   } else if (i + 1 < members.size()) {
     end = offset(written(members[i + 1]).data());
   }
-  put(begin, end, {});
+  put(begin, end, added_.size());
 }
 
 void JsonEdits::add(std::string_view object, bool is_empty, std::string_view name,
                     std::string_view value) {
-  std::string member = is_empty ? "" : ",";
-  json::append_string(member, name);
-  member.append(":").append(value);
   std::size_t const at = offset(object.data()) + object.rfind('}');
-  put(at, at, std::move(member));
+  std::size_t const added = added_.size();
+  added_.append(is_empty ? "" : ",");
+  json::append_string(added_, name);
+  added_.append(":").append(value);
+  put(at, at, added);
 }
 
 void JsonEdits::append_to(std::string& out) const {
   std::size_t at = 0;
   for (Edit const& edit : edits_) {
-    out.append(text_.substr(at, edit.begin - at)).append(edit.with);
+    out.append(text_.substr(at, edit.begin - at));
+    out.append(added_, edit.added_begin, edit.added_end - edit.added_begin);
     at = edit.end;
   }
   out.append(text_.substr(at));

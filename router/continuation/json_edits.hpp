@@ -32,9 +32,13 @@ json::Value const* find_value(std::vector<json::Member> const& members, std::str
 
 class JsonEdits {
  public:
-  explicit JsonEdits(std::string_view text) : text_(text) {}
+  explicit JsonEdits(std::string_view text = {}) : text_(text) {}
+  /// Begins anew with another text. The room of usual edits is kept, because every event is edited.
+  void begin(std::string_view text);
 
-  void replace(std::string_view part, std::string with);
+  void replace(std::string_view part, std::string_view with);
+  /// Replaces it by a string that has this text.
+  void replace_by_string(std::string_view part, std::string_view text);
   /// Removes all members of an object for which `goes` returns true; `members` must be all members
   /// of the object.
   template <class Goes>
@@ -60,14 +64,17 @@ class JsonEdits {
   struct Edit {
     std::size_t begin = 0;
     std::size_t end = 0;
-    std::string with;
+    std::size_t added_begin = 0;  // what comes in place of the part, in added_
+    std::size_t added_end = 0;
   };
   void remove_member(std::vector<json::Member> const& members, std::size_t i, bool one_stays);
-  void put(std::size_t begin, std::size_t end, std::string with);
+  /// In place of the part comes the end of added_, from `added` on.
+  void put(std::size_t begin, std::size_t end, std::size_t added);
   std::size_t offset(char const* at) const { return static_cast<std::size_t>(at - text_.data()); }
 
   std::string_view text_;
   std::vector<Edit> edits_;  // in the order of their positions
+  std::string added_;        // in the order in which the edits were made
 };
 
 }  // namespace lastcall::router::continuation

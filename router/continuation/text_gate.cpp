@@ -59,6 +59,11 @@ TextGate::Out TextGate::pass(std::string_view text, Rules const& rules) {
   }
   std::string whole = std::exchange(held_, {});
   whole.append(text);
+  if (rules.stops.empty()) {
+    held_.assign(whole, whole.size() - space_at_end(whole));
+    whole.resize(whole.size() - held_.size());
+    return {std::move(whole), false};
+  }
   std::string searched = seen_ ? *seen_ : std::string();
   std::size_t const seen = searched.size();
   searched.append(whole);

@@ -50,8 +50,9 @@ void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::strin
     if (!reasoning_) {
       reasoning_ = std::make_unique<TextGate>();
     }
-    TextGate::Out passed =
-        reasoning_->pass(json::to_string(*chunk.reasoning), rules_of(client_.request(), false));
+    std::string room;
+    TextGate::Out passed = reasoning_->pass(json::unescaped(*chunk.reasoning, room),
+                                            rules_of(client_.request(), false));
     is_stopped_ = passed.is_stopped;
     texts.reasoning = std::move(passed.text);
     texts.reasoning->append(goes_on || is_stopped_ ? "" : reasoning_->flush());
@@ -63,20 +64,19 @@ void Voice::reasoning(Chunk const& chunk, ClientStream::Texts& texts, std::strin
 }
 
 void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string& out) {
-  std::string text;
-  if (has(chunk.text) && !is_stopped_) {
-    TextGate::Out passed =
-        content_.pass(json::to_string(*chunk.text), rules_of(client_.request(), true));
-    is_stopped_ = passed.is_stopped;
-    text = std::move(passed.text);
-  }
+  std::string room;
+  TextGate::Out passed =
+      has(chunk.text) && !is_stopped_
+          ? content_.pass(json::unescaped(*chunk.text, room), rules_of(client_.request(), true))
+          : TextGate::Out{.text = {}, .is_stopped = is_stopped_};
+  is_stopped_ = passed.is_stopped;
   if (is_end(chunk) && !is_stopped_) {
-    text.append(content_.flush());
+    passed.text.append(content_.flush());
   }
   if (chunk.text) {
-    texts.content = std::move(text);
-  } else if (!text.empty()) {
-    client_.text(text, {}, out);
+    texts.content = std::move(passed.text);
+  } else if (!passed.text.empty()) {
+    client_.text(passed.text, {}, out);
   }
 }
 

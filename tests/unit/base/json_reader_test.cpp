@@ -97,6 +97,26 @@ TEST(JsonReader, Lists_members_in_order_with_duplicates) {
   EXPECT_EQ(to_string(members[2].value), "x\n");
 }
 
+TEST(JsonReader, Lists_what_is_whole_before_an_error) {
+  for (std::string_view const text :
+       {R"({"a":1,"b":[2,})", R"({"a":1,"b":"\x"})", R"({"a":1,"b" 1})", R"({"a":1,"b)"}) {
+    std::vector<Member> members;
+    EXPECT_TRUE(read_object(text, members)) << text;
+    ASSERT_EQ(members.size(), 1U) << text;
+    EXPECT_EQ(members[0].key, "a");
+  }
+}
+
+TEST(JsonReader, A_view_of_a_string_is_in_its_text_unless_it_has_to_be_resolved) {
+  std::string room;
+  std::string_view const text = R"({"a":"as it is","b":"\u00e9\n"})";
+  std::vector<Member> members;
+  ASSERT_FALSE(read_object(text, members));
+  EXPECT_EQ(unescaped(members[0].value, room).data(), members[0].value.text.data());
+  EXPECT_EQ(unescaped(members[0].value, room), "as it is");
+  EXPECT_EQ(unescaped(members[1].value, room), "\xC3\xA9\n");
+}
+
 /// `choices`, its first element and the `delta` of that, in one pass.
 struct Nested {
   std::vector<Member> top, choice, delta;

@@ -78,6 +78,44 @@ TEST(Chunk, Ids_of_the_prompt_are_those_of_the_choice_or_else_those_of_the_chunk
   EXPECT_EQ(read_chunk(top + R"({"prompt_token_ids":"a"}]})").prompt_ids, std::nullopt);
 }
 
+TEST(Chunk, Nothing_of_the_event_before_stays_in_a_chunk_that_is_read_into_again) {
+  std::string const full =
+      R"({"id":"a","prompt_token_ids":[1],"usage":{"prompt_tokens":3,"completion_tokens":4},)"
+      R"("choices":[{"index":1,"delta":{"role":"r","content":"c","reasoning":"d",)"
+      R"("tool_calls":[1]},)"
+      R"("logprobs":{},"finish_reason":"abort","token_ids":[5,6]}]})";
+  std::string ids = "0";
+  for (int i = 1; i < 1000; ++i) {
+    ids.append(",1");
+  }
+  std::string const long_one = R"({"choices":[{"delta":{},"token_ids":[)" + ids + "]}]}";
+  for (std::string const& text : {full, long_one}) {
+    for (std::string_view const next :
+         {"[DONE]", "{", R"({"error":null)", R"({"error":{}})", R"({"choices":[]})",
+          R"({"choices":[{"delta":{"content":""}}]})", R"({"choices":[{"text":"t"}],"usage":null})",
+          R"({"choices":[{"token_ids":["a"]}],"usage":{}})"}) {
+      Chunk chunk = read_chunk(text);
+      read_chunk(next, chunk);
+      Chunk const fresh = read_chunk(next);
+      EXPECT_EQ(chunk.kind, fresh.kind) << next;
+      EXPECT_EQ(chunk.finish, fresh.finish) << next;
+      auto const flags = [](Chunk const& of) {
+        return std::array{of.is_odd,           of.has_role,         of.has_tool_calls,
+                          of.has_logprobs,     of.text.has_value(), of.reasoning.has_value(),
+                          of.usage.has_value()};
+      };
+      EXPECT_EQ(flags(chunk), flags(fresh)) << next;
+      auto const sizes = [](Chunk const& of) {
+        return std::array{of.top.size(), of.choice.size(), of.delta.size(), of.counts.size()};
+      };
+      EXPECT_EQ(sizes(chunk), sizes(fresh)) << next;
+      EXPECT_EQ(chunk.ids, fresh.ids) << next;
+      EXPECT_EQ(chunk.prompt_ids, fresh.prompt_ids) << next;
+      EXPECT_LE(chunk.ids.capacity(), 64U) << "room for a long event is kept";
+    }
+  }
+}
+
 TEST(EventReader, Any_split_gives_the_same_events_and_all_of_the_bytes) {
   std::string const stream =
       ": hi\r\n\r\ndata: a\r\n\r\nevent: error\ndata:b\n\n:x\ndata: c\r\rid: 1\ndata: d\ndata: "
@@ -121,6 +159,23 @@ TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
   }
   EXPECT_EQ(bytes, stream);
   EXPECT_GT(torn, 0);
+}
+
+TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_each_text) {
+  JsonEdits edits;
+  for (std::string const& text : {std::string(R"({"a":1,"b":"x","c":{}})"),
+                                  std::string(R"( {"a":22,"b":"\n","c":{"d":null}})")}) {
+    std::vector<json::Member> members;
+    ASSERT_FALSE(json::read_object(text, members));
+    edits.begin(text);
+    EXPECT_TRUE(edits.empty());
+    EXPECT_EQ(edits.text(), text);
+    edits.replace(written(*find(members, "c")), "null");
+    edits.replace_by_string(written(*find(members, "b")), "say \"it\"");
+    edits.replace(written(*find(members, "a")), "-1");
+    std::string const before = text.substr(0, text.find('{'));
+    EXPECT_EQ(edits.text(), before + R"({"a":-1,"b":"say \"it\"","c":null})");
+  }
 }
 
 TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
