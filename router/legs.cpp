@@ -602,7 +602,7 @@ void Legs::hand_over_ended(HandedOver handed) {
                                                        {"from", leg_->worker()->url()},
                                                        {"to", next->worker()->url()}});
     Leg::end(leg_, false);
-    leave_->hint.reset();
+    leave_->hint = handed.hint;  // any other hint was one of the old worker
     leg_ = std::move(next);
     leg_->listen_to(*this);
     answer_.handed_over(wire);
