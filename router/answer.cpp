@@ -159,8 +159,10 @@ void Answer::drop() {
 }
 
 bool Answer::forget_record() {
-  is_steady_ = false;
   bool const is_forgotten = seam_.forget();
+  if (is_forgotten && call_.client != nullptr) {
+    call_.client->weigh();  // it may be silent for long, while others need the memory
+  }
   if (is_forgotten) {
     parts().log.debug("the record of an answer was dropped for lack of memory",
                       {{"request_id", call_.id()}});

@@ -310,6 +310,26 @@ def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(route
     assert one.counts("lastcall_router_record_bytes", 0)
 
 
+def test_memory_of_records_that_were_dropped_is_free_for_other_requests(router, engines):
+    """What a silent stream still keeps is little, and it gives even that back at its end."""
+    one = router(engines[0].address, limits={"max_buffer_memory": 4 << 20})
+    for _ in range(2):
+        begun = []
+        for _ in range(14):  # of 400 kB each: all of them would be more than there is
+            user = one.client()
+            user.send(post(body=b'{"model":"m","stream":true,"messages":[{"content":"x"}]}'))
+            wire, _ = engines[0].request()
+            wire.send(SSE_HEAD + chunk(PIECE.replace(b"t0 ", b"x" * 400_000)))
+            user.until(b'"}}]')
+            begun.append((user, wire))
+        for user, wire in begun:
+            user.close()
+            wire.rest()
+        assert one.counts("lastcall_router_record_bytes", 0)
+    assert one.metric("lastcall_router_records_dropped_total") > 0
+    assert one.metric("lastcall_router_refused_total") == 0
+
+
 def test_clients_above_the_limit_of_open_files_are_not_taken_for_dead_workers(tmp_path):
     # No answer ends before the last client has come.
     with sims(1, rate=8) as fleet, contextlib.closing(Router(tmp_path, [of(fleet)])) as one:
