@@ -26,7 +26,9 @@ namespace lastcall::json {
 /// it, or null after an error, of which the first is kept.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()) {}
+  /// A list that is handed out has at most `most` entries.
+  explicit Scanner(std::string_view text, std::size_t most = kAnyNumber)
+      : begin_(text.data()), end_(text.data() + text.size()), most_(most) {}
 
   std::optional<SyntaxError> error() const { return error_; }
 
@@ -67,6 +69,9 @@ class Scanner {
         return nullptr;
       }
       if (all != nullptr) {
+        if (all->size() >= most_) {
+          return fail(p, "fewer elements");
+        }
         all->push_back(element);
       }
       p = past_space(p);
@@ -143,6 +148,9 @@ class Scanner {
         return nullptr;
       }
       if (members != nullptr) {
+        if (members->size() >= most_) {
+          return fail(p, "fewer members");
+        }
         members->push_back({key.escaped, key.text, found});
       }
       p = past_space(p);
@@ -304,6 +312,7 @@ class Scanner {
 
   char const* begin_;
   char const* end_;
+  std::size_t most_;
   std::optional<SyntaxError> error_;
 };
 

@@ -192,8 +192,7 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   }
   if (received.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
-    std::optional<Time> const left =
-        to_cuts_at_ ? std::optional(*to_cuts_at_ - now) : std::nullopt;
+    std::optional<Time> const left = to_cuts_at_ ? std::optional(*to_cuts_at_ - now) : std::nullopt;
     risk_.moved(kHandOff, *from_.worker, true, now);
     drop();
     owner_.hand_over_ended({.how = HandedOver::How::moved,

@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
-#include "router/copies.hpp"
+#include "router/large_bodies.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -79,9 +79,7 @@ bool has_given_up_additions(Call& call, Seam const& seam) {
     return false;
   }
   call.modes.are_plain = true;
-  continuation::Request const& request = seam.known()->request;
-  return continuation::first_body(request, continuation::Mode::none) !=
-         continuation::first_body(request, seam.mode());
+  return continuation::adds_to(seam.known()->request, seam.mode());
 }
 
 /// The workers that may have the next leg.
@@ -164,8 +162,11 @@ void Legs::start() {
   }
   call_.modes = {.by = call_.parts.settings.migration.by,
                  .endpoint = continuation::endpoint_of(call_.route.endpoint())};
-  made_or_refused([this] { seam().begin(call_); });
-  go_to_another(no_worker());
+  if (has_memory_for([this] { seam().begin(call_); })) {
+    go_to_another(no_worker());
+  } else {
+    request_.refuse(relay::no_memory());
+  }
 }
 
 void Legs::drop() {
@@ -254,11 +255,18 @@ Waiter::Tried Legs::try_again() {
 }
 
 /// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
-/// whether it has read the request.
+/// whether it has read the request. Returns true if the leg has begun, or if the request is over
+/// because there was no memory for its body.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   answer_.leg_begins();
   std::string own_body;
-  if (!made_or_refused([&] { return seam().prepare(call_.modes.of(*worker), own_body); })) {
+  bool is_prepared = false;
+  auto const prepare = [&] { is_prepared = seam().prepare(call_.modes.of(*worker), own_body); };
+  if (!has_memory_for(prepare)) {
+    give_up(request_, seam(), Refused::memory, relay::no_memory());
+    return true;
+  }
+  if (!is_prepared) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
@@ -369,7 +377,10 @@ void Legs::migrate(std::string_view reason) {
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
-  Seam::Going const going = seam().go_on(call_, reason, limit, out);
+  Seam::Going going = Seam::Going::refused;
+  if (!has_memory_for([&] { going = seam().go_on(call_, reason, limit, out); })) {
+    seam().give_up(Refused::memory);
+  }
   call_.parts.metrics.migrated(call_.label(), reason, seam().why_not());
   call_.parts.log.info("an answer lost its worker: it continues at another one, or ends",
                        {{"request_id", call_.id()},

@@ -377,19 +377,74 @@ def test_idle_connections_to_many_workers_take_no_descriptors_from_requests(tmp_
         assert kinds == {200: 400}, one.log()
 
 
+MEGABYTE = 1 << 20
+
+
+def may_map(one, more):
+    """From now on it may have this many bytes more."""
+    with open(f"/proc/{one.process.pid}/statm", encoding="ascii") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (mapped + more,) * 2)
+
+
+def is_refused_for_memory(one, number, path, text):
+    status, head, body = one.ask("POST", path, text)
+    assert (status, head["x-should-retry"]) == (503, "true")
+    assert json.loads(body)["error"]["reason"] == "memory"
+    return one.counts("lastcall_router_refused_total", number, reason="memory")
+
+
 @pytest.mark.plain_build
 def test_a_body_for_which_the_process_has_no_memory_is_refused(router, engines):
     one = router(engines[0].address)
-    size = 48 * 1024 * 1024
-    with open(f"/proc/{one.process.pid}/statm", encoding="ascii") as file:
-        mapped = int(file.read().split()[0]) * resource.getpagesize()
-    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (mapped + 80 * 1024 * 1024,) * 2)
-    # Its second copy is too large, or already its first one.
-    for number, factor in enumerate((1, 1.25), 1):
-        text = b'{"model":"m","stream":true,"messages":"%b"}' % (b"x" * int(factor * size))
-        status, head, body = one.ask("POST", "/v1/chat/completions", text)
-        assert (status, head["x-should-retry"]) == (503, "true")
-        assert json.loads(body)["error"]["reason"] == "memory"
-        assert one.counts("lastcall_router_refused_total", number, reason="memory")
+    may_map(one, 80 * MEGABYTE)
+    text = b'{"model":"m","stream":true,"messages":"%b"}' % (b"x" * 48 * MEGABYTE)
+    assert is_refused_for_memory(one, 1, "/v1/chat/completions", text)
+    may_map(one, 44 * MEGABYTE)
+    # There is room for the body, but not for the ids that are read from it.
+    text = b'{"model":"m","stream":true,"prompt":[%b1]}' % (b"1," * 7 * MEGABYTE)
+    assert is_refused_for_memory(one, 2, "/v1/completions", text)
     asks(one, engines[0])
     assert one.metric("dynamo_frontend_inflight_requests") == 0
+
+
+@pytest.mark.plain_build
+@pytest.mark.parametrize("affinity", ["off", "prefix"])
+def test_what_is_read_from_a_body_takes_no_more_memory_than_the_body(router, engines, affinity):
+    one = router(engines[0].address, choosing={"affinity": affinity})
+    may_map(one, 60 * MEGABYTE)
+    many = b'"":1,' * (2 * MEGABYTE)
+    for path, text in (
+        ("responses", b'{"model":"m",%b"store":false}' % many),
+        ("chat/completions", b'{"model":"m","stream":true,%b"messages":[]}' % many),
+        ("chat/completions", b'{"model":"m","stream":true,"messages":[%b1]}' % (many[::5] * 4)),
+        ("completions", b'{"model":"m","stream":true,"prompt":"x","stop":[%b1]}' % (many[::5] * 4)),
+    ):
+        user = one.client()
+        user.send(post(f"/v1/{path}", text))
+        wire, _ = engines[0].request()
+        assert wire.exactly(len(text)) == text
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+    assert one.metric("lastcall_router_refused_total") == 0
+
+
+@pytest.mark.plain_build
+def test_an_answer_for_whose_body_there_is_no_memory_ends(router, engines):
+    one = router(*(each.address for each in engines))
+    text = b'{"model":"m","stream":true,"messages":[{"content":"%b"}]}' % (b"x" * 8 * MEGABYTE)
+    user = one.client()
+    user.send(post(body=text))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    old = next(each for each in engines if each.has_arrived())
+    wire, _ = old.request()
+    wire.until(b"}]")
+    wire.send(SSE_HEAD + chunk(PIECE))
+    user.until(b"t0")
+    may_map(one, 4 * MEGABYTE)
+    wire.send(chunk(DEAD))
+    answer = user.rest()
+    assert b"event: error" in answer and b'"reason":"memory"' in answer
+    assert b'"retryable":true' in answer
+    assert one.counts("lastcall_router_moves_total", 1, kind="failure", outcome="refused")
+    asks(one, next(each for each in engines if each is not old))
