@@ -46,11 +46,17 @@ void blame(Parts& parts, Leg& leg) {
 }
 
 LegWork work_of(Seam& seam, RequestRisk const& risk, Call const& call) {
-  if (seam.moves() == 0 && !risk.is_suspect()) {
+  if (seam.moves() == 0 && !risk.is_suspect() && !risk.has_lost_engine()) {
     return {};
   }
   return {.kind = risk.is_suspect() ? LegWork::Kind::suspect : LegWork::Kind::continues,
           .tokens = tokens_of(seam, call)};
+}
+
+/// Whether the engine had begun with the answer. One that comes in one piece shows that only by the
+/// time that it takes.
+bool has_begun(Seam const& seam, RequestRisk const& risk, Time now) {
+  return seam.is_recording() ? seam.has_begun() : risk.is_survived(now);
 }
 
 /// The end that the client gets if its answer is not continued.
@@ -270,7 +276,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
-    budget_.risk.sent();
+    budget_.risk.sent(monotonic_time());
   }
   unsigned const moves = seam().moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
@@ -333,7 +339,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
   bool const is_broken = why == Failover::broken && !is_malformed;
   if (is_dead || (is_broken && leg_->sent().is_all_out())) {
-    limit = budget_.risk.died(*worker, seam().has_begun(), now);
+    limit = budget_.risk.died(*worker, has_begun(seam(), budget_.risk, now), now);
   } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
@@ -478,7 +484,9 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
-    Refused const limit = budget_.risk.died(*leg_->worker(), seam().has_begun(), monotonic_time());
+    Time const now = monotonic_time();
+    Refused const limit =
+        budget_.risk.died(*leg_->worker(), has_begun(seam(), budget_.risk, now), now);
     if (limit != Refused::no) {
       give_up(request_, seam(), limit, poisonous());
       return true;

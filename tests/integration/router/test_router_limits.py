@@ -102,6 +102,50 @@ def test_suspects_are_given_to_a_worker_one_at_a_time(router, engines):
     assert one.metric("lastcall_router_failovers_total", reason="broken") == suspects
 
 
+def begun_at_both(one, engines, number=6):
+    """Requests for answers in one piece. Returns those of the first worker, and their users."""
+    users = [one.client() for _ in range(number)]
+    texts = [b'{"model":"m","input":"%d"}' % each for each in range(number)]
+    for user, text in zip(users, texts, strict=True):
+        user.send(post("/v1/embeddings", text))
+    wait_until(lambda: sum(each.connections() for each in engines) == number, "all are there")
+    wires = [[each.request()[0] for _ in range(each.connections())] for each in engines]
+    for each in [*wires[0], *wires[1]]:
+        each.until(b"}")
+    return wires[0], users
+
+
+def dies(engine, wires):
+    engine.refuse()
+    for wire in wires:
+        wire.close()
+
+
+SURVIVED_S = 5  # kSurvived of router/request_risk.hpp
+
+
+def test_requests_that_an_engine_has_worked_on_for_long_are_no_suspects(router, engines):
+    dying, living = engines
+    one = router(dying.address, living.address)
+    dead, _ = begun_at_both(one, engines)
+    before, began = living.connections(), time.monotonic()
+    wait_until(lambda: time.monotonic() > began + SURVIVED_S, "the engine has worked on them")
+    dies(dying, dead)
+    wait_until(lambda: living.connections() == before + len(dead), "all are there at once")
+
+
+def test_the_next_suspect_follows_when_a_worker_has_survived_the_first(router, engines):
+    dying, living = engines
+    one = router(dying.address, living.address)
+    dead, _ = begun_at_both(one, engines)
+    dies(dying, dead)
+    assert len(dead) > 1
+    living.request()
+    began = time.monotonic()
+    living.request()  # although the first one has no answer yet
+    assert time.monotonic() - began > SURVIVED_S / 2
+
+
 def arrivals(fleet):
     return [each for each in fleet if each.has_arrived()]
 
