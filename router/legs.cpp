@@ -59,23 +59,33 @@ bool has_begun(Seam const& seam, RequestRisk const& risk, Time now) {
   return seam.is_recording() ? seam.has_begun() : risk.is_survived(now);
 }
 
-/// The end that the client gets if its answer is not continued.
-relay::Refusal not_continued(Seam const& seam) {
-  using lifecycle::CancelReason;
-  relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)
-                           : seam.reason() == "engine_dead"
-                               ? relay::cut_by(CancelReason::engine_dead)
-                               : relay::engine_failed();
-  refusal.reason = seam.why_not();
-  return refusal;
-}
-
-/// Returns the refusal that the client gets if the connection broke before a byte of the answer,
-/// and no other worker is asked. A request that the router itself would repeat may be repeated by
-/// its client, too, because request_risk.hpp recognizes it when it comes again.
-relay::Refusal broken_before(Call const& call) {
+/// Returns the refusal that the client gets if the worker's connection broke before its answer was
+/// whole, and no other worker continues it. A request that the router itself would repeat may be
+/// repeated by its client, too, because request_risk.hpp recognizes it when it comes again.
+relay::Refusal broken(Call const& call) {
   return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
                                              : relay::engine_failed();
+}
+
+relay::Refusal stood_still() {
+  return relay::timed_out("the worker's response stood still for too long", false);
+}
+
+/// The end that the client gets if its answer is not continued.
+relay::Refusal not_continued(Call const& call, Seam const& seam) {
+  using lifecycle::CancelReason;
+  std::string_view const reason = seam.reason();
+  relay::Refusal refusal = relay::engine_failed();
+  if (reason == "migrated" || reason == "engine_dead") {
+    bool const is_dead = reason == "engine_dead";
+    refusal = relay::cut_by(is_dead ? CancelReason::engine_dead : CancelReason::migrate);
+  } else if (reason == kStall || reason == kGone) {
+    refusal = stood_still();
+  } else if (reason == "eof") {
+    refusal = broken(call);
+  }
+  refusal.reason = seam.why_not();
+  return refusal;
 }
 
 /// Called when the worker does not accept the added fields: from now on the body is the client's
@@ -137,9 +147,10 @@ Leave& ensured(std::unique_ptr<Leave>& leave) {
 
 /// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
 /// with the reason.
-void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
+void give_up(RoutedRequest& request, Call const& call, Seam& seam, Refused why,
+             relay::Refusal const& last) {
   seam.give_up(why);
-  request.break_off(request.has_sent_nothing() ? last : not_continued(seam), Outcome::error);
+  request.break_off(call.has_sent_nothing() ? last : not_continued(call, seam), Outcome::error);
 }
 
 }  // namespace
@@ -226,7 +237,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
     return;
   }
   if (fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, seam(), Refused::worker_cannot, no_worker());
+    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     return;
   }
   if (call_.has_sent_nothing()) {
@@ -237,7 +248,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
 
 Waiter::Tried Legs::try_again() {
   if (!seam().has_begun() && budget_.risk.is_poison(monotonic_time())) {
-    give_up(request_, seam(), Refused::poison, poisonous());
+    give_up(request_, call_, seam(), Refused::poison, poisonous());
     return Tried::gone;
   }
   if (!budget_.attempts.may_wait(monotonic_time())) {
@@ -251,7 +262,7 @@ Waiter::Tried Legs::try_again() {
     return Tried::gone;
   }
   if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, seam(), Refused::worker_cannot, no_worker());
+    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     return Tried::gone;
   }
   if (tried == Tried::refused) {
@@ -269,7 +280,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   bool is_prepared = false;
   auto const prepare = [&] { is_prepared = seam().prepare(call_.modes.of(*worker), own_body); };
   if (!has_memory_for(prepare)) {
-    give_up(request_, seam(), Refused::memory, relay::no_memory());
+    give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
     return true;
   }
   if (!is_prepared) {
@@ -322,9 +333,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
         migrate(how == Late::gone ? kGone : kStall);
       } else {
         blame(call_.parts, leg);
-        request_.break_off(
-            relay::timed_out("the worker's response stood still for too long", false),
-            Outcome::error);
+        request_.break_off(stood_still(), Outcome::error);
       }
       return;
   }
@@ -350,7 +359,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
-    give_up(request_, seam(), limit, limit == Refused::budget ? last : poisonous());
+    give_up(request_, call_, seam(), limit, limit == Refused::budget ? last : poisonous());
   } else if (is_allowed) {
     go_to_another(last);
   } else {
@@ -416,7 +425,7 @@ void Legs::proof_ended(Leaving const& leaving) {
       return;
     case Seam::Going::refused:
       call_.parts.metrics.moved(kind, Moved::refused);
-      request_.break_off(not_continued(seam()), Outcome::error);
+      request_.break_off(not_continued(call_, seam()), Outcome::error);
       return;
   }
 }
@@ -460,7 +469,7 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
       call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
     } else if (tried != Tried::gone) {
-      give_up(request_, seam(), Refused::worker_cannot, no_worker());
+      give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     }
     return true;
   }
@@ -488,7 +497,7 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     Refused const limit =
         budget_.risk.died(*leg_->worker(), has_begun(seam(), budget_.risk, now), now);
     if (limit != Refused::no) {
-      give_up(request_, seam(), limit, poisonous());
+      give_up(request_, call_, seam(), limit, poisonous());
       return true;
     }
   }
@@ -641,7 +650,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
         go_to_another(no_worker());
       }
     } else {
-      replace_leg(Failover::broken, broken_before(call_));
+      replace_leg(Failover::broken, broken(call_));
     }
     return;
   }
@@ -666,9 +675,13 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     if (relay::is_whole(delivery)) {
       budget_.risk.completed();
     } else {
-      blame(call_.parts, leg);
+      Time const now = monotonic_time();
+      call_.parts.fleet.failed(*leg.worker(), now);
+      if (leg.sent().is_all_out()) {
+        budget_.risk.died(*leg.worker(), true, now);
+      }
     }
-    request_.break_off(relay::engine_failed(), Outcome::error);
+    request_.break_off(broken(call_), Outcome::error);
     return;
   }
   budget_.risk.completed();
