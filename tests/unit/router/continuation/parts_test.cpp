@@ -279,6 +279,33 @@ TEST(Request, Of_two_limits_an_engine_may_use_the_larger_one) {
   EXPECT_EQ(limit(Endpoint::completions, R"("max_tokens":null)"), 16U);
 }
 
+TEST(Request, Lists_that_no_engine_would_take_are_not_kept) {
+  auto const refused = [](Endpoint endpoint, std::string const& members) {
+    std::string const body = "{\"stream\":true," + members + "}";
+    return read_request(endpoint, body, {}).by_text;
+  };
+  auto const repeated = [](std::string const& text, std::size_t times) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i) {
+      all += text;
+    }
+    return all;
+  };
+  std::string many;
+  for (std::size_t i = 0; i < kMostMembers; ++i) {
+    many += "\"" + std::to_string(i) + "\":0,";
+  }
+  EXPECT_EQ(refused(Endpoint::chat, many + R"("messages":[{"role":"user"}])"), Refused::unreadable);
+  EXPECT_EQ(refused(Endpoint::chat, "\"messages\":[" + repeated("{},", 2000) + "{}]"),
+            Refused::prompt_kind);
+  EXPECT_EQ(refused(Endpoint::chat,
+                    "\"messages\":[" + repeated(R"({"role":"user"},)", 2000) + R"({"role":"a"}])"),
+            Refused::no);
+  EXPECT_EQ(refused(Endpoint::completions,
+                    R"("prompt":"x","stop":[)" + repeated(R"("",)", 2000) + R"("a"])"),
+            Refused::unreadable);
+}
+
 TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   auto const completion = [](std::string const& members) {
     std::string const body = "{\"stream\":true," + members + "}";
