@@ -28,15 +28,16 @@ constexpr char simple_escape(char c) {
 }  // namespace
 
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
-                                       std::span<Inner> inner) {
+                                       std::span<Inner> inner, std::size_t most) {
   Scanner::forget(inner);
-  Scanner scanner(text);
+  Scanner scanner(text, most);
   scanner.end(scanner.list(scanner.past_space(scanner.begin()), 1, members, inner));
   return scanner.error();
 }
 
-std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements) {
-  Scanner scanner(text);
+std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements,
+                                      std::size_t most) {
+  Scanner scanner(text, most);
   scanner.end(scanner.array(scanner.past_space(scanner.begin()), 1, &elements, nullptr));
   return scanner.error();
 }

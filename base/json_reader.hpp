@@ -24,6 +24,7 @@
 namespace lastcall::json {
 
 inline constexpr int kMaxDepth = 32;
+inline constexpr std::size_t kAnyNumber = SIZE_MAX;
 
 enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
@@ -60,11 +61,13 @@ struct Inner {
 };
 
 /// Appends the members of the object that `text` is. The lists of `inner` are replaced; after an
-/// error they hold what came before it.
+/// error they hold what came before it. More than `most` members in one list are an error: a list
+/// may take twenty times the memory of its text.
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
-                                       std::span<Inner> inner = {});
-/// Appends the elements of the array that `text` is.
-std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements);
+                                       std::span<Inner> inner = {}, std::size_t most = kAnyNumber);
+/// Appends the elements of the array that `text` is; more than `most` are an error.
+std::optional<SyntaxError> read_array(std::string_view text, std::vector<Value>& elements,
+                                      std::size_t most = kAnyNumber);
 /// Whether `text` is one JSON value of any kind.
 bool is_value(std::string_view text);
 

@@ -36,7 +36,9 @@ inline Inner* wanted_of(std::span<Inner> inner, std::string_view key) {
 /// it, or null after an error, of which the first is kept.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : begin_(text.data()), end_(text.data() + text.size()) {}
+  /// A list that is handed out has at most `most` entries.
+  explicit Scanner(std::string_view text, std::size_t most = kAnyNumber)
+      : begin_(text.data()), end_(text.data() + text.size()), most_(most) {}
 
   std::optional<SyntaxError> error() const { return error_; }
 
@@ -77,6 +79,9 @@ class Scanner {
         return nullptr;
       }
       if (all != nullptr) {
+        if (all->size() >= most_) {
+          return fail(p, "fewer elements");
+        }
         all->push_back(element);
       }
       if (!reaches(p, ',')) {
@@ -147,6 +152,9 @@ class Scanner {
         return fail(p, "':' after a key");
       }
       ++p;
+      if (members != nullptr && members->size() >= most_) {
+        return fail(key - 1, "fewer members");
+      }
       // It is read where it stays: copies of what was just written in parts are slow.
       Member& member = members != nullptr ? members->emplace_back() : unlisted;
       member.key_escaped = quote.escaped;
@@ -339,6 +347,7 @@ class Scanner {
 
   char const* begin_;
   char const* end_;
+  std::size_t most_;
   std::optional<SyntaxError> error_;
 };
 

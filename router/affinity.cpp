@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_reader.hpp"
+#include "router/continuation/request.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -26,7 +27,7 @@ std::uint64_t stable_hash(std::string_view bytes) {
 
 std::optional<std::uint64_t> prefix_key(std::string_view body, std::size_t most) {
   std::vector<json::Member> members;
-  if (json::read_object(body, members)) {
+  if (json::read_object(body, members, {}, continuation::kMostMembers)) {
     return std::nullopt;
   }
   std::string prefix;

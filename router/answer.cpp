@@ -1,6 +1,5 @@
 #include "router/answer.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,8 +17,6 @@ namespace lastcall::router {
 using continuation::Progress;
 
 namespace {
-
-constexpr std::uint64_t kLongestDrain = 24 * 3'600'000;  // milliseconds; not believed beyond that
 
 /// Whether the length that a worker declares is that of a stream that will not have it at the
 /// client: events lose what only the router needs, or come from another worker.
@@ -95,7 +92,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     delivered.progress = received.progress;
     has_events = received.moved;
     if (received.hand_off_ms) {
-      delivered.hint = Time(std::min(*received.hand_off_ms, kLongestDrain));
+      delivered.hint = Time(*received.hand_off_ms);
     }
     if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
@@ -162,8 +159,10 @@ void Answer::drop() {
 }
 
 bool Answer::forget_record() {
-  is_steady_ = false;
   bool const is_forgotten = seam_.forget();
+  if (is_forgotten && call_.client != nullptr) {
+    call_.client->weigh();  // it may be silent for long, while others need the memory
+  }
   if (is_forgotten) {
     parts().log.debug("the record of an answer was dropped for lack of memory",
                       {{"request_id", call_.id()}});

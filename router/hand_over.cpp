@@ -130,6 +130,7 @@ void HandOver::drop() {
   Leg::end(leg_, false);
   place_.give_back();
   to_.reset();
+  to_cuts_at_.reset();
   state_ = State::idle;
 }
 
@@ -185,14 +186,20 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   if (reader.state() == ResponseState::body && !bytes.empty()) {
     received = seam_.receive_next(reader.read_body(bytes), out);
   }
+  Time const now = monotonic_time();
+  if (received.hand_off_ms) {
+    to_cuts_at_ = now + Time(*received.hand_off_ms);
+  }
   if (received.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
-    risk_.moved(kHandOff, *from_.worker, true, monotonic_time());
+    std::optional<Time> const left = to_cuts_at_ ? std::optional(*to_cuts_at_ - now) : std::nullopt;
+    risk_.moved(kHandOff, *from_.worker, true, now);
     drop();
     owner_.hand_over_ended({.how = HandedOver::How::moved,
                             .next = std::move(next),
                             .progress = received.progress,
-                            .out = out});
+                            .out = out,
+                            .hint = left});
   } else if (!seam_.is_holding()) {
     drop();
     owner_.hand_over_ended({.progress = received.progress, .out = out});

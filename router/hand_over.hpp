@@ -58,6 +58,8 @@ struct HandedOver {
   std::unique_ptr<Leg> next{};
   continuation::Progress progress{};
   std::string_view out{};  // the bytes that the client gets next
+  /// The time until the worker of `next` will cut the answer, if it has announced that already.
+  std::optional<Time> hint{};
 };
 
 class HandOver final : public LegListener, public Waiter, public Sleeper {
@@ -107,6 +109,7 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   State state_ = State::idle;
   Drain from_;
   std::shared_ptr<Worker> to_;
+  std::optional<Time> to_cuts_at_;  // set if that worker drains, too
   Pacing::Place place_;
   std::unique_ptr<Leg> leg_;
 };

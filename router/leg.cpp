@@ -5,10 +5,23 @@
 
 #include "base/clock.hpp"
 #include "router/parts.hpp"
+#include "router/request_risk.hpp"
 
 namespace lastcall::router {
 
 using ingress::Wait;
+
+LegPlace::LegPlace(Parts& parts, std::uint64_t worker, LegWork const& work, Awaits awaits)
+    : parts_(parts) {
+  place_.take(parts.pacing, worker, work);
+  if (awaits == Awaits::whole_answer) {
+    parts.alarms.set(*this, monotonic_time() + kSurvived);
+  }
+}
+
+LegPlace::~LegPlace() {
+  parts_.alarms.clear(*this);
+}
 
 std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
                                 std::shared_ptr<Worker> const& worker, Message message) {
@@ -20,8 +33,7 @@ std::unique_ptr<Leg> Leg::begin(Parts& parts, LegListener& listener,
   LegWork const work = message.work;
   auto leg = std::make_unique<Leg>(parts, listener, worker, *connection, std::move(message));
   if (work.kind != LegWork::Kind::usual) {
-    leg->place_ = std::make_unique<Pacing::Place>();
-    leg->place_->take(parts.pacing, worker->id(), work);
+    leg->place_ = std::make_unique<LegPlace>(parts, worker->id(), work, leg->awaits());
   }
   connection->carry(*leg);
   if (connection->is_connected()) {

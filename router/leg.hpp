@@ -22,6 +22,7 @@
 #include "ingress/poller.hpp"
 #include "ingress/upstream.hpp"
 #include "relay/response_reader.hpp"
+#include "router/alarms.hpp"
 #include "router/fleet.hpp"
 #include "router/outgoing.hpp"
 #include "router/pacing.hpp"
@@ -60,6 +61,20 @@ class LegListener {
 
  protected:
   ~LegListener() = default;
+};
+
+/// A place in the pacing. For an answer in one piece, which has no first event, it is given back
+/// after the time in which a request would kill its engine.
+class LegPlace final : public Sleeper {
+ public:
+  LegPlace(Parts& parts, std::uint64_t worker, LegWork const& work, Awaits awaits);
+  ~LegPlace();
+  void withdraw() { place_.withdraw(); }
+  void alarm_rings() override { place_.give_back(); }
+
+ private:
+  Parts& parts_;
+  Pacing::Place place_;
 };
 
 class Leg final : public ingress::Buried, public ingress::LegOwner, public SilentStream {
@@ -126,7 +141,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   relay::ResponseReader reader_;
   Outgoing out_;
   /// A place in the pacing, if its work needs one; held until its first event.
-  std::unique_ptr<Pacing::Place> place_;
+  std::unique_ptr<LegPlace> place_;
 };
 
 }  // namespace lastcall::router

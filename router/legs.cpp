@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
-#include "router/copies.hpp"
+#include "router/large_bodies.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/room.hpp"
@@ -46,30 +46,46 @@ void blame(Parts& parts, Leg& leg) {
 }
 
 LegWork work_of(Seam& seam, RequestRisk const& risk, Call const& call) {
-  if (seam.moves() == 0 && !risk.is_suspect()) {
+  if (seam.moves() == 0 && !risk.is_suspect() && !risk.has_lost_engine()) {
     return {};
   }
   return {.kind = risk.is_suspect() ? LegWork::Kind::suspect : LegWork::Kind::continues,
           .tokens = tokens_of(seam, call)};
 }
 
-/// The end that the client gets if its answer is not continued.
-relay::Refusal not_continued(Seam const& seam) {
-  using lifecycle::CancelReason;
-  relay::Refusal refusal = seam.reason() == "migrated" ? relay::cut_by(CancelReason::migrate)
-                           : seam.reason() == "engine_dead"
-                               ? relay::cut_by(CancelReason::engine_dead)
-                               : relay::engine_failed();
-  refusal.reason = seam.why_not();
-  return refusal;
+/// Whether the engine had begun with the answer. One that comes in one piece shows that only by the
+/// time that it takes.
+bool has_begun(Seam const& seam, RequestRisk const& risk, Time now) {
+  return seam.is_recording() ? seam.has_begun() : risk.is_survived(now);
 }
 
-/// Returns the refusal that the client gets if the connection broke before a byte of the answer,
-/// and no other worker is asked. A request that the router itself would repeat may be repeated by
-/// its client, too, because request_risk.hpp recognizes it when it comes again.
-relay::Refusal broken_before(Call const& call) {
+/// Returns the refusal that the client gets if the worker's connection broke before its answer was
+/// whole, and no other worker continues it. A request that the router itself would repeat may be
+/// repeated by its client, too, because request_risk.hpp recognizes it when it comes again.
+relay::Refusal broken(Call const& call) {
   return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
                                              : relay::engine_failed();
+}
+
+relay::Refusal stood_still() {
+  return relay::timed_out("the worker's response stood still for too long", false);
+}
+
+/// The end that the client gets if its answer is not continued.
+relay::Refusal not_continued(Call const& call, Seam const& seam) {
+  using lifecycle::CancelReason;
+  std::string_view const reason = seam.reason();
+  relay::Refusal refusal = relay::engine_failed();
+  if (reason == "migrated" || reason == "engine_dead") {
+    bool const is_dead = reason == "engine_dead";
+    refusal = relay::cut_by(is_dead ? CancelReason::engine_dead : CancelReason::migrate);
+  } else if (reason == kStall || reason == kGone) {
+    refusal = stood_still();
+  } else if (reason == "eof") {
+    refusal = broken(call);
+  }
+  refusal.reason = seam.why_not();
+  return refusal;
 }
 
 /// Called when the worker does not accept the added fields: from now on the body is the client's
@@ -79,9 +95,7 @@ bool has_given_up_additions(Call& call, Seam const& seam) {
     return false;
   }
   call.modes.are_plain = true;
-  continuation::Request const& request = seam.known()->request;
-  return continuation::first_body(request, continuation::Mode::none) !=
-         continuation::first_body(request, seam.mode());
+  return continuation::adds_to(seam.known()->request, seam.mode());
 }
 
 /// The workers that may have the next leg.
@@ -133,9 +147,10 @@ Leave& ensured(std::unique_ptr<Leave>& leave) {
 
 /// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
 /// with the reason.
-void give_up(RoutedRequest& request, Seam& seam, Refused why, relay::Refusal const& last) {
+void give_up(RoutedRequest& request, Call const& call, Seam& seam, Refused why,
+             relay::Refusal const& last) {
   seam.give_up(why);
-  request.break_off(request.has_sent_nothing() ? last : not_continued(seam), Outcome::error);
+  request.break_off(call.has_sent_nothing() ? last : not_continued(call, seam), Outcome::error);
 }
 
 }  // namespace
@@ -164,8 +179,11 @@ void Legs::start() {
   }
   call_.modes = {.by = call_.parts.settings.migration.by,
                  .endpoint = continuation::endpoint_of(call_.route.endpoint())};
-  made_or_refused([this] { seam().begin(call_); });
-  go_to_another(no_worker());
+  if (has_memory_for([this] { seam().begin(call_); })) {
+    go_to_another(no_worker());
+  } else {
+    request_.refuse(relay::no_memory());
+  }
 }
 
 void Legs::drop() {
@@ -219,7 +237,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
     return;
   }
   if (fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, seam(), Refused::worker_cannot, no_worker());
+    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     return;
   }
   if (call_.has_sent_nothing()) {
@@ -230,7 +248,7 @@ void Legs::go_to_another(relay::Refusal const& last) {
 
 Waiter::Tried Legs::try_again() {
   if (!seam().has_begun() && budget_.risk.is_poison(monotonic_time())) {
-    give_up(request_, seam(), Refused::poison, poisonous());
+    give_up(request_, call_, seam(), Refused::poison, poisonous());
     return Tried::gone;
   }
   if (!budget_.attempts.may_wait(monotonic_time())) {
@@ -244,7 +262,7 @@ Waiter::Tried Legs::try_again() {
     return Tried::gone;
   }
   if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, seam(), Refused::worker_cannot, no_worker());
+    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     return Tried::gone;
   }
   if (tried == Tried::refused) {
@@ -254,15 +272,22 @@ Waiter::Tried Legs::try_again() {
 }
 
 /// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
-/// whether it has read the request.
+/// whether it has read the request. Returns true if the leg has begun, or if the request is over
+/// because there was no memory for its body.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   answer_.leg_begins();
   std::string own_body;
-  if (!made_or_refused([&] { return seam().prepare(call_.modes.of(*worker), own_body); })) {
+  bool is_prepared = false;
+  auto const prepare = [&] { is_prepared = seam().prepare(call_.modes.of(*worker), own_body); };
+  if (!has_memory_for(prepare)) {
+    give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
+    return true;
+  }
+  if (!is_prepared) {
     return false;
   }
   if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
-    budget_.risk.sent();
+    budget_.risk.sent(monotonic_time());
   }
   unsigned const moves = seam().moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
@@ -308,9 +333,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
         migrate(how == Late::gone ? kGone : kStall);
       } else {
         blame(call_.parts, leg);
-        request_.break_off(
-            relay::timed_out("the worker's response stood still for too long", false),
-            Outcome::error);
+        request_.break_off(stood_still(), Outcome::error);
       }
       return;
   }
@@ -325,7 +348,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
   bool const is_broken = why == Failover::broken && !is_malformed;
   if (is_dead || (is_broken && leg_->sent().is_all_out())) {
-    limit = budget_.risk.died(*worker, seam().has_begun(), now);
+    limit = budget_.risk.died(*worker, has_begun(seam(), budget_.risk, now), now);
   } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
@@ -336,7 +359,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
-    give_up(request_, seam(), limit, limit == Refused::budget ? last : poisonous());
+    give_up(request_, call_, seam(), limit, limit == Refused::budget ? last : poisonous());
   } else if (is_allowed) {
     go_to_another(last);
   } else {
@@ -369,7 +392,10 @@ void Legs::migrate(std::string_view reason) {
 void Legs::proof_ended(Leaving const& leaving) {
   auto const& [worker, reason, limit] = leaving;
   std::string out;
-  Seam::Going const going = seam().go_on(call_, reason, limit, out);
+  Seam::Going going = Seam::Going::refused;
+  if (!has_memory_for([&] { going = seam().go_on(call_, reason, limit, out); })) {
+    seam().give_up(Refused::memory);
+  }
   call_.parts.metrics.migrated(call_.label(), reason, seam().why_not());
   call_.parts.log.info("an answer lost its worker: it continues at another one, or ends",
                        {{"request_id", call_.id()},
@@ -399,7 +425,7 @@ void Legs::proof_ended(Leaving const& leaving) {
       return;
     case Seam::Going::refused:
       call_.parts.metrics.moved(kind, Moved::refused);
-      request_.break_off(not_continued(seam()), Outcome::error);
+      request_.break_off(not_continued(call_, seam()), Outcome::error);
       return;
   }
 }
@@ -443,7 +469,7 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
       call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
     } else if (tried != Tried::gone) {
-      give_up(request_, seam(), Refused::worker_cannot, no_worker());
+      give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
     }
     return true;
   }
@@ -467,9 +493,11 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
-    Refused const limit = budget_.risk.died(*leg_->worker(), seam().has_begun(), monotonic_time());
+    Time const now = monotonic_time();
+    Refused const limit =
+        budget_.risk.died(*leg_->worker(), has_begun(seam(), budget_.risk, now), now);
     if (limit != Refused::no) {
-      give_up(request_, seam(), limit, poisonous());
+      give_up(request_, call_, seam(), limit, poisonous());
       return true;
     }
   }
@@ -602,7 +630,7 @@ void Legs::hand_over_ended(HandedOver handed) {
                                                        {"from", leg_->worker()->url()},
                                                        {"to", next->worker()->url()}});
     Leg::end(leg_, false);
-    leave_->hint.reset();
+    leave_->hint = handed.hint;  // any other hint was one of the old worker
     leg_ = std::move(next);
     leg_->listen_to(*this);
     answer_.handed_over(wire);
@@ -622,7 +650,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
         go_to_another(no_worker());
       }
     } else {
-      replace_leg(Failover::broken, broken_before(call_));
+      replace_leg(Failover::broken, broken(call_));
     }
     return;
   }
@@ -647,9 +675,13 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     if (relay::is_whole(delivery)) {
       budget_.risk.completed();
     } else {
-      blame(call_.parts, leg);
+      Time const now = monotonic_time();
+      call_.parts.fleet.failed(*leg.worker(), now);
+      if (leg.sent().is_all_out()) {
+        budget_.risk.died(*leg.worker(), true, now);
+      }
     }
-    request_.break_off(relay::engine_failed(), Outcome::error);
+    request_.break_off(broken(call_), Outcome::error);
     return;
   }
   budget_.risk.completed();

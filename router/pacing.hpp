@@ -8,7 +8,8 @@
 //     dies shows which request it was; if engines of a pool die one after the other, only one such
 //     request at a time goes to the whole pool (room.hpp).
 //  3. Any other request always has room. A place is returned with the first event of the leg, or
-//     when the leg is over.
+//     when the leg is over; of an answer in one piece, when the worker has survived the request
+//     (leg.hpp).
 //
 // Pure, one thread. Source: docs/router.md, 'How failures are contained'.
 #pragma once

@@ -12,8 +12,9 @@ SharedRisk& RequestRisk::shared() const {
   return call_.parts.risk;
 }
 
-void RequestRisk::sent() {
+void RequestRisk::sent(Time now) {
   known_ = shared().deaths.last();
+  sent_at_ = now;
 }
 
 bool RequestRisk::may_repeat() {

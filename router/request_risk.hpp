@@ -17,6 +17,7 @@
 // router/continuation/limits.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -34,6 +35,9 @@ struct SharedRisk {
   continuation::RetryBudget budget;
 };
 
+/// A request that kills its engine does so soon after the engine has begun with it.
+inline constexpr Time kSurvived = std::chrono::seconds(5);
+
 class RequestRisk {
  public:
   /// The call outlives this.
@@ -49,8 +53,13 @@ class RequestRisk {
 
   /// Called when the request is sent to an engine: deaths that become known from now on may be that
   /// engine's.
-  void sent();
-  /// Called when an engine that had the request has died. `has_begun`: it had sent a part of the
+  void sent(Time now);
+  /// Whether its engine has had the request for so long that it works on it, rather than dies of
+  /// it.
+  bool is_survived(Time now) const { return now - sent_at_ >= kSurvived; }
+  /// Whether an engine that had the request has died.
+  bool has_lost_engine() const { return !moves_.is_without_deaths(); }
+  /// Called when an engine that had the request has died. `has_begun`: it had begun with the
   /// answer. Returns the reason if no other worker may get the request.
   continuation::Refused died(Worker const& worker, bool has_begun, Time now);
   /// Called when a leg of an answer that has begun must be replaced; `reason` is one of Received.
@@ -72,6 +81,7 @@ class RequestRisk {
   Call const& call_;
   std::uint64_t hash_ = 0;               // 0: not computed yet
   continuation::DeathNumber known_ = 0;  // the last death known when it was sent to its worker
+  Time sent_at_{};
   continuation::MoveLimit moves_;
   bool is_suspect_ = false;
 };

@@ -10,6 +10,7 @@
 #include "relay/body_look.hpp"
 #include "relay/endpoint_name.hpp"
 #include "relay/http_text.hpp"
+#include "router/continuation/request.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -95,6 +96,13 @@ void read_form(std::string_view body, Wanted& wanted) {
   }
 }
 
+/// A model whose escapes are malformed stays as it is written, so that no worker has it.
+std::string unescaped_model(std::string const& written) {
+  bool const has_escapes = written.find('\\') != std::string::npos;
+  bool const is_valid = has_escapes && json::is_value('"' + written + '"');
+  return is_valid ? json::to_string({json::Kind::string, true, written}) : written;
+}
+
 /// The model that the path names, or empty for the list of all; absent if models are not asked for.
 std::optional<std::string> model_to_show(std::string_view method, std::string_view target) {
   constexpr std::string_view kModelsPath = "/v1/models";
@@ -145,16 +153,12 @@ Wanted wanted_of(std::string_view body, bool is_form) {
   }
   relay::BodyLook look;
   look.feed(body);
-  if (look.model().find('\\') == std::string::npos) {
-    wanted.model = look.model();
-  } else {
-    wanted.model = json::to_string({json::Kind::string, true, look.model()});
-  }
+  wanted.model = unescaped_model(look.model());
   wanted.stream = look.stream().value_or(false);
   std::vector<json::Member> members;
   if (body.find("previous_response_id") != std::string_view::npos ||
       body.find("\"store\"") != std::string_view::npos) {
-    if (!json::read_object(body, members)) {
+    if (!json::read_object(body, members, {}, continuation::kMostMembers)) {
       for (json::Member const& member : members) {
         if (member.key == "previous_response_id") {
           wanted.continues_response = member.value.kind == json::Kind::string;

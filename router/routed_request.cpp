@@ -12,8 +12,8 @@
 #include "relay/http_text.hpp"
 #include "router/affinity.hpp"
 #include "router/answers.hpp"
-#include "router/copies.hpp"
 #include "router/errors.hpp"
+#include "router/large_bodies.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
 #include "router/rejected.hpp"
@@ -151,11 +151,7 @@ std::size_t RoutedRequest::take(std::span<char> bytes) {
         Outcome::error);
     return 0;
   }
-  try {
-    start();
-  } catch (NoMemoryForCopies const&) {
-    refuse(relay::no_memory());
-  }
+  start();
   return taken.used;
 }
 
@@ -163,20 +159,28 @@ std::size_t RoutedRequest::unfinished() const {
   return call_.body.takes_more() ? call_.body.text().size() : 0;
 }
 
+void RoutedRequest::read_body() {
+  call_.wanted = wanted_of(call_.body.text(), call_.is_form);
+  Choosing const& choosing = parts().settings.choosing;
+  if (choosing.affinity == Affinity::prefix) {
+    call_.set_affinity(prefix_key(call_.body.text(), choosing.affinity_bytes));
+  }
+}
+
 /// Called when the body is complete: decides which worker gets the request.
 void RoutedRequest::route() {
   std::string of_path = std::move(call_.wanted.model);
-  Wanted& wanted = call_.wanted = wanted_of(call_.body.text(), call_.is_form);
+  if (!has_memory_for([this] { read_body(); })) {
+    refuse(relay::no_memory());
+    return;
+  }
+  Wanted& wanted = call_.wanted;
   RouteKind& route = call_.route;
   if (!of_path.empty()) {
     wanted.model = std::move(of_path);
   }
   if (route.endpoint() == "responses" && !wanted.is_kept) {
     route.repeat = Repeat::always;
-  }
-  Choosing const& choosing = parts().settings.choosing;
-  if (choosing.affinity == Affinity::prefix) {
-    call_.set_affinity(prefix_key(call_.body.text(), choosing.affinity_bytes));
   }
   std::vector<std::string> const& models = parts().fleet.models();
   bool const is_ambiguous = wanted.model.empty() && models.size() > 1;

@@ -58,6 +58,8 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   void end();
 
  private:
+  /// Reads the facts that decide about its way from the body.
+  void read_body();
   void route();
   /// Answers a request for the description of one model.
   void show_model();

@@ -164,6 +164,15 @@ std::string first_body(Request const& request, Mode mode) {
   return body.text();
 }
 
+bool adds_to(Request const& request, Mode mode) {
+  if (!request.is_readable || request.is_plain()) {
+    return false;
+  }
+  Body body(request);
+  ask(body, request, mode);
+  return !body.edits().empty();
+}
+
 std::string continued_body(Request const& request, Mode mode, GoOn const& how) {
   Body body(request);
   if (how.way == Way::by_ids) {

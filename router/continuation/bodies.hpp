@@ -32,6 +32,8 @@ enum class Mode : std::uint8_t {
 
 /// The client's body, with the fields that make it possible to continue elsewhere.
 std::string first_body(Request const& request, Mode mode);
+/// Whether that is not the client's body as it is.
+bool adds_to(Request const& request, Mode mode);
 
 struct GoOn {
   Way way = Way::by_text;  // by_ids or by_text

@@ -82,26 +82,60 @@ Event EventReader::Lines::finish(std::string_view text) const {
   return event;
 }
 
-std::optional<Event> EventReader::tear(std::string_view& bytes) {
-  is_torn_ = true;
-  if (part_ && !part_->is_out) {
-    part_->is_out = true;
-    return Event{Event::Kind::torn, part_->text, {}};
+std::size_t EventReader::TornEnd::find(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bool const is_feed = bytes[at] == '\n';
+    if (std::exchange(has_return, false)) {
+      if (has_ended) {
+        return at + (is_feed ? 1 : 0);
+      }
+      if (is_feed) {
+        continue;
+      }
+    }
+    if (!is_feed && bytes[at] != '\r') {
+      is_line_empty = false;
+      at = std::min(bytes.find_first_of("\r\n", at), bytes.size()) - 1;
+      continue;
+    }
+    has_ended = std::exchange(is_line_empty, true);
+    has_return = !is_feed;
+    if (has_ended && is_feed) {
+      return at + 1;
+    }
   }
-  if (bytes.empty()) {
-    return std::nullopt;
+  return bytes.npos;
+}
+
+/// The event is too large: the part of it that has arrived is returned, and no longer kept.
+std::optional<Event> EventReader::tear() {
+  std::string_view const text = part_->text;
+  part_->is_torn = part_->torn_end.find(text.substr(part_->lines.at)) == text.npos;
+  part_->is_out = true;
+  return Event{Event::Kind::torn, text, {}};
+}
+
+/// Returns more of an event that is too large.
+std::optional<Event> EventReader::torn(std::string_view& bytes) {
+  std::size_t const end = part_->torn_end.find(bytes);
+  std::string_view const more = bytes.substr(0, end);
+  bytes.remove_prefix(more.size());
+  if (end != more.npos) {
+    part_.reset();
   }
-  Event const event{Event::Kind::torn, bytes, {}};
-  bytes = {};
-  return event;
+  return more.empty() ? (part_ ? std::nullopt : next(bytes))
+                      : std::optional(Event{Event::Kind::torn, more, {}});
 }
 
 std::optional<Event> EventReader::next(std::string_view& bytes) {
-  if (part_ && part_->is_out) {
-    part_.reset();
+  if (part_ && std::exchange(part_->is_out, false)) {
+    std::string().swap(part_->text);
+    if (!part_->is_torn) {
+      part_.reset();
+    }
   }
-  if (is_torn_) {
-    return tear(bytes);
+  if (part_ && part_->is_torn) {
+    return torn(bytes);
   }
   return part_ ? rest(bytes) : whole(bytes);
 }
@@ -121,11 +155,12 @@ std::optional<Event> EventReader::whole(std::string_view& bytes) {
   }
   bytes = {};
   part_ = std::make_unique<Part>(Part{.text = std::string(text), .lines = lines});
-  return text.size() > kMaxEvent ? tear(bytes) : std::nullopt;
+  return text.size() > kMaxEvent ? tear() : std::nullopt;
 }
 
 std::optional<Event> EventReader::rest(std::string_view& bytes) {
-  auto& [part, lines, is_out] = *part_;
+  std::string& part = part_->text;
+  Lines& lines = part_->lines;
   while (!bytes.empty()) {
     bool const has_return = lines.at < part.size() && part.back() == '\r';
     std::size_t const end = has_return ? (bytes.front() == '\n' ? 1 : 0) : line_end(bytes, 0);
@@ -133,10 +168,10 @@ std::optional<Event> EventReader::rest(std::string_view& bytes) {
     part.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
     if (part.size() > kMaxEvent) {
-      return tear(bytes);
+      return tear();
     }
     if (end != std::string_view::npos && lines.take(part, part.size())) {
-      is_out = true;
+      part_->is_out = true;
       return lines.finish(part);
     }
   }

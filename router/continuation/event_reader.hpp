@@ -2,8 +2,8 @@
 //
 // Rules:
 //  1. However the bytes are split, the events are the same; and their bytes joined are the stream.
-//  2. The memory for an event is bounded: an event of more than kMaxEvent bytes, and everything
-//     after it, is returned unchanged as `torn`.
+//  2. The memory for an event is bounded: an event of more than kMaxEvent bytes is returned
+//     unchanged, in parts that are `torn`; the events after it are read as usual.
 //  3. An event that ends with a lone carriage return is complete with the next byte, which may be a
 //     line feed.
 //  4. A comment line or an empty line outside of an event is returned at once.
@@ -27,7 +27,7 @@ struct Event {
     other,    // several lines of data, or none
     comment,  // a comment outside of an event
     blank,    // an empty line outside of an event
-    torn,     // a part of an event that is too large, or bytes that follow it
+    torn,     // a part of an event that is too large
   };
   Kind kind{};
   std::string_view bytes;  // the whole event, including line ends
@@ -61,18 +61,29 @@ class EventReader {
     bool names_error = false;
     bool is_comment = false;  // a line outside of an event
   };
+  /// Finds the empty line that ends an event of which nothing is kept.
+  struct TornEnd {
+    /// Returns the number of bytes up to the end of the event, or npos.
+    std::size_t find(std::string_view bytes);
+
+    bool is_line_empty = true;
+    bool has_return = false;  // the last byte was a carriage return, and a line feed may follow
+    bool has_ended = false;   // with that carriage return
+  };
   struct Part {  // the start of an event whose end has not arrived
     std::string text;
     Lines lines;
-    bool is_out = false;  // it has been returned
+    TornEnd torn_end{};
+    bool is_out = false;   // it has been returned
+    bool is_torn = false;  // the event is too large
   };
 
   std::optional<Event> whole(std::string_view& bytes);
   std::optional<Event> rest(std::string_view& bytes);
-  std::optional<Event> tear(std::string_view& bytes);
+  std::optional<Event> tear();
+  std::optional<Event> torn(std::string_view& bytes);
 
   std::unique_ptr<Part> part_;  // absent while a stream is silent between two events
-  bool is_torn_ = false;
 };
 
 }  // namespace lastcall::router::continuation

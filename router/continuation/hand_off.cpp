@@ -1,36 +1,47 @@
 #include "router/continuation/hand_off.hpp"
 
+#include <new>
 #include <utility>
 
 namespace lastcall::router::continuation {
 
 std::optional<std::string> HandOff::cut(Mode mode) {
-  std::string out;
   if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
     return std::nullopt;
   }
   old_ = answer_.swap_leg({});
-  auto next = answer_.next(mode, out);
-  if (!next || next->finished || next->way == Way::whole) {
+  std::optional<std::string> body = next_body(mode, false);
+  if (!body) {
     answer_.swap_leg(std::move(old_));
     return std::nullopt;
   }
   held_.clear();
   old_has_ended_ = false;
   kHandOffMoves.apply(state_, HandOffEvent::cut);
-  return std::move(next->body);
+  return body;
 }
 
 std::optional<std::string> HandOff::warm(Mode mode) {
-  std::string out;
   if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
     return std::nullopt;
   }
   Continuation::Parked old = answer_.swap_leg({});
-  auto const next = answer_.next(mode, out);
+  std::optional<std::string> body = next_body(mode, true);
   answer_.swap_leg(std::move(old));
-  bool const is_one = next && !next->finished && next->way != Way::whole;
-  return is_one ? std::optional(warming_body(next->body)) : std::nullopt;
+  return body;
+}
+
+std::optional<std::string> HandOff::next_body(Mode mode, bool warms) {
+  std::string out;
+  try {
+    auto next = answer_.next(mode, out);
+    if (!next || next->finished || next->way == Way::whole) {
+      return std::nullopt;
+    }
+    return warms ? warming_body(next->body) : std::move(next->body);
+  } catch (std::bad_alloc const&) {
+    return std::nullopt;
+  }
 }
 
 Received HandOff::receive_old(std::string_view payload, std::string& out) {

@@ -57,6 +57,10 @@ class HandOff {
   Received release(std::string& out);
 
  private:
+  /// Makes the body of the new leg, or one that only warms a cache; absent also if there is no
+  /// memory for it.
+  std::optional<std::string> next_body(Mode mode, bool warms);
+
   Continuation& answer_;
   Continuation::Parked old_;
   std::string held_;

@@ -1,11 +1,17 @@
 #include "router/continuation/hint.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/json_reader.hpp"
 #include "router/continuation/json_edits.hpp"
 
 namespace lastcall::router::continuation {
+namespace {
+
+constexpr std::uint64_t kLongestDrain = std::uint64_t{24} * 3'600'000;  // milliseconds
+
+}  // namespace
 
 std::optional<Hint> read_hint(std::string_view comment) {
   constexpr std::string_view kName = " lastcall-handoff ";
@@ -20,7 +26,7 @@ std::optional<Hint> read_hint(std::string_view comment) {
   if (id == nullptr || id->kind != json::Kind::string || !ms) {
     return std::nullopt;
   }
-  return Hint{json::to_string(*id), *ms};
+  return Hint{json::to_string(*id), std::min(*ms, kLongestDrain)};
 }
 
 }  // namespace lastcall::router::continuation

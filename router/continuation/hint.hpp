@@ -16,7 +16,7 @@ namespace lastcall::router::continuation {
 /// What a draining worker announces in a comment of the stream.
 struct Hint {
   std::string request_id;
-  std::uint64_t deadline_ms = 0;  // time until it cuts the stream
+  std::uint64_t deadline_ms = 0;  // time until it cuts the stream; at most a day is believed
 };
 /// Reads the hint from the text of a comment (Event::data); absent if the comment is not a hint.
 std::optional<Hint> read_hint(std::string_view comment);

@@ -54,6 +54,7 @@ class MoveLimit {
   Refused take(Cause cause);
   /// Whether the move is allowed; moves because of stalls also need the budget.
   bool has(Cause cause) const { return MoveLimit(*this).take(cause) == Refused::no; }
+  bool is_without_deaths() const { return deaths_ == 0; }
 
  private:
   std::uint8_t planned_ = 0;

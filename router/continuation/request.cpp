@@ -17,6 +17,13 @@ using Members = std::vector<json::Member>;
 /// The number of tokens that completions generate by default.
 constexpr Tokens kCompletionsDefault = 16;
 
+/// Reads an array of a body whose elements have the usual sizes: the list takes hardly more memory
+/// than the text. Returns false if it has many more elements.
+bool read_usual_array(std::string_view text, std::vector<Value>& elements) {
+  constexpr std::size_t kSmall = 1000;
+  return !json::read_array(text, elements, kSmall + text.size() / sizeof(Value));
+}
+
 bool is_set(Value const& value) {
   return value.kind != Kind::null && value.text != "[]" && value.text != "{}" &&
          !(value.kind == Kind::string && value.text.empty());
@@ -121,10 +128,10 @@ void read_stops(Request& request, Members const& members) {
     return;
   }
   std::vector<Value> list;
-  if (stop->kind == Kind::array) {
-    static_cast<void>(json::read_array(stop->text, list));
-  } else {
+  if (stop->kind != Kind::array) {
     list.push_back(*stop);
+  } else if (!read_usual_array(stop->text, list)) {
+    return refuse(request, Refused::unreadable);
   }
   std::vector<std::string> stops;
   for (Value const& one : list) {
@@ -190,9 +197,9 @@ void read_choices(Request& request, Members const& members) {
   Value const* const prompt = find_value(members, "prompt");
   std::vector<Value> prompts;
   bool const are_several = request.endpoint == Endpoint::completions && prompt != nullptr &&
-                           prompt->kind == Kind::array && !request.has_prompt_ids &&
-                           !json::read_array(prompt->text, prompts);
-  std::uint64_t const all = each * (are_several ? prompts.size() : 1);
+                           prompt->kind == Kind::array && !request.has_prompt_ids;
+  bool const are_too_many = are_several && !read_usual_array(prompt->text, prompts);
+  std::uint64_t const all = are_too_many ? 0 : each * (are_several ? prompts.size() : 1);
   request.choices = all > 0 ? MaybeTokens(as_tokens(all)) : MaybeTokens();
 }
 
@@ -221,14 +228,15 @@ bool is_text_part(Value const& part) {
 
 bool is_text(Value const& content) {
   std::vector<Value> parts;
-  return content.kind != Kind::array || (!json::read_array(content.text, parts) &&
+  return content.kind != Kind::array || (read_usual_array(content.text, parts) &&
                                          std::all_of(parts.begin(), parts.end(), is_text_part));
 }
 
 void read_messages(Request& request, Members const& members) {
   Value const* const messages = find_value(members, "messages");
   std::vector<Value> list;
-  if (messages == nullptr || json::read_array(messages->text, list) || list.empty()) {
+  if (messages == nullptr || messages->kind != Kind::array ||
+      !read_usual_array(messages->text, list) || list.empty()) {
     return refuse(request, Refused::prompt_kind);
   }
   Members last;
@@ -316,7 +324,7 @@ std::vector<json::Member> const& Request::members(std::vector<json::Member>& roo
   }
   room.clear();
   if (is_readable) {
-    static_cast<void>(json::read_object(body, room));
+    static_cast<void>(json::read_object(body, room, {}, kMostMembers));
   }
   return room;
 }
@@ -336,7 +344,7 @@ Request read_request(Endpoint endpoint, std::string_view body, RequestRules cons
     return request;
   }
   Members members;
-  bool const is_bad = json::read_object(body, members).has_value();
+  bool const is_bad = json::read_object(body, members, {}, kMostMembers).has_value();
   bool const has_odd_key = std::any_of(members.begin(), members.end(),
                                        [](json::Member const& m) { return m.key_escaped; });
   if (is_bad || has_odd_key || has_key_twice(members)) {

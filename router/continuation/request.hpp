@@ -9,6 +9,7 @@
 // SGLang add to them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,10 @@
 #include "router/continuation/token_count.hpp"
 
 namespace lastcall::router::continuation {
+
+/// A body with more members is no request that any engine knows. Lists of more would take more time
+/// and memory than all the rest of a request.
+inline constexpr std::size_t kMostMembers = 1000;
 
 enum class Endpoint : std::uint8_t { completions, chat, other };
 

@@ -275,17 +275,26 @@ def test_a_worker_is_skipped_for_longer_with_each_failure(router, engines):
     assert gaps[1] >= 0.59
 
 
-def test_a_stream_that_breaks_ends_with_a_word(router, engines):
+@pytest.mark.parametrize(
+    ("path", "text", "kind", "repeats"),
+    [("/v1/messages", BODY, b"engine_dead", b"true"),
+     ("/v1/chat/completions", b'{"model":"m","stream":true,"n":2,"messages":[{"content":"x"}]}',
+      b"engine_dead", b"true"),
+     (KEPT, BODY, b"engine_error", b"false")],
+    ids=["messages", "chat", "kept"],
+)  # fmt: skip
+def test_a_stream_that_breaks_ends_with_a_word(router, engines, path, text, kind, repeats):
+    """It may be repeated where its client could, had it got no byte."""
     one = router(engines[0].address)
     user = one.client()
-    user.send(post("/v1/messages", BODY))
+    user.send(post(path, text))
     wire, _ = engines[0].request()
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
     user.until(b"data: 1\n\n")
     reset(wire)
     error = user.rest()
     assert b"event: error\n" in error
-    assert b'"type":"engine_error"' in error
+    assert b'"type":"%b"' % kind in error and b'"retryable":%b' % repeats in error
 
 
 def test_a_kept_connection_that_its_worker_has_closed_is_no_failure(router, engines):

@@ -192,6 +192,19 @@ def test_an_error_in_the_form_of_events_is_passed_on_as_it_is(router, workers):
     assert one.metric("lastcall_router_migrations_total") == 0
 
 
+def test_an_event_that_is_too_large_to_be_read_is_not_the_end_of_its_answer(router, workers):
+    large = "x" * (5 << 20)
+
+    def first(leg):
+        leg.send(SSE_HEAD + chunk(leg.event(large)) + b"".join(map(chunk, leg.events())))
+        leg.send(chunk(b""))
+
+    answer = Answer(behind(router, workers(first)).port).ended()
+    assert answer.events().count("data: [DONE]") == 1
+    assert "event: error" not in answer.raw.decode() and answer.raw.endswith(b"0\r\n\r\n")
+    assert answer.text().rstrip() == large + text().rstrip()
+
+
 # --- a worker that goes on wrongly
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import time
 
 import pytest
@@ -84,6 +85,7 @@ def hint(deadline_ms):
 
 
 ASKED = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+AT_ONCE = {"skip_first": "1ms", "skip_most": "1ms"}  # for a worker that broke
 MIGRATED = b'event: error\ndata: {"error":{"type":"migrated","code":503,"retryable":true}}\n\n'
 END = b'data: {"id":"a","created":1,"model":"m","choices":[{"index":0,"delta":{},' \
       b'"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'  # fmt: skip
@@ -275,6 +277,40 @@ def test_any_time_is_taken_as_it_is_given(router, engines, deadline_ms):
     wire.send(chunk(END) + b"0\r\n\r\n")
     user.until(b"[DONE]")
     assert not other.has_arrived()
+
+
+def knocks(engine):
+    """Connections are accepted in their order, so none was made before that is not known yet."""
+    with socket.create_connection(engine.listener.getsockname()) as mine:
+        mine.sendall(b"mine\r\n\r\n")
+        return engine.request()[1] == b"mine\r\n\r\n"
+
+
+def test_a_hint_of_a_worker_that_is_left_says_nothing_about_the_next_one(router, engines):
+    one = router(*(each.address for each in engines), choosing=AT_ONCE)
+    user, wire, other = asked(one, engines)
+    first = next(each for each in engines if each is not other)
+    wire.send(SSE_HEAD + chunk(piece(0) + hint(9000) + MIGRATED))
+    following, head = other.request()
+    assert b"-m1\r\n" in head
+    following.send(SSE_HEAD + chunk(piece(1, prompt=2)))
+    user.until(b"t1")
+    following.send(chunk(piece(2, prompt=2, made=2)))
+    user.until(b"t2")
+    assert knocks(first)  # nothing was warmed there
+    following.send(chunk(END) + b"0\r\n\r\n")
+    user.until(b"[DONE]")
+    assert one.metric("lastcall_router_migrations_total") == 1
+
+
+def test_a_worker_that_takes_over_and_drains_itself_is_left_in_time(hinted, engines):
+    """Its hint comes before its first token, as in every stream that begins in a drain."""
+    _, user, wire, other, warming = hinted
+    first = next(each for each in engines if each is not other)
+    following, _ = warmed(wire, other, warming)
+    following.send(SSE_HEAD + chunk(hint(9000)) + chunk(piece(1, prompt=2)))
+    user.until(b"t1")
+    assert b"-w\r\n" in first.request()[1]
 
 
 # --- before the first word

@@ -102,6 +102,50 @@ def test_suspects_are_given_to_a_worker_one_at_a_time(router, engines):
     assert one.metric("lastcall_router_failovers_total", reason="broken") == suspects
 
 
+def begun_at_both(one, engines, number=6):
+    """Requests for answers in one piece. Returns those of the first worker, and their users."""
+    users = [one.client() for _ in range(number)]
+    texts = [b'{"model":"m","input":"%d"}' % each for each in range(number)]
+    for user, text in zip(users, texts, strict=True):
+        user.send(post("/v1/embeddings", text))
+    wait_until(lambda: sum(each.connections() for each in engines) == number, "all are there")
+    wires = [[each.request()[0] for _ in range(each.connections())] for each in engines]
+    for each in [*wires[0], *wires[1]]:
+        each.until(b"}")
+    return wires[0], users
+
+
+def dies(engine, wires):
+    engine.refuse()
+    for wire in wires:
+        wire.close()
+
+
+SURVIVED_S = 5  # kSurvived of router/request_risk.hpp
+
+
+def test_requests_that_an_engine_has_worked_on_for_long_are_no_suspects(router, engines):
+    dying, living = engines
+    one = router(dying.address, living.address)
+    dead, _ = begun_at_both(one, engines)
+    before, began = living.connections(), time.monotonic()
+    wait_until(lambda: time.monotonic() > began + SURVIVED_S, "the engine has worked on them")
+    dies(dying, dead)
+    wait_until(lambda: living.connections() == before + len(dead), "all are there at once")
+
+
+def test_the_next_suspect_follows_when_a_worker_has_survived_the_first(router, engines):
+    dying, living = engines
+    one = router(dying.address, living.address)
+    dead, _ = begun_at_both(one, engines)
+    dies(dying, dead)
+    assert len(dead) > 1
+    living.request()
+    began = time.monotonic()
+    living.request()  # although the first one has no answer yet
+    assert time.monotonic() - began > SURVIVED_S / 2
+
+
 def arrivals(fleet):
     return [each for each in fleet if each.has_arrived()]
 
@@ -310,6 +354,26 @@ def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(route
     assert one.counts("lastcall_router_record_bytes", 0)
 
 
+def test_memory_of_records_that_were_dropped_is_free_for_other_requests(router, engines):
+    """What a silent stream still keeps is little, and it gives even that back at its end."""
+    one = router(engines[0].address, limits={"max_buffer_memory": 4 << 20})
+    for _ in range(2):
+        begun = []
+        for _ in range(14):  # of 400 kB each: all of them would be more than there is
+            user = one.client()
+            user.send(post(body=b'{"model":"m","stream":true,"messages":[{"content":"x"}]}'))
+            wire, _ = engines[0].request()
+            wire.send(SSE_HEAD + chunk(PIECE.replace(b"t0 ", b"x" * 400_000)))
+            user.until(b'"}}]')
+            begun.append((user, wire))
+        for user, wire in begun:
+            user.close()
+            wire.rest()
+        assert one.counts("lastcall_router_record_bytes", 0)
+    assert one.metric("lastcall_router_records_dropped_total") > 0
+    assert one.metric("lastcall_router_refused_total") == 0
+
+
 def test_clients_above_the_limit_of_open_files_are_not_taken_for_dead_workers(tmp_path):
     # No answer ends before the last client has come.
     with sims(1, rate=8) as fleet, contextlib.closing(Router(tmp_path, [of(fleet)])) as one:
@@ -357,19 +421,74 @@ def test_idle_connections_to_many_workers_take_no_descriptors_from_requests(tmp_
         assert kinds == {200: 400}, one.log()
 
 
+MEGABYTE = 1 << 20
+
+
+def may_map(one, more):
+    """From now on it may have this many bytes more."""
+    with open(f"/proc/{one.process.pid}/statm", encoding="ascii") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (mapped + more,) * 2)
+
+
+def is_refused_for_memory(one, number, path, text):
+    status, head, body = one.ask("POST", path, text)
+    assert (status, head["x-should-retry"]) == (503, "true")
+    assert json.loads(body)["error"]["reason"] == "memory"
+    return one.counts("lastcall_router_refused_total", number, reason="memory")
+
+
 @pytest.mark.plain_build
 def test_a_body_for_which_the_process_has_no_memory_is_refused(router, engines):
     one = router(engines[0].address)
-    size = 48 * 1024 * 1024
-    with open(f"/proc/{one.process.pid}/statm", encoding="ascii") as file:
-        mapped = int(file.read().split()[0]) * resource.getpagesize()
-    resource.prlimit(one.process.pid, resource.RLIMIT_AS, (mapped + 80 * 1024 * 1024,) * 2)
-    # Its second copy is too large, or already its first one.
-    for number, factor in enumerate((1, 1.25), 1):
-        text = b'{"model":"m","stream":true,"messages":"%b"}' % (b"x" * int(factor * size))
-        status, head, body = one.ask("POST", "/v1/chat/completions", text)
-        assert (status, head["x-should-retry"]) == (503, "true")
-        assert json.loads(body)["error"]["reason"] == "memory"
-        assert one.counts("lastcall_router_refused_total", number, reason="memory")
+    may_map(one, 80 * MEGABYTE)
+    text = b'{"model":"m","stream":true,"messages":"%b"}' % (b"x" * 48 * MEGABYTE)
+    assert is_refused_for_memory(one, 1, "/v1/chat/completions", text)
+    may_map(one, 44 * MEGABYTE)
+    # There is room for the body, but not for the ids that are read from it.
+    text = b'{"model":"m","stream":true,"prompt":[%b1]}' % (b"1," * 7 * MEGABYTE)
+    assert is_refused_for_memory(one, 2, "/v1/completions", text)
     asks(one, engines[0])
     assert one.metric("dynamo_frontend_inflight_requests") == 0
+
+
+@pytest.mark.plain_build
+@pytest.mark.parametrize("affinity", ["off", "prefix"])
+def test_what_is_read_from_a_body_takes_no_more_memory_than_the_body(router, engines, affinity):
+    one = router(engines[0].address, choosing={"affinity": affinity})
+    may_map(one, 60 * MEGABYTE)
+    many = b'"":1,' * (2 * MEGABYTE)
+    for path, text in (
+        ("responses", b'{"model":"m",%b"store":false}' % many),
+        ("chat/completions", b'{"model":"m","stream":true,%b"messages":[]}' % many),
+        ("chat/completions", b'{"model":"m","stream":true,"messages":[%b1]}' % (many[::5] * 4)),
+        ("completions", b'{"model":"m","stream":true,"prompt":"x","stop":[%b1]}' % (many[::5] * 4)),
+    ):
+        user = one.client()
+        user.send(post(f"/v1/{path}", text))
+        wire, _ = engines[0].request()
+        assert wire.exactly(len(text)) == text
+        wire.send(ok(b"hello", "Connection: close"))
+        user.until(b"hello")
+    assert one.metric("lastcall_router_refused_total") == 0
+
+
+@pytest.mark.plain_build
+def test_an_answer_for_whose_body_there_is_no_memory_ends(router, engines):
+    one = router(*(each.address for each in engines))
+    text = b'{"model":"m","stream":true,"messages":[{"content":"%b"}]}' % (b"x" * 8 * MEGABYTE)
+    user = one.client()
+    user.send(post(body=text))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    old = next(each for each in engines if each.has_arrived())
+    wire, _ = old.request()
+    wire.until(b"}]")
+    wire.send(SSE_HEAD + chunk(PIECE))
+    user.until(b"t0")
+    may_map(one, 4 * MEGABYTE)
+    wire.send(chunk(DEAD))
+    answer = user.rest()
+    assert b"event: error" in answer and b'"reason":"memory"' in answer
+    assert b'"retryable":true' in answer
+    assert one.counts("lastcall_router_moves_total", 1, kind="failure", outcome="refused")
+    asks(one, next(each for each in engines if each is not old))

@@ -348,6 +348,15 @@ def test_a_stream_that_cannot_go_on_ends_when_its_worker_has_frozen(router, engi
     assert b"event: error" in answer and b'"type":"timeout"' in answer
 
 
+def test_a_chat_that_cannot_go_on_ends_when_its_worker_has_frozen(router, engines):
+    one = router(engines[0].address, migration={"stall": "300ms", "wait": "0s"})
+    user = one.client()
+    user.send(post(body=ASKED[:-1] + b',"n":2}'))
+    engines[0].request()[0].send(SSE_HEAD + chunk(PIECE))
+    answer = user.until(b"still for too long") + user.rest()
+    assert b'"type":"timeout"' in answer and b'"reason":"several_choices"' in answer
+
+
 def test_a_stream_that_cannot_go_on_stays_while_its_worker_sends_it_events(router, engines):
     one = router(engines[0].address, migration={"stall": "1s", "wait": "0s"})
     chat, response = one.client(), one.client()

@@ -247,5 +247,16 @@ TEST(Utf8, A_prefix_never_splits_a_character) {
   EXPECT_EQ(utf8::prefix("abc", 2), "ab");
 }
 
+TEST(JsonReader, A_list_may_have_a_limit) {
+  std::vector<Member> members;
+  EXPECT_FALSE(read_object(R"({"a":1,"b":{"c":1,"d":2,"e":3}})", members, {}, 2));
+  members.clear();
+  EXPECT_TRUE(read_object(R"({"a":1,"b":2,"c":3})", members, {}, 2));
+  std::vector<Value> elements;
+  EXPECT_FALSE(read_array("[1,[2,3,4]]", elements, 2));
+  elements.clear();
+  EXPECT_TRUE(read_array("[1,2,3]", elements, 2));
+}
+
 }  // namespace
 }  // namespace lastcall::json

@@ -46,7 +46,7 @@ struct Request {
     call.wanted.model = "m";
     call.head.set("POST " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n", "");
     is_taken = risk.begin(0ms);
-    risk.sent();
+    risk.sent(0ms);
   }
   Refused dies_at(Worker const& worker, bool has_begun = false) {
     return risk.died(worker, has_begun, 0ms);
@@ -77,7 +77,7 @@ TEST_F(RequestRiskTest, A_request_that_was_moved_and_meets_a_second_death_is_giv
   Request request(parts);
   EXPECT_EQ(request.dies_at(one), Refused::no);
   EXPECT_TRUE(request.risk.is_suspect());
-  request.risk.sent();
+  request.risk.sent(0ms);
   EXPECT_EQ(request.dies_at(two), Refused::engine_died_twice);
   EXPECT_FALSE(Request(parts).is_taken) << "its client may not know, and sends it again";
 }
@@ -98,13 +98,24 @@ TEST_F(RequestRiskTest, Twins_whose_engines_die_together_are_both_given_to_anoth
   EXPECT_TRUE(Request(parts).is_taken);
 }
 
+TEST_F(RequestRiskTest, An_engine_that_had_a_request_for_long_has_survived_it) {
+  Request request(parts);
+  request.risk.sent(10ms);
+  EXPECT_FALSE(request.risk.is_survived(kSurvived + 9ms));
+  EXPECT_TRUE(request.risk.is_survived(kSurvived + 10ms));
+  EXPECT_FALSE(request.risk.has_lost_engine());
+  request.dies_at(one, true);
+  EXPECT_FALSE(request.risk.is_suspect());
+  EXPECT_TRUE(request.risk.has_lost_engine());
+}
+
 TEST_F(RequestRiskTest, A_twin_that_waits_is_refused_when_the_other_one_has_ended_a_second_engine) {
   Request first(parts);
   Request second(parts);
   first.dies_at(one);
   second.dies_at(two);
   EXPECT_FALSE(second.risk.is_poison(0ms));
-  first.risk.sent();
+  first.risk.sent(0ms);
   EXPECT_EQ(first.dies_at(three), Refused::engine_died_twice);
   EXPECT_TRUE(second.risk.is_poison(0ms));
 }

@@ -38,6 +38,10 @@ TEST(Wanted, ModelAndStreamAreRead) {
   EXPECT_EQ(wanted.model, "a/b");
   EXPECT_TRUE(wanted.stream);
   EXPECT_EQ(wanted_of("no JSON", false).model, "");
+  // An escape that is malformed, or cut, is left as it is; nothing behind the text is read.
+  for (std::string const model : {R"(\u)", R"(\ud8)", R"(\ud800)", R"(\ud83d\u)", R"(a\x)"}) {
+    EXPECT_EQ(wanted_of(R"({"stream":true,"model":")" + model + "\"}", false).model, model);
+  }
 }
 
 TEST(Wanted, AFormNamesItsModelToo) {

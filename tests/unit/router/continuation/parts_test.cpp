@@ -143,22 +143,31 @@ TEST(EventReader, Any_split_gives_the_same_events_and_all_of_the_bytes) {
 }
 
 TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
-  EventReader reader;
-  std::string const large(EventReader::kMaxEvent, 'x');
-  std::string const stream = "data: a\n\ndata: " + large + "\n\ndata: b\n\n";
-  std::string bytes;
-  std::string_view rest = stream;
-  int torn = 0;
-  while (!rest.empty()) {
-    std::string_view part = rest.substr(0, 65'535);
-    rest.remove_prefix(part.size());
-    while (auto const event = reader.next(part)) {
-      bytes += event->bytes;
-      torn += event->kind == Event::Kind::torn ? 1 : 0;
+  for (std::string const end : {"\n", "\r\n", "\r"}) {
+    for (std::size_t const more : {0U, 1U, 2U, 3U, 10U, 70'000U}) {  // the limit is at each byte
+      EventReader reader;
+      std::string const large(EventReader::kMaxEvent - 10 + more, 'x');
+      std::string const stream = "data: a" + end + end + "data: " + large + end + "id: 1" + end +
+                                 end + "data: b" + end + end + "data: c" + end + end + ":";
+      std::string bytes;
+      std::string_view rest = stream;
+      std::vector<std::string> seen;
+      while (!rest.empty()) {
+        std::string_view part = rest.substr(0, rest.size() < 100 ? 1 : 65'535);
+        rest.remove_prefix(part.size());
+        while (auto const event = reader.next(part)) {
+          bytes += event->bytes;
+          bool const is_torn = event->kind == Event::Kind::torn;
+          if (!is_torn || seen.back() != "torn") {
+            seen.emplace_back(is_torn ? "torn" : event->data);
+          }
+        }
+      }
+      EXPECT_EQ(bytes + ":", stream);
+      EXPECT_EQ(seen, (std::vector<std::string>{"a", "torn", "b", "c"})) << more;
+      EXPECT_EQ(reader.held(), 1U);
     }
   }
-  EXPECT_EQ(bytes, stream);
-  EXPECT_GT(torn, 0);
 }
 
 TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_each_text) {
@@ -323,6 +332,33 @@ TEST(Request, Of_two_limits_an_engine_may_use_the_larger_one) {
   EXPECT_EQ(limit(Endpoint::completions, R"("max_completion_tokens":5)"), 16U);  // it is ignored
   EXPECT_EQ(limit(Endpoint::completions, R"("max_tokens":-1)"), std::nullopt);
   EXPECT_EQ(limit(Endpoint::completions, R"("max_tokens":null)"), 16U);
+}
+
+TEST(Request, Lists_that_no_engine_would_take_are_not_kept) {
+  auto const refused = [](Endpoint endpoint, std::string const& members) {
+    std::string const body = "{\"stream\":true," + members + "}";
+    return read_request(endpoint, body, {}).by_text;
+  };
+  auto const repeated = [](std::string const& text, std::size_t times) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i) {
+      all += text;
+    }
+    return all;
+  };
+  std::string many;
+  for (std::size_t i = 0; i < kMostMembers; ++i) {
+    many += "\"" + std::to_string(i) + "\":0,";
+  }
+  EXPECT_EQ(refused(Endpoint::chat, many + R"("messages":[{"role":"user"}])"), Refused::unreadable);
+  EXPECT_EQ(refused(Endpoint::chat, "\"messages\":[" + repeated("{},", 2000) + "{}]"),
+            Refused::prompt_kind);
+  EXPECT_EQ(refused(Endpoint::chat,
+                    "\"messages\":[" + repeated(R"({"role":"user"},)", 2000) + R"({"role":"a"}])"),
+            Refused::no);
+  EXPECT_EQ(refused(Endpoint::completions,
+                    R"("prompt":"x","stop":[)" + repeated(R"("",)", 2000) + R"("a"])"),
+            Refused::unreadable);
 }
 
 TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
