@@ -98,12 +98,8 @@ void JsonEdits::append_to(std::string& out) const {
 }
 
 std::string JsonEdits::text() const {
-  std::size_t size = text_.size();
-  for (Edit const& edit : edits_) {
-    size += edit.with.size();
-  }
   std::string out;
-  out.reserve(size);  // a body may be large, and growing would take three times its size
+  out.reserve(text_.size() + added_.size());  // a body may be large, and growing would take three times its size
   append_to(out);
   return out;
 }
