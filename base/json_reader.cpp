@@ -29,7 +29,7 @@ constexpr char simple_escape(char c) {
 
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
                                        std::span<Inner> inner, std::size_t most) {
-  Scanner::forget(inner);
+  forget(inner);
   Scanner scanner(text, most);
   scanner.end(scanner.list(scanner.past_space(scanner.begin()), 1, members, inner));
   return scanner.error();

@@ -32,6 +32,22 @@ inline Inner* wanted_of(std::span<Inner> inner, std::string_view key) {
   return nullptr;
 }
 
+/// Empties the lists of `inner` and of what is further in.
+inline void forget(std::span<Inner> inner) {
+  for (Inner& each : inner) {
+    each.members->clear();
+    each.elements = 0;
+    each.kind = Kind::null;
+    forget(each.inner);
+  }
+}
+
+/// The end of a string.
+struct Quote {
+  char const* at;  // null after an error
+  bool escaped;    // there was a backslash before it
+};
+
 /// One pass over a text. What reads a part takes the place where it begins and returns that after
 /// it, or null after an error, of which the first is kept.
 class Scanner {
@@ -41,16 +57,6 @@ class Scanner {
       : begin_(text.data()), end_(text.data() + text.size()), most_(most) {}
 
   std::optional<SyntaxError> error() const { return error_; }
-
-  /// Empties the lists of `inner` and of what is further in.
-  static void forget(std::span<Inner> inner) {
-    for (Inner& each : inner) {
-      each.members->clear();
-      each.elements = 0;
-      each.kind = Kind::null;
-      forget(each.inner);
-    }
-  }
 
   char const* begin() const { return begin_; }
 
@@ -245,10 +251,6 @@ class Scanner {
     return quote.at + 1;
   }
 
-  struct Quote {
-    char const* at;  // null after an error
-    bool escaped;    // there was a backslash before it
-  };
   /// Finds the end of the string that begins at `p`. Most strings are plain.
   Quote closing_quote(char const* p) {
     p = past_plain(p, end_);

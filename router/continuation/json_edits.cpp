@@ -99,7 +99,8 @@ void JsonEdits::append_to(std::string& out) const {
 
 std::string JsonEdits::text() const {
   std::string out;
-  out.reserve(text_.size() + added_.size());  // a body may be large, and growing would take three times its size
+  // A body may be large, and growing would take three times its size.
+  out.reserve(text_.size() + added_.size());
   append_to(out);
   return out;
 }
