@@ -5,7 +5,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <signal.h>
-#include <unistd.h>
 
 namespace lastcall::runtime {
 namespace {
@@ -41,8 +40,8 @@ struct OwnSignals::Set {
   boost::asio::signal_set signals;
 };
 
-OwnSignals::OwnSignals(boost::asio::io_context& io, pid_t shim, OnSignal on_signal)
-    : shim_(shim), on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
+OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
+    : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
   sigset_t const handled = handled_signals();
   ::pthread_sigmask(SIG_BLOCK, &handled, nullptr);
   for (int const signal : kHandled) {
@@ -56,10 +55,7 @@ void OwnSignals::release() {
   ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
 }
 
-bool OwnSignals::is_stop_waiting() const {
-  if (shim_ != 0 && ::getppid() == shim_) {
-    return false;
-  }
+bool OwnSignals::is_stop_waiting() {
   sigset_t waiting;
   sigemptyset(&waiting);
   ::sigpending(&waiting);
