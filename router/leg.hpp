@@ -140,7 +140,7 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   ingress::Upstream& connection_;
   relay::ResponseReader reader_;
   Outgoing out_;
-  /// A place in the pacing, if its work needs one; held until its first event.
+  /// A place in the pacing, if its work needs one; given back with the first event.
   std::unique_ptr<LegPlace> place_;
 };
 

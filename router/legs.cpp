@@ -55,13 +55,17 @@ LegWork work_of(Seam& seam, RequestRisk const& risk, Call const& call) {
 
 /// Whether the engine had begun with the answer. One that comes in one piece shows that only by the
 /// time that it takes.
-bool has_begun(Seam const& seam, RequestRisk const& risk, Time now) {
-  return seam.is_recording() ? seam.has_begun() : risk.is_survived(now);
+Begun begun(Seam const& seam, RequestRisk const& risk, Time now) {
+  if (seam.is_recording()) {
+    return seam.has_begun() ? Begun::yes : Begun::no;
+  }
+  return risk.is_survived(now) ? Begun::perhaps : Begun::no;
 }
 
 /// Returns the refusal that the client gets if the worker's connection broke before its answer was
 /// whole, and no other worker continues it. A request that the router itself would repeat may be
-/// repeated by its client, too, because request_risk.hpp recognizes it when it comes again.
+/// repeated by its client, too, because this router recognizes a request that ended an engine
+/// (request_risk.hpp).
 relay::Refusal broken(Call const& call) {
   return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
                                              : relay::engine_failed();
@@ -75,13 +79,16 @@ relay::Refusal stood_still() {
 relay::Refusal not_continued(Call const& call, Seam const& seam) {
   using lifecycle::CancelReason;
   std::string_view const reason = seam.reason();
+  // A request with which two engines have died must not be sent again: the type is not retryable.
+  bool const may_come_again = seam.why_not() != continuation::label(Refused::engine_died_twice) &&
+                              seam.why_not() != continuation::label(Refused::poison);
   relay::Refusal refusal = relay::engine_failed();
-  if (reason == "migrated" || reason == "engine_dead") {
+  if (may_come_again && (reason == "migrated" || reason == "engine_dead")) {
     bool const is_dead = reason == "engine_dead";
     refusal = relay::cut_by(is_dead ? CancelReason::engine_dead : CancelReason::migrate);
   } else if (reason == kStall || reason == kGone) {
     refusal = stood_still();
-  } else if (reason == "eof") {
+  } else if (may_come_again && reason == "eof") {
     refusal = broken(call);
   }
   refusal.reason = seam.why_not();
@@ -291,15 +298,16 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
   }
   unsigned const moves = seam().moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
-  leg_ = Leg::begin(
-      call_.parts, *this, worker,
-      {.head = head_of_leg(
-           call_, {.suffix = suffix, .is_recorded = seam().is_recording(), .goes_on = moves > 0}),
-       .body = call_.body.text(),
-       .own_body = std::move(own_body),
-       .awaits = seam().is_recording() ? Awaits::events : Awaits::whole_answer,
-       .fresh = fresh,
-       .work = work_of(seam(), budget_.risk, call_)});
+  LegWork const work = work_of(seam(), budget_.risk, call_);
+  leg_ = Leg::begin(call_.parts, *this, worker,
+                    {.head = head_of_leg(call_, {.suffix = suffix,
+                                                 .is_recorded = seam().is_recording(),
+                                                 .goes_on = work.kind == LegWork::Kind::continues}),
+                     .body = call_.body.text(),
+                     .own_body = std::move(own_body),
+                     .awaits = seam().is_recording() ? Awaits::events : Awaits::whole_answer,
+                     .fresh = fresh,
+                     .work = work});
   return leg_ != nullptr;
 }
 
@@ -348,7 +356,7 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
   bool const is_broken = why == Failover::broken && !is_malformed;
   if (is_dead || (is_broken && leg_->sent().is_all_out())) {
-    limit = budget_.risk.died(*worker, has_begun(seam(), budget_.risk, now), now);
+    limit = budget_.risk.died(*worker, begun(seam(), budget_.risk, now), now);
   } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
     limit = Refused::budget;
   }
@@ -494,8 +502,7 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
   }
   if (verdict == Verdict::engine_died) {
     Time const now = monotonic_time();
-    Refused const limit =
-        budget_.risk.died(*leg_->worker(), has_begun(seam(), budget_.risk, now), now);
+    Refused const limit = budget_.risk.died(*leg_->worker(), begun(seam(), budget_.risk, now), now);
     if (limit != Refused::no) {
       give_up(request_, call_, seam(), limit, poisonous());
       return true;
@@ -677,8 +684,11 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     } else {
       Time const now = monotonic_time();
       call_.parts.fleet.failed(*leg.worker(), now);
-      if (leg.sent().is_all_out()) {
-        budget_.risk.died(*leg.worker(), true, now);
+      Refused const limit =
+          leg.sent().is_all_out() ? budget_.risk.died(*leg.worker(), Begun::yes, now) : Refused::no;
+      if (limit != Refused::no) {
+        request_.break_off(poisonous(), Outcome::error);
+        return;
       }
     }
     request_.break_off(broken(call_), Outcome::error);

@@ -35,21 +35,22 @@ bool RequestRisk::begin(Time now) {
     return true;
   }
   Suspects::Verdict const verdict = shared().suspects.verdict(hash(), now);
-  is_suspect_ = verdict == Suspects::Verdict::suspect;
+  is_suspect_ = may_be_poison_ = verdict == Suspects::Verdict::suspect;
   return verdict != Suspects::Verdict::poison;
 }
 
 bool RequestRisk::is_poison(Time now) {
-  return is_suspect_ && shared().suspects.verdict(hash(), now) == Suspects::Verdict::poison;
+  return may_be_poison_ && shared().suspects.verdict(hash(), now) == Suspects::Verdict::poison;
 }
 
-Refused RequestRisk::died(Worker const& worker, bool has_begun, Time now) {
+Refused RequestRisk::died(Worker const& worker, Begun begun, Time now) {
   auto const number = shared().deaths.note(call_.wanted.model, worker.id(), now);
   shared().suspects.note_death(hash(), {.number = number, .known = known_}, now);
-  is_suspect_ = !has_begun;
+  // A request with which the engine had begun is less likely to be the cause of the death than
+  // another one that was in flight, so it is no suspect. Without tokens that is not certain.
+  is_suspect_ = begun == Begun::no;
+  may_be_poison_ = begun != Begun::yes;
   Refused const limit = moves_.take(Cause::engine_death);
-  // A request that has produced tokens is less likely to be the cause of the death than another one
-  // that was in flight, so it is no suspect.
   if (!is_poison(now)) {
     return limit;
   }
@@ -64,7 +65,7 @@ Refused RequestRisk::moved(std::string_view reason, Worker const& worker, bool h
   Cause const cause = continuation::cause_of(reason);
   // An engine that reports the end of one answer is alive.
   if (reason == "eof" || reason == "engine_dead") {
-    return died(worker, has_begun, now);
+    return died(worker, has_begun ? Begun::yes : Begun::no, now);
   }
   if (cause == Cause::stall && !shared().budget.take()) {
     return Refused::budget;

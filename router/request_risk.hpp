@@ -35,8 +35,16 @@ struct SharedRisk {
   continuation::RetryBudget budget;
 };
 
-/// A request that kills its engine does so soon after the engine has begun with it.
+/// A request that kills its engine does so soon after the engine has begun with it. The time in
+/// which it waits at its worker counts, because the router does not see it.
 inline constexpr Time kSurvived = std::chrono::seconds(5);
+
+/// Whether an engine that has died had begun with the answer.
+enum class Begun : std::uint8_t {
+  no,
+  perhaps,  // the answer comes in one piece, and the engine had the request for kSurvived
+  yes,
+};
 
 class RequestRisk {
  public:
@@ -47,8 +55,8 @@ class RequestRisk {
   bool begin(Time now);
   /// Whether the request is sent after all others, one at a time per worker.
   bool is_suspect() const { return is_suspect_; }
-  /// Whether a suspect has become poison since begin(), because an equal request was in flight at
-  /// another death.
+  /// Whether a request that may have ended an engine has become poison since begin(), because an
+  /// equal request was in flight at another death.
   bool is_poison(Time now);
 
   /// Called when the request is sent to an engine: deaths that become known from now on may be that
@@ -59,9 +67,9 @@ class RequestRisk {
   bool is_survived(Time now) const { return now - sent_at_ >= kSurvived; }
   /// Whether an engine that had the request has died.
   bool has_lost_engine() const { return !moves_.is_without_deaths(); }
-  /// Called when an engine that had the request has died. `has_begun`: it had begun with the
-  /// answer. Returns the reason if no other worker may get the request.
-  continuation::Refused died(Worker const& worker, bool has_begun, Time now);
+  /// Called when an engine that had the request has died. Returns the reason if no other worker may
+  /// get the request.
+  continuation::Refused died(Worker const& worker, Begun begun, Time now);
   /// Called when a leg of an answer that has begun must be replaced; `reason` is one of Received.
   continuation::Refused moved(std::string_view reason, Worker const& worker, bool has_begun,
                               Time now);
@@ -84,6 +92,7 @@ class RequestRisk {
   Time sent_at_{};
   continuation::MoveLimit moves_;
   bool is_suspect_ = false;
+  bool may_be_poison_ = false;
 };
 
 /// The answer to poison: 502, with a hint not to send it again.

@@ -52,7 +52,7 @@ void ask_for_usage(Body& body) {
   Value const* const options = find_value(body.members(), "stream_options");
   Members inner;
   if (options == nullptr || options->kind != Kind::object ||
-      json::read_object(options->text, inner)) {
+      json::read_object(options->text, inner, {}, kMostMembers)) {
     return body.set("stream_options", std::string(kBoth));
   }
   JsonEdits edits(options->text);
@@ -104,7 +104,7 @@ void go_on_by_message(Body& body, Request const& request, std::string_view text)
   std::vector<Value> list;
   Members last;
   static_cast<void>(json::read_array(messages->text, list));
-  static_cast<void>(json::read_object(list.back().text, last));
+  static_cast<void>(json::read_object(list.back().text, last, {}, kMostMembers));
   Value const* const content = find(last, "content");
   if (request.continues_message && content != nullptr) {
     return append_to_string(body.edits(), *content, text);

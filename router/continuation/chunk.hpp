@@ -35,7 +35,7 @@ struct Usage {
   std::uint64_t completion = 0;
 };
 
-/// The content of an event, without its lists.
+/// What an event contains, without the lists whose room is used again.
 struct Content {
   enum class Kind : std::uint8_t {
     done,   // [DONE]

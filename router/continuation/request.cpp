@@ -17,8 +17,8 @@ using Members = std::vector<json::Member>;
 /// The number of tokens that completions generate by default.
 constexpr Tokens kCompletionsDefault = 16;
 
-/// Reads an array of a body whose elements have the usual sizes: the list takes hardly more memory
-/// than the text. Returns false if it has many more elements.
+/// Reads an array of a body whose elements have the usual sizes: the list takes a few times the
+/// memory of the text, at most. Returns false if it has many more elements.
 bool read_usual_array(std::string_view text, std::vector<Value>& elements) {
   constexpr std::size_t kSmall = 1000;
   return !json::read_array(text, elements, kSmall + text.size() / sizeof(Value));
@@ -42,7 +42,7 @@ bool is_above_one(Value const& value) {
 }
 bool is_no_text_format(Value const& value) {
   Members members;
-  if (value.kind != Kind::object || json::read_object(value.text, members)) {
+  if (value.kind != Kind::object || json::read_object(value.text, members, {}, kMostMembers)) {
     return is_set(value);
   }
   Value const* const type = find(members, "type");
@@ -221,7 +221,7 @@ bool is_text_part(Value const& part) {
   if (part.kind != Kind::object) {
     return part.kind == Kind::string;
   }
-  static_cast<void>(json::read_object(part.text, members));
+  static_cast<void>(json::read_object(part.text, members, {}, kMostMembers));
   Value const* const type = find(members, "type");
   return type != nullptr && type->text == "text";
 }
@@ -242,7 +242,7 @@ void read_messages(Request& request, Members const& members) {
   Members last;
   for (Value const& message : list) {
     last.clear();
-    if (message.kind != Kind::object || json::read_object(message.text, last)) {
+    if (message.kind != Kind::object || json::read_object(message.text, last, {}, kMostMembers)) {
       return refuse(request, Refused::prompt_kind);
     }
     Value const* const content = find(last, "content");
@@ -296,7 +296,7 @@ void read_flags(Request& request, Members const& members) {
   Value const* const options = find_value(members, "stream_options");
   Members inner;
   if (options != nullptr && options->kind == Kind::object &&
-      !json::read_object(options->text, inner)) {
+      !json::read_object(options->text, inner, {}, kMostMembers)) {
     request.wants_usage = flag(inner, "include_usage");
     request.wants_all_usage = request.wants_usage && flag(inner, "continuous_usage_stats");
   }

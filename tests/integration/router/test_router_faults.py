@@ -278,6 +278,7 @@ def test_both_workers_die_and_the_client_receives_the_error(router, workers):
     fleet = workers(begins(1), dies)
     answer = Answer(behind(router, fleet).port).ended()
     assert answer.error()["reason"] == "engine_died_twice"
+    assert answer.error()["retryable"] is False
     assert answer.text_before_error().rstrip() == text(2).rstrip()
     nobody_serves(fleet)
 

@@ -56,6 +56,7 @@ def test_an_answer_that_kills_its_engine_on_the_way_ends_behind_the_second(route
         one = router(of(fleet))
         killer = User(one.port, POISON).ended()
         assert killer.error["reason"] == "engine_died_twice"
+        assert (killer.error["type"], killer.error["retryable"]) == ("engine_error", False)
         assert killer.text.startswith(sim_fleet.answer(5).rstrip())
         left(fleet, 2)
         assert User(one.port, POISON).ended().status == 502

@@ -49,7 +49,7 @@ struct Request {
     risk.sent(0ms);
   }
   Refused dies_at(Worker const& worker, bool has_begun = false) {
-    return risk.died(worker, has_begun, 0ms);
+    return risk.died(worker, has_begun ? Begun::yes : Begun::no, 0ms);
   }
 
   Call call;
@@ -104,9 +104,19 @@ TEST_F(RequestRiskTest, An_engine_that_had_a_request_for_long_has_survived_it) {
   EXPECT_FALSE(request.risk.is_survived(kSurvived + 9ms));
   EXPECT_TRUE(request.risk.is_survived(kSurvived + 10ms));
   EXPECT_FALSE(request.risk.has_lost_engine());
-  request.dies_at(one, true);
+  request.risk.died(one, Begun::perhaps, 0ms);
   EXPECT_FALSE(request.risk.is_suspect());
   EXPECT_TRUE(request.risk.has_lost_engine());
+}
+
+TEST_F(RequestRiskTest,
+       A_twin_whose_engine_had_it_for_long_is_refused_after_two_deaths_of_the_other) {
+  Request first(parts);
+  Request second(parts);
+  EXPECT_EQ(first.risk.died(one, Begun::perhaps, 0ms), Refused::no);
+  first.risk.sent(0ms);
+  EXPECT_EQ(first.risk.died(two, Begun::perhaps, 0ms), Refused::engine_died_twice);
+  EXPECT_EQ(second.risk.died(three, Begun::perhaps, 0ms), Refused::poison);
 }
 
 TEST_F(RequestRiskTest, A_twin_that_waits_is_refused_when_the_other_one_has_ended_a_second_engine) {
