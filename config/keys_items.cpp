@@ -182,7 +182,7 @@ Keys keys_of(Hook& hook) {
            .required = true},
           {.path = "command",
            .slot = &hook.command,
-           .doc = "Command to run, without a shell. Its output is logged, up to 64 KiB.",
+           .doc = "Command to run, without a shell. Its output is logged, up to 64 KiB of records.",
            .form = &kArgument,
            .required = true},
           {.path = "timeout",
