@@ -115,10 +115,15 @@ class ScriptedWorker:
         with self._lock:
             return self._open
 
+    def refuse_new(self):
+        """New connections are refused."""
+        with contextlib.suppress(OSError):  # it was called before
+            self._listener.shutdown(socket.SHUT_RDWR)  # close() alone leaves one to the thread
+        self._listener.close()
+
     def vanish(self):
         """Its connections end, and new ones are refused."""
-        self._listener.shutdown(socket.SHUT_RDWR)  # close() alone leaves one to the thread
-        self._listener.close()
+        self.refuse_new()
         with self._lock:
             for leg in self.legs:
                 with contextlib.suppress(OSError):

@@ -454,6 +454,8 @@ def test_answers_that_wait_ask_dead_workers_in_turns(router, workers, tmp_path):
     one = router({"file": {"directory": str(tmp_path)}}, **AT_ONCE)
     answers = [Answer(one.port, f"{each}").has(1) for each in range(number)]
     for each in fleet:
+        each.refuse_new()  # otherwise answers of the first would begin at the second, and end there
+    for each in fleet:
         each.vanish()
     wait_until(lambda: one.metric("lastcall_router_waiting") > number - 3, "all others wait")
     began = time.monotonic()
