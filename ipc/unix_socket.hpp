@@ -22,7 +22,7 @@
 
 namespace lastcall::ipc {
 
-/// How many connections wait to be accepted, at most: one more than this.
+/// The backlog of listen(2); the kernel lets one more connection wait.
 inline constexpr int kBacklog = 256;
 
 /// A socket file that this process made; its identity distinguishes it from a file that another

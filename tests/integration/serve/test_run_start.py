@@ -321,20 +321,21 @@ def hook_that_takes(seconds, one):
     return {"hooks": [{"name": "flush", "command": command, "timeout": "5s"}]}
 
 
-def ends_in_order(one):
+def ends_in_order(one, has_hook=True):
     """The whole stop is done, nothing of it is left, and both reports are the same."""
-    assert os.path.exists(one.path("flushed")), one.log()
+    assert os.path.exists(one.path("flushed")) == has_hook, one.log()
     assert os.listdir(one.path("e")) == os.listdir(one.path("a")) == []
     with open(one.path("termination")) as file:
         assert json.load(file) == one.report()
-    assert one.report()["cleanup"]["hooks"]["outcome"] == "completed"
+    assert not has_hook or one.report()["cleanup"]["hooks"]["outcome"] == "completed"
 
 
-def test_stop_that_comes_before_the_supervisor_has_its_whole_time(world):
+@pytest.mark.parametrize("has_hook", [True, False])
+def test_stop_that_comes_before_the_supervisor_has_its_whole_time(world, has_hook):
     """The supervisor, which is slow to start, learns of the stop when it is there. It is not killed
     in the middle of what it does then."""
     one = world()
-    one.config["cleanup"] = hook_that_takes(1.4, one)
+    one.config["cleanup"] = hook_that_takes(1.4, one) if has_hook else {}
     with open(one.path("termination"), "w"), open(one.path("serve"), "w") as script:
         script.write(f"""#!/bin/sh
 trap '' TERM
@@ -349,15 +350,16 @@ exec env --default-signal=TERM {LASTCALL} serve --config {one.write_config()}
     shim.send_signal(signal.SIGTERM)
     assert shim.wait(timeout=PATIENCE) == 0
     assert "engine started" not in one.log()
-    ends_in_order(one)
+    ends_in_order(one, has_hook)
 
 
-def test_command_that_cannot_run_leaves_the_supervisor_its_whole_time(world):
+@pytest.mark.parametrize("has_hook", [True, False])
+def test_command_that_cannot_run_leaves_the_supervisor_its_whole_time(world, has_hook):
     one = world()
-    one.config["cleanup"] = hook_that_takes(1.4, one)
+    one.config["cleanup"] = hook_that_takes(1.4, one) if has_hook else {}
     with open(one.path("termination"), "w"), open(one.path("engine"), "w") as script:
         script.write("#!/no/such/interpreter\n")
     os.chmod(one.path("engine"), 0o755)
     run = one.run(one.path("engine"), LASTCALL_TERMINATION_LOG=one.path("termination"))
     assert run.wait(timeout=PATIENCE) == 127
-    ends_in_order(one)
+    ends_in_order(one, has_hook)
