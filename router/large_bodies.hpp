@@ -2,8 +2,8 @@
 // is.
 //
 // It is done before a connection to a worker is taken, so that the request can be refused, or its
-// answer ended, as if no worker could be reached. A lack of memory elsewhere, such as for the ids of
-// a prompt once its worker has them, ends the router.
+// answer ended, as if no worker could be reached. A lack of memory elsewhere, such as for the ids
+// of a prompt once its worker has them, ends the router.
 //
 // No thread rule. Source: docs/router.md, 'What is routed'.
 #pragma once

@@ -4,8 +4,8 @@
 // gives a code as well; a 137 that cannot be true is corrected once, when it comes; 2. a supervisor
 // that was notified of the shim's end gets a moment for its own end, but until D if its pending
 // lines are not read; 3. if the command never ran, that supervisor may begin its stop only now, and
-// gets the whole time of that, until D, once it has sent its will; 4. the shim ends once the tree is
-// gone, or when nothing can be done about the tree any more. Pure values. Source: specification,
+// gets the whole time of that, until D, once it has sent its will; 4. the shim ends once the tree
+// is gone, or when nothing can be done about the tree any more. Pure values. Source: specification,
 // 'Shim'; docs/ipc.md, `exit`.
 #pragma once
 

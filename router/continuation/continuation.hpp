@@ -17,7 +17,8 @@
 //  4. Memory is bounded by the size of the request and of the part of the answer that was sent;
 //     held() returns the amount, and forget() releases it permanently.
 //
-// Pure, no thread rule; no function throws anything but std::bad_alloc. Source: docs/continuation.md.
+// Pure, no thread rule; no function throws anything but std::bad_alloc.
+// Source: docs/continuation.md.
 #pragma once
 
 #include <cstddef>

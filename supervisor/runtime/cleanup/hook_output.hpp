@@ -1,7 +1,7 @@
 // The output of one hook in the log: what fits below a limit, and then how much was left out.
 //
-// Invariant: whatever a hook writes, its records in the log take about kMost bytes at most, because a
-// log that is not read as fast delays the end of the supervisor.
+// Invariant: whatever a hook writes, its records in the log take about kMost bytes at most, because
+// a log that is not read as fast delays the end of the supervisor.
 //
 // Thread rule: the loop's thread.
 #pragma once
