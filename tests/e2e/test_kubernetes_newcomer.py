@@ -1,4 +1,4 @@
-"""The three commands of README on a cluster: a supervised engine, a metric, the status page."""
+"""The commands of README on a cluster: a supervised engine, a metric, the status page, a stop."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import urllib.request
 import uuid
 
 import pytest
-from kube_release import HELM, KUBECTL, ROOT, TAG, call
+from kube_release import HELM, KUBECTL, ROOT, TAG, call, reports_in
 
 OURS = {"image": "lastcall", "shimImage": "lastcall-shim", "engine.image": "lastcall-demo-engine"}
 
@@ -52,13 +52,16 @@ def here(line, namespace, port):
     return line + (f" --set {images},dnsPolicy=Default" if "install demo" in line else "")
 
 
-def test_the_three_commands_of_readme_lead_to_a_metric_and_the_status_page(cluster):
+def in_background(command, stdout=subprocess.DEVNULL):
+    without_sign = command.partition(" &")[0]
+    return subprocess.Popen(without_sign, shell=True, stdout=stdout, start_new_session=True)
+
+
+def test_the_commands_of_readme_lead_to_a_metric_the_status_page_and_a_report(cluster):
     port = free_port()
-    install, forward, look = [here(line, cluster, port) for line in commands()]
+    install, forward, look, follow, restart = [here(line, cluster, port) for line in commands()]
     subprocess.run(install, shell=True, check=True, timeout=170, cwd=ROOT)
-    forwarding = subprocess.Popen(
-        forward.removesuffix("&"), shell=True, stdout=subprocess.DEVNULL, start_new_session=True
-    )
+    forwarding = in_background(forward)
     try:
         seen = subprocess.run(look, shell=True, check=True, timeout=60, stdout=subprocess.PIPE)
         assert b'lastcall_phase{phase="serving"} 1' in seen.stdout
@@ -67,6 +70,14 @@ def test_the_three_commands_of_readme_lead_to_a_metric_and_the_status_page(clust
     finally:
         os.killpg(forwarding.pid, signal.SIGTERM)
         forwarding.wait(20)
+    following = in_background(follow, stdout=subprocess.PIPE)
+    try:
+        following.stdout.readline()  # it has found the old pod
+        subprocess.run(restart, shell=True, check=True, timeout=60)
+        log = following.communicate(timeout=170)[0]  # it ends with that pod
+    finally:
+        following.kill()
+    assert [report["exit_code"] for report in reports_in(log.decode())] == [0], log.decode()
 
 
 def test_helm_test_asks_the_pod_and_passes(cluster):
