@@ -1,12 +1,12 @@
 #include "discovery/regular_file.hpp"
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/read_to_end.hpp"
 
 namespace lastcall::discovery {
 
@@ -36,21 +36,10 @@ RegularText read_regular(std::string const& path, std::size_t most) {
   }
   Descriptor const file = only_regular(std::move(found));
   std::string text;
-  std::array<char, 4096> chunk{};
-  while (file && text.size() <= most) {
-    ssize_t const count = ::read(file.get(), chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      return {std::nullopt, errno};
-    }
-    if (count == 0) {
-      return {std::move(text), 0};
-    }
-    text.append(chunk.data(), static_cast<std::size_t>(count));
+  if (int const failed = file ? read_to_end(file.get(), text, most) : 0; failed != 0) {
+    return {std::nullopt, failed};
   }
-  return {};
+  return file && text.size() <= most ? RegularText{std::move(text), 0} : RegularText();
 }
 
 }  // namespace lastcall::discovery

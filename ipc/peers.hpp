@@ -24,7 +24,7 @@ namespace lastcall::ipc {
 
 enum class Stage : std::uint8_t { greeting, welcomed, refused };
 
-/// Which process made a connection, as far as the kernel reports that, and to which socket.
+/// Identifies the process that made a connection, as far as the kernel reports it, and its socket.
 struct Origin {
   bool is_admin{};
   pid_t pid{};
