@@ -41,6 +41,14 @@ std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
   return text.size();
 }
 
+/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
+bool may_follow_quotes(std::string_view rest) {
+  std::size_t const at = rest.find_first_not_of(" \t\r");
+  return at == std::string_view::npos ||
+         std::string_view("\n,:]}").find(rest[at]) != std::string_view::npos ||
+         (rest[at] == '#' && at > 0);
+}
+
 }  // namespace
 
 std::string yaml_problem(YAML::Exception const& error) {
@@ -60,7 +68,7 @@ std::string open_quote_problem(std::string_view text, std::size_t quote, int fir
   auto const begin = before.begin() + static_cast<std::ptrdiff_t>(quote);
   auto const breaks = std::count(begin, before.end(), '\n');
   int const last = static_cast<int>(std::count(before.begin(), begin, '\n') + breaks);
-  if (breaks == 0 || error.mark.line != last) {
+  if (breaks == 0 || error.mark.line != last || may_follow_quotes(text.substr(before.size()))) {
     return "";
   }
   return "not valid YAML: a quote that is closed only in line " +

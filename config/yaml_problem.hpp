@@ -19,9 +19,9 @@ std::string yaml_problem(YAML::Exception const& error);
 bool ends_in_quotes(std::string const& text);
 
 /// The problem if the last quoted text before the error, which begins at `quote`, spans several
-/// lines and ends in the line of the error: its quote was most likely left open, and ended at the
-/// quote of another text, behind which the parser could not go on. Otherwise empty. `first_line` is
-/// the number of the text's first line.
+/// lines and ends in the line of the error, before something that cannot follow it: its quote was
+/// most likely left open, and ended where the quote of another text begins. Otherwise empty.
+/// `first_line` is the number of the text's first line.
 std::string open_quote_problem(std::string_view text, std::size_t quote, int first_line,
                                YAML::Exception const& error);
 

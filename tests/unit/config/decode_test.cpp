@@ -93,6 +93,9 @@ std::vector<BadInput> const kBadInputs{
      "identity:\n  model: \"a\n  component: \"b\"\n",
      {"c.yaml:2:10: not valid YAML: a quote that is closed only in line 3, where the rest of the "
       "line cannot follow it"}},
+    {"error_behind_a_text_of_two_lines",
+     "identity: {model: \"a\n  b\", component: [c}\n",
+     {"c.yaml:2:18: not valid YAML: end of sequence flow not found"}},
     {"lines_of_an_old_mac",
      "log:\r  level: info\r",
      {"c.yaml:1:5: a carriage return without a line feed, expected LF or CRLF at the ends of "
