@@ -64,7 +64,7 @@ EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
   return beat;
 }
 
-/// Gets the lease: a new one, or that of an earlier life.
+/// Gets the lease: a new one, or the lease of an earlier life.
 std::string EtcdSession::hold_lease(Call const& call) {
   auto const body = etcd::grant_body(lease_, wanted_ttl_.count());
   for (bool again = true;; again = false) {

@@ -292,7 +292,7 @@ void RelayedRequest::drop_leg() {
   }
 }
 
-/// Sends the refusal in place of a response, of which nothing was sent.
+/// Sends the refusal instead of a response; nothing was sent yet.
 void RelayedRequest::refuse(relay::Refusal const& refusal) {
   drop_leg();
   parts_.tracker.refused(refusal);

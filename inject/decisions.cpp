@@ -138,7 +138,7 @@ class Decisions {
   }
 
  private:
-  /// The configuration file of the pod itself, or that of the command line.
+  /// The pod's own configuration file, or the one that the command line names.
   std::string file() const {
     std::string_view const own = target_.annotation(kConfigNote);
     return own.empty() ? options_.config : std::string(own);
@@ -312,14 +312,14 @@ class Decisions {
     check_settings();
   }
 
-  /// Whether the end of an engine is not a failure by itself. A webhook sees only a Job's pods.
+  /// Whether the end of an engine need not be a failure. A webhook sees only a Job's pods.
   bool ends_by_itself() const {
     std::string_view const policy = text_of(spec(), "restartPolicy");
     return target_.kind == "Job" || target_.kind == "CronJob" || policy == "Never" ||
            policy == "OnFailure";
   }
 
-  /// In a Job an engine that has finished its work ends by itself, and so must the pod.
+  /// In a Job an engine ends when it has finished its work, and so must the pod.
   void decide_words_of_job() {
     settings_.suggest("engine.on_exit", "propagate");
     if (!plan_.is_native) {

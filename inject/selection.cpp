@@ -13,7 +13,7 @@ class Selector {
   Selector(std::vector<Input> const& inputs, Options const& options)
       : inputs_(inputs), options_(options) {}
 
-  /// `hidden` has the workloads whose containers cannot be seen.
+  /// `hidden` has the workloads with containers that cannot be seen.
   Selection take(std::vector<Choice> all, std::vector<Choice> hidden,
                  std::vector<Stream> const& streams) {
     for (TemplatePath const& given : options_.templates) {

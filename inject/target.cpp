@@ -28,8 +28,8 @@ bool is_list_of_containers(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::list;
 }
 
-/// The object's name, by which messages and --only refer to it: an API server completes a
-/// generateName, for which "*" stands here.
+/// The object's name in messages and for --only. An API server completes a generateName, which is
+/// shown with a "*".
 std::string name_of(Node const& object) {
   Node const* const name = find_path(object, "metadata.name");
   Node const* const begun = find_path(object, "metadata.generateName");
