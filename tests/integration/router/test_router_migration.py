@@ -422,7 +422,7 @@ def test_without_that_proof_the_text_goes_on(merged, answer):
     _, other, question = merged
     if answer:
         question.send(answer)
-        if answer.startswith(b"HTTP/1.1 200"):
+        if answer.startswith(b"HTTP/1.1"):  # a whole answer, so its connection is used again
             assert b"-m1\r\n" in question.until(b"\r\n\r\n")
             question.until(b'{"role":"assistant","content":"abc"}')
             return
