@@ -27,7 +27,16 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Returns the place after the quote that ends the text at `quote`; the end if none does.
+/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
+bool may_follow_quotes(std::string_view rest) {
+  std::size_t const at = rest.find_first_not_of(" \t\r");
+  return at == std::string_view::npos ||
+         std::string_view("\n,:]}").find(rest[at]) != std::string_view::npos ||
+         (rest[at] == '#' && at > 0);
+}
+
+}  // namespace
+
 std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
   char const mark = text[quote];
   std::size_t at = quote + 1;
@@ -38,18 +47,8 @@ std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
     }
     at += is_escape ? 2 : 1;
   }
-  return text.size();
+  return std::string_view::npos;
 }
-
-/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
-bool may_follow_quotes(std::string_view rest) {
-  std::size_t const at = rest.find_first_not_of(" \t\r");
-  return at == std::string_view::npos ||
-         std::string_view("\n,:]}").find(rest[at]) != std::string_view::npos ||
-         (rest[at] == '#' && at > 0);
-}
-
-}  // namespace
 
 std::string yaml_problem(YAML::Exception const& error) {
   // yaml-cpp's own text for this is "bad file", as for a file that it cannot open.

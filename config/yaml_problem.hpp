@@ -14,6 +14,9 @@ namespace lastcall::config {
 /// Such as "not valid YAML: end of map flow not found", without the place.
 std::string yaml_problem(YAML::Exception const& error);
 
+/// The position after the quote that ends the text in quotes at `quote`; npos if none does.
+std::size_t end_of_quoted(std::string_view text, std::size_t quote);
+
 /// Whether the text ends inside of a quoted scalar. yaml-cpp ends such a scalar silently at a line
 /// break that ends the text, so that everything after a forgotten quote would be part of it.
 bool ends_in_quotes(std::string const& text);

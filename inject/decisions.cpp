@@ -6,6 +6,7 @@
 
 #include "base/ascii.hpp"
 #include "base/parse_number.hpp"
+#include "base/words.hpp"
 #include "config/text.hpp"
 #include "inject/settings.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t kKubeletSeconds = 2;
 /// shutdown.grace_period is at most a day.
 constexpr std::int64_t kLongestGraceSeconds = 86'400;
+/// A shell splits its words there.
+constexpr std::string_view kSpaces = " \t\n\f\r";
 
 std::optional<std::int64_t> whole_number(std::string_view text, int base = 10) {
   auto const number = parse_number<std::int64_t>(text, base);
@@ -66,22 +69,6 @@ std::string kind_of_image(std::string_view image) {
 bool is_empty(Node const* node) {
   return node == nullptr || node->kind == Node::Kind::null ||
          (node->kind == Node::Kind::list && node->items.empty());
-}
-
-/// The words of a text that a shell would split.
-std::vector<std::string_view> split_at_spaces(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\n\f\r";
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    std::size_t const begin = std::min(text.find_first_not_of(kSpaces), text.size());
-    text.remove_prefix(begin);
-    std::size_t const end = std::min(text.find_first_of(kSpaces), text.size());
-    if (end > 0) {
-      words.push_back(text.substr(0, end));
-    }
-    text.remove_prefix(end);
-  }
-  return words;
 }
 
 /// The words of a container's command and arguments.
@@ -258,7 +245,7 @@ class Decisions {
     }
     std::vector<std::string_view> words;
     for (std::string_view const word : words_of(engine_)) {  // one may be a script of `sh -c`
-      std::vector<std::string_view> const parts = split_at_spaces(word);
+      std::vector<std::string_view> const parts = split(word, kSpaces);
       words.insert(words.end(), parts.begin(), parts.end());
     }
     constexpr std::string_view kPort = "--port";

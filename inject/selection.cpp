@@ -1,7 +1,10 @@
 #include "inject/selection.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "base/words.hpp"
 
 namespace lastcall::inject {
 namespace {
@@ -143,11 +146,9 @@ class Selector {
 
   static std::string labels(std::vector<Choice> const& choices) {
     constexpr std::size_t kMost = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(choices.size(), kMost); ++i) {
-      text += (i == 0 ? "" : ", ") + choices[i].target.label();
-    }
-    return text + (choices.size() > kMost ? ", ..." : "");
+    auto const shown = std::span(choices).first(std::min(choices.size(), kMost));
+    return joined(shown, ", ", [](Choice const& choice) { return choice.target.label(); }) +
+           (choices.size() > kMost ? ", ..." : "");
   }
 
   std::vector<Input> const& inputs_;
