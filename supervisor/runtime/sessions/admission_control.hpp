@@ -30,11 +30,6 @@ lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
                                    lifecycle::LoadThresholds const& before,
                                    lifecycle::LoadThresholds const& after);
 
-/// Converts a share to the core's unit.
-std::uint32_t millionths(double share);
-/// null if the share is unset.
-nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
-
 /// The part of the status that describes admission.
 nlohmann::ordered_json admission_json(lifecycle::AdmissionState const& state);
 
