@@ -68,7 +68,7 @@ def test_a_router_that_stood_still_itself_takes_nobody_for_stalled(router, sims)
     begun(readers)
     os.kill(one.process.pid, signal.SIGSTOP)
     until = time.monotonic() + 2  # twice `stall`
-    wait_until(lambda: time.monotonic() > until, "it has stood still for longer than `stall`")
+    wait_until(lambda: time.monotonic() > until, "it has stalled for longer than `stall`")
     os.kill(one.process.pid, signal.SIGCONT)
     assert all(reader.is_whole() for reader in readers)
     assert one.metric("lastcall_router_migrations_total") == 0
