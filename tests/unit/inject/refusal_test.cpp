@@ -109,7 +109,7 @@ TEST(Refusals, Text_that_looks_right_and_is_not_is_reported) {
   EXPECT_THAT(injected("kind: Pod\rmetadata: {name: p}\r"),
               HasSubstr("(line 1 has a carriage return without a line feed"));
   EXPECT_EQ(injected("metadata: {}\n\xef\xbb\xbfkind: Pod\n"),
-            "m.yaml:2:1: a byte order mark (U+FEFF), expected it at the start alone");
+            "m.yaml:2:1: a byte order mark (U+FEFF), expected it only at the start");
   std::string const joined = "kind: x\n---\n\xef\xbb\xbf" + pod + "      image: \"\xef\xbb\xbf\"\n";
   EXPECT_EQ(uninjected(injected(joined)), joined);
 }
