@@ -98,13 +98,10 @@ int run_probe(ProbeOptions const& options, config::Environment const& environmen
   }
   probes::ProbeAnswer const answer =
       probes::ask_probe(address->host, address->port, "/" + options.probe, *timeout);
-  switch (options.output) {
-    case Output::text:
-      print_text(options, *address, answer, err);
-      break;
-    case Output::json:
-      print_json(options, *address, answer, out);
-      break;
+  if (options.output == Output::json) {
+    print_json(options, *address, answer, out);
+  } else {
+    print_text(options, *address, answer, err);
   }
   return answer.status == kOk ? kExitSuccess : kExitFailure;
 }
