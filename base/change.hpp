@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace lastcall {
 
@@ -15,5 +16,14 @@ struct Change {
   T value{};
   friend bool operator==(Change const&, Change const&) = default;
 };
+
+/// Makes the change; `to` is absent after it was cleared.
+template <typename T, typename Value>
+void take_over(std::optional<T>& to, Change<Value> const& change) {
+  if (change.kind != Change<Value>::Kind::keep) {
+    to = change.kind == Change<Value>::Kind::set ? std::optional(static_cast<T>(change.value))
+                                                 : std::nullopt;
+  }
+}
 
 }  // namespace lastcall

@@ -2,9 +2,9 @@
 // until the child has closed it, without a deadline.
 //
 // Rule: the child inherits the caller's other descriptors and signals; a descriptor that it must
-// not inherit is marked close-on-exec. No thread rule except that of fork(2): only `become` runs
-// between fork and exec, so in a program with several threads it must not take a lock.
-// Source: pipe(2).
+// not inherit is marked close-on-exec. The thread rule of fork(2) applies: only `become` runs
+// between fork and exec, so in a program with several threads it must not take a lock. Source:
+// pipe(2).
 #pragma once
 
 #include <cstddef>

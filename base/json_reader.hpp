@@ -45,8 +45,8 @@ struct SyntaxError {
   char const* expected{};
 };
 
-/// An object further in, whose members are listed in the same pass: without it a text of several
-/// levels is read once for each of them.
+/// An inner object; its members are listed in the same pass. Without it, a text of several levels
+/// would be read once for each level.
 struct Inner {
   enum class Place : std::uint8_t { value, first_element };
 

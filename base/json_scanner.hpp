@@ -48,8 +48,8 @@ struct Quote {
   bool escaped;    // there was a backslash before it
 };
 
-/// One pass over a text. What reads a part takes the place where it begins and returns that after
-/// it, or null after an error, of which the first is kept.
+/// One pass over a text. A function that reads a part takes the place where it begins and returns
+/// the place after it, or null after an error. The first error is kept.
 class Scanner {
  public:
   /// A list that is handed out has at most `most` entries.

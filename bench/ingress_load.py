@@ -58,7 +58,7 @@ def events_a_second(port, streams, events):
     while left:
         ready = poll.poll(PATIENCE)
         if not ready:
-            raise NotMeasured(f"{left} of {streams} streams stand still")
+            raise NotMeasured(f"{left} of {streams} streams stall")
         for fd, _ in ready:
             data = users[fd].recv(262144)
             if not data:

@@ -1,4 +1,4 @@
-"""The router: what relaying costs beside others, and how long a stream stands still when it moves.
+"""The router: what relaying costs beside others, and how long a stream stalls when it moves.
 
 The pauses are those that a client sees behind a router in front of two demo engines, each under
 `lastcall run` with an ingress: one has all streams, then it dies, drains or freezes, and all of

@@ -4,20 +4,10 @@
 #include <array>
 #include <vector>
 
+#include "base/words.hpp"
+
 namespace lastcall::config {
 namespace {
-
-std::vector<std::string_view> split(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    std::size_t const end = std::min(path.find('/'), path.size());
-    if (end > 0) {
-      parts.push_back(path.substr(0, end));
-    }
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return parts;
-}
 
 bool is_fixed(std::string_view part) {
   return part.find_first_of("*?[") == std::string_view::npos;
@@ -29,16 +19,12 @@ std::string refuse_cleanup_path(std::string_view pattern) {
   if (!pattern.starts_with('/')) {
     return "not an absolute path";
   }
-  std::vector<std::string_view> const parts = split(pattern);
+  std::vector<std::string_view> const parts = split(pattern, "/");
   if (std::any_of(parts.begin(), parts.end(),
                   [](std::string_view part) { return part == "." || part == ".."; })) {
     return "a path with '.' or '..'";
   }
-  std::string clean;
-  for (std::string_view const part : parts) {
-    clean += '/';
-    clean += part;
-  }
+  std::string const clean = "/" + joined(parts, "/");
   constexpr std::array<std::string_view, 4> kScratch{"/tmp/", "/var/tmp/", "/run/", "/dev/shm/"};
   bool const is_scratch =
       std::any_of(kScratch.begin(), kScratch.end(), [&](std::string_view scratch) {

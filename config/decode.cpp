@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/overloaded.hpp"
+#include "base/words.hpp"
 #include "config/decode_values.hpp"
 #include "config/keys.hpp"
 #include "config/suggest.hpp"
@@ -199,11 +200,7 @@ class SectionDecoder {
   }
 
   static std::string names_of(OneOf const& one_of) {
-    std::string names;
-    for (Alternative const& alternative : one_of.alternatives) {
-      names += (names.empty() ? "" : ", ") + std::string(alternative.name);
-    }
-    return names;
+    return lastcall::joined(one_of.alternatives, ", ", &Alternative::name);
   }
 
   /// The text after "unknown key": the most similar key of this section, else the key of the same
@@ -232,11 +229,7 @@ class SectionDecoder {
     if (!elsewhere.empty()) {
       return "did you mean '" + std::string(elsewhere.front()) + "'?";
     }
-    std::string names;
-    for (std::string_view const name : here) {
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    }
-    return names.empty() ? "expected none here" : "expected one of " + names;
+    return here.empty() ? "expected none here" : "expected one of " + lastcall::joined(here, ", ");
   }
 
   void report(Complaint const& complaint, Key const& key, Node const& node,

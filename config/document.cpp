@@ -17,8 +17,8 @@
 namespace lastcall::config {
 namespace {
 
-/// Builds the tree from yaml-cpp's events. The library expands nothing by itself: an alias is an
-/// event here, and ends as an invalid node.
+/// Builds the tree from yaml-cpp's events. The library expands nothing: an alias is an event here,
+/// and becomes an invalid node.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(Place base, Problems& problems) : base_(std::move(base)), problems_(problems) {}
@@ -80,7 +80,7 @@ class TreeBuilder : public YAML::EventHandler {
   /// A list or map that is still open.
   struct Frame {
     Node node;
-    std::optional<Entry> key;  // in a map: the key whose value comes next
+    std::optional<Entry> key;  // in a map: the key that waits for its value
     bool drop_value = false;   // the key was refused, and its value with it
     std::unordered_map<std::string, int> lines_of_keys;
   };

@@ -129,7 +129,7 @@ Form const kNatsUrl{"a URL such as nats://127.0.0.1:4222",
                     "^(nats|tls)://[^\\s#]+$"};
 Form const kHttpHeader{"a header such as X-Team: inference, but none of the connection itself",
                        is_http_header, "^[A-Za-z0-9!#$%&'*+.^_`|~-]+:.*$"};
-Form const kHttpBody{"a text whose every ${...} is one of those above", is_http_body, ""};
+Form const kHttpBody{"a text in which every ${...} is one of those above", is_http_body, ""};
 Form const kAbsolutePath{"an absolute path", is_absolute_path, "^/.*$"};
 Form const kSocketPath{"an absolute path of at most 107 bytes",
                        [](std::string_view t) {
@@ -161,7 +161,7 @@ Form const kUpstream{"an address such as 127.0.0.1:8000, or a socket such as uni
                      },
                      "^(unix:/.{1,106}|.*:[0-9]{1,5})$"};
 Form const kNetwork{
-    "a network such as 10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
+    "a network such as 10.0.0.0/8 or fd00::/8, with only zeros after its prefix, or an address",
     [](std::string_view t) { return parse_network(t).has_value(); },
     "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"};
 Form const kCipher{
@@ -173,7 +173,7 @@ Form const kCipher{
 Form const kCertificateName{"a name such as spiffe://cluster.local/ns/ops/sa/admin",
                             is_certificate_name, "^[!-~]([ -~]*[!-~])?$"};
 Form const kControlPath{
-    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments",
+    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes or dot segments",
     is_control_path, "^/[A-Za-z0-9._~:@!$&'()+,=/-]*[*]?$"};
 Form const kEndpoint{"an endpoint name, or a path such as /v1/completions",
                      [](std::string_view t) { return consists_of(t, "._-/:"); },

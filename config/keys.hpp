@@ -5,7 +5,8 @@
 // nothing else knows a key by name.
 //
 // Rules:
-//  1. A key's type and default are those of the member it is bound to; they are not repeated.
+//  1. A key has the type and the default of the member that it is bound to; neither is repeated
+//     here.
 //  2. A dotted path names nested sections; every section has a row of its own, before its keys.
 //  3. Rows of lists and alternatives lead to further rows, bound to the element they describe. They
 //     stay valid until the list they came from grows.
@@ -67,7 +68,7 @@ struct Alternative {
   std::function<Keys()> select;  // makes it the held one; keeps its values if it already is
 };
 
-/// Sections of which exactly one must be present.
+/// Sections; exactly one of them must be present.
 struct OneOf {
   std::vector<Alternative> alternatives;
   std::function<std::size_t()> held;

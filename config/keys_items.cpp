@@ -35,50 +35,13 @@ Keys exec_check_keys(ExecCheck& check) {
            .required = true}};
 }
 
-struct Tls {
-  std::optional<std::string>* ca_file;
-  std::optional<std::string>* cert_file;
-  std::optional<std::string>* key_file;
-};
-
-void add_tls_keys(Keys& keys, Tls tls) {
-  keys.insert(keys.end(), {{.path = "ca_file",
-                            .slot = tls.ca_file,
-                            .doc = "File with the certificate authority of the server.",
-                            .form = &kAbsolutePath,
-                            .unset = "the system's authorities"},
-                           {.path = "cert_file",
-                            .slot = tls.cert_file,
-                            .doc = "File with the client's certificate; needs `key_file`.",
-                            .form = &kAbsolutePath,
-                            .unset = "no certificate is presented"},
-                           {.path = "key_file",
-                            .slot = tls.key_file,
-                            .doc = "File with the key of the client's certificate.",
-                            .form = &kAbsolutePath,
-                            .unset = "no certificate is presented"}});
-}
-
 Keys etcd_keys(EtcdRegistry& etcd) {
-  Keys keys{{.path = "endpoints",
-             .slot = &etcd.endpoints,
-             .doc = "URLs of the servers, which are tried in turn.",
-             .form = &kHttpUrl},
+  Keys keys{etcd_endpoints_key(etcd),
             {.path = "lease_ttl",
              .slot = &etcd.lease_ttl,
              .doc = "Lifetime of the lease without a keep-alive, in whole seconds.",
-             .range = within(2s, 1h)},
-            {.path = "username",
-             .slot = &etcd.username,
-             .doc = "User to authenticate as.",
-             .form = &kAnyText,
-             .unset = "no authentication"},
-            {.path = "password_file",
-             .slot = &etcd.password_file,
-             .doc = "File whose first line is the user's password.",
-             .form = &kAbsolutePath,
-             .unset = "the environment variable `LASTCALL_ETCD_PASSWORD`"}};
-  add_tls_keys(keys, {&etcd.ca_file, &etcd.cert_file, &etcd.key_file});
+             .range = within(2s, 1h)}};
+  add_etcd_client_keys(keys, etcd, "the environment variable `LASTCALL_ETCD_PASSWORD`");
   return keys;
 }
 
@@ -160,7 +123,7 @@ Keys http_registry_keys(HttpRegistry& http) {
              .slot = &http.timeout,
              .doc = "Longest wait for an answer.",
              .range = within(10ms, 10min)}};
-  add_tls_keys(keys, {&http.ca_file, &http.cert_file, &http.key_file});
+  add_client_tls_keys(keys, http);
   return keys;
 }
 

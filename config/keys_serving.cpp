@@ -233,32 +233,33 @@ void add_admission(Keys& keys, Admission& admission) {
                 .secret = true}});
 }
 
-void add_log(Keys& keys, Config& config) {
+}  // namespace
+
+void add_log_keys(Keys& keys, Log& log) {
   keys.insert(
       keys.end(),
       {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
        {.path = "log.level",
-        .slot = choice(config.log.level, kLogLevels),
+        .slot = choice(log.level, kLogLevels),
         .doc = "Least severe level that is written.",
         .env = "LASTCALL_LOG_LEVEL",
         .live = true},
        {.path = "log.format",
-        .slot = choice(config.log.format, kLogFormats),
+        .slot = choice(log.format, kLogFormats),
         .doc = "One JSON object per line, or text for people; `auto` writes text on a terminal "
-               "and JSON elsewhere."},
-       {.path = "endpoints",
-        .slot = items(config.endpoints),
-        .doc = "Settings of single endpoints of the ingress that differ from the default."}});
+               "and JSON elsewhere."}});
 }
-
-}  // namespace
 
 void add_serving_keys(Keys& keys, Config& config) {
   add_listeners(keys, config);
   add_outside(keys, config);
   add_ingress_keys(keys, config.ingress);
   add_admission(keys, config.admission);
-  add_log(keys, config);
+  add_log_keys(keys, config.log);
+  keys.push_back({.path = "endpoints",
+                  .slot = items(config.endpoints),
+                  .doc = "Settings of single endpoints of the ingress that differ from the "
+                         "default."});
 }
 
 }  // namespace lastcall::config

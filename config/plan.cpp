@@ -51,7 +51,7 @@ std::vector<PlanRow> make_rows(Config const& config, lifecycle::Budgets const& b
       {budgets.engine_term_at(deadline) - cause, "engine_term",
        resolve_engine(config).stop_signal + " to the engine"},
       {budgets.shim_term_at(deadline) - cause, "shim_term",
-       "the shim sends TERM by itself if it received no order"},
+       "the shim sends TERM if it has received no order"},
       {budgets.engine_kill_at(deadline) - cause, "engine_kill",
        "SIGKILL to what is left of the engine's processes"},
       {deadline - cause, "deadline", "exit"},

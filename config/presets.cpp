@@ -134,7 +134,7 @@ EnginePreset sglang_preset() {
       // one; otherwise, when it is idle, only every 30 s (llmaz#381;
       // python/sglang/srt/managers/scheduler_runtime_checker_mixin.py).
       .gauge_refresh = Duration{1'000},
-      // On TERM it waits for its running requests by itself (sigterm_watchdog in
+      // On TERM it waits for its own running requests (sigterm_watchdog in
       // python/sglang/srt/managers/tokenizer_manager.py); by then all requests have ended here. It
       // ends by killing its own process tree.
       .stop_signal = "SIGTERM",
@@ -194,7 +194,7 @@ EnginePreset dynamo_preset() {
       // examples and its operator set.
       .address = {"127.0.0.1", 8081},
       // lib/runtime/src/system_status_server.rs: 503 until its endpoints are healthy, and again
-      // from the moment at which it shuts down.
+      // from the moment it shuts down.
       .health_path = "/health",
       .metrics_path = "/metrics",
       // lib/runtime/src/pipeline/network/ingress/push_handler.rs: it rises when a request is

@@ -116,7 +116,7 @@ struct SchemaOf {
   }
 };
 
-/// Adds the default as JSON, for types whose text is the JSON value or its content.
+/// Adds the default as JSON, for types that have the JSON value, or its content, as their text.
 void add_default(Json& json, Key const& key) {
   std::string const text = value_text(key);
   if (key.required || text.empty()) {

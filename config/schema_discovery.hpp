@@ -1,6 +1,6 @@
 // The part of the configuration about where this instance is announced: registries and events.
 //
-// The rules are those of schema.hpp, which includes it. Pure values, no thread rule.
+// The rules of schema.hpp apply, which includes this file. Pure values, no thread rule.
 #pragma once
 
 #include <chrono>

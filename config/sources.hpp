@@ -1,8 +1,8 @@
 // The sources of a configuration, decoded one on top of the other onto the rows of a key table: the
 // file, the variables that the table names, `--set` in the order given.
 //
-// The rules are those of load.hpp, which states them for the supervisor's configuration. Reads the
-// one file; no thread rule.
+// The rules of load.hpp apply, which states them for the supervisor's configuration. Reads the one
+// file; no thread rule.
 #pragma once
 
 #include <functional>

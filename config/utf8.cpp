@@ -40,7 +40,7 @@ std::optional<BadByte> find_unseen(std::string_view text) {
       return BadByte{line, static_cast<int>(at - line_start) + 1,
                      is_return ? "a carriage return without a line feed, expected LF or CRLF at "
                                  "the ends of lines"
-                               : "a byte order mark (U+FEFF), expected it at the start alone"};
+                               : "a byte order mark (U+FEFF), expected it only at the start"};
     }
     if (text[at] == '\n') {
       ++line;

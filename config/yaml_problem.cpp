@@ -27,7 +27,16 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Returns the place after the quote that ends the text at `quote`; the end if none does.
+/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
+bool may_follow_quotes(std::string_view rest) {
+  std::size_t const at = rest.find_first_not_of(" \t\r");
+  return at == std::string_view::npos ||
+         std::string_view("\n,:]}").find(rest[at]) != std::string_view::npos ||
+         (rest[at] == '#' && at > 0);
+}
+
+}  // namespace
+
 std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
   char const mark = text[quote];
   std::size_t at = quote + 1;
@@ -38,13 +47,11 @@ std::size_t end_of_quoted(std::string_view text, std::size_t quote) {
     }
     at += is_escape ? 2 : 1;
   }
-  return text.size();
+  return std::string_view::npos;
 }
 
-}  // namespace
-
 std::string yaml_problem(YAML::Exception const& error) {
-  // yaml-cpp's own text for this is "bad file", the one that it has for a file it cannot open.
+  // yaml-cpp's own text for this is "bad file", as for a file that it cannot open.
   bool const is_too_deep = dynamic_cast<YAML::DeepRecursion const*>(&error) != nullptr;
   return "not valid YAML: " +
          (is_too_deep ? std::string("too many lists or sections inside each other") : error.msg);
@@ -60,7 +67,7 @@ std::string open_quote_problem(std::string_view text, std::size_t quote, int fir
   auto const begin = before.begin() + static_cast<std::ptrdiff_t>(quote);
   auto const breaks = std::count(begin, before.end(), '\n');
   int const last = static_cast<int>(std::count(before.begin(), begin, '\n') + breaks);
-  if (breaks == 0 || error.mark.line != last) {
+  if (breaks == 0 || error.mark.line != last || may_follow_quotes(text.substr(before.size()))) {
     return "";
   }
   return "not valid YAML: a quote that is closed only in line " +

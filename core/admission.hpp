@@ -65,7 +65,7 @@ class Admission {
 
   /// Returns the next waiter that may run now. Call it until there is none.
   std::optional<Granted> grant(Instant now);
-  /// Returns the next waiter whose time is up; its ticket is void.
+  /// Returns the next waiter that has run out of time; its ticket is void.
   std::optional<Owner> expired(Instant now);
   /// Returns the next waiter, whatever its time; its ticket is void.
   std::optional<Owner> refuse_next(Instant now);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -31,6 +32,12 @@ struct AdmissionLimits {
   bool priorities = false;
   friend bool operator==(AdmissionLimits const&, AdmissionLimits const&) = default;
 };
+
+inline constexpr double kMillionths = 1'000'000;
+/// The millionths that are nearest to a share from 0 to 1.
+inline std::uint32_t millionths(double share) {
+  return static_cast<std::uint32_t>(std::lround(share * kMillionths));
+}
 
 struct LoadThresholds {
   /// The share of the KV cache's blocks in use above which a rank is busy. It is in millionths, so

@@ -77,7 +77,8 @@ struct Budgets {
   constexpr Instant kill_cancel_at(Instant deadline) const { return deadline - reserve; }
   /// The engine gets its TERM by this time (2 s before D, scaled with the kill margin).
   constexpr Instant engine_term_at(Instant deadline) const { return deadline - 2 * kill_margin; }
-  /// The shim signals by itself if no order has come by this time (1.5 s before D, scaled).
+  /// The shim sends the signal without an order if none has come by this time (1.5 s before D,
+  /// scaled).
   constexpr Instant shim_term_at(Instant deadline) const { return deadline - 3 * kill_margin / 2; }
   constexpr Instant engine_kill_at(Instant deadline) const { return deadline - kill_margin; }
   /// The engine's processes are waited for until this time; what is left of the list has the rest.

@@ -3,8 +3,7 @@
 // Rules:
 //  1. `failure_threshold` consecutive definite failures are fatal; a refused connection before all
 //     checks have passed once means that the engine is still loading.
-//  2. A timeout only proves slowness. It counts from the time at which the check that timed out was
-//     sent.
+//  2. A timeout only proves slowness. It counts from the time when the check was sent.
 //  3. A check that could not be sent proves nothing: silence counts again from the next check
 //     that is sent, and the failures so far remain.
 //  4. Thresholds may change while it runs; checks may not.
@@ -57,12 +56,12 @@ class CheckBoard {
   std::optional<Instant> answered_at() const { return answered_at_; }
   /// The start of the longest silence of a check.
   std::optional<Instant> unanswered_since() const;
-  /// The time at which some check will not have passed for `limit`; it counts from the last
+  /// The time at which some check will have gone without success for `limit`, counted from the last
   /// progress at the earliest.
   std::optional<Instant> silent_until(Duration limit, std::optional<Instant> progress_at) const;
   /// The first unanswered check; absent if there is none.
   std::optional<Finding> unanswered() const;
-  /// The first check for which that time has come.
+  /// The first check that has reached that time.
   std::optional<Finding> silent(Instant now, Duration limit,
                                 std::optional<Instant> progress_at) const;
   /// A text if a check answers busy or is slow.

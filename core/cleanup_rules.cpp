@@ -29,7 +29,7 @@ void settle_sdk_cleanup(Machines& m, Instant now) {
 /// Phase 3 is over: its end is reported, once, and then the supervisor ends or rearms.
 void finish(Machines& m, Instant now) {
   if (engine_is_live(m)) {
-    m.engine.note_kill();  // the engine did not end by itself, and the stop waits no longer
+    m.engine.note_kill();  // the engine did not end, and the stop waits no longer
   }
   for (auto const& [id, peer] : m.peers.all()) {
     m.ledger.lose_requests(now, id);

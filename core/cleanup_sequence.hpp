@@ -73,8 +73,8 @@ class CleanupSequence {
   bool started(CleanupItem item) const { return items_[static_cast<std::size_t>(item)].started; }
   bool term_sent() const { return signalled_ >= Signalled::term; }
   bool kill_sent() const { return signalled_ == Signalled::kill; }
-  /// The time from which no process can write new files of workers, so that they can be removed;
-  /// absent if it makes no difference.
+  /// From this time on no process can write new files of workers, so they can be removed; absent if
+  /// it makes no difference.
   std::optional<Instant> paths_from() const;
   void fingerprint(Mixer& m) const;
 

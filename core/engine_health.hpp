@@ -14,7 +14,7 @@
 //     verdict is wedged, because checks that pass meanwhile do not disprove it.
 //  7. Between alive and fatal an engine that has started may be `unresponsive`, which can be undone
 //     (responsiveness.hpp).
-//  8. If the count of live tokens stands still, this is fatal even without a configured limit:
+//  8. If the count of live tokens stalls, this is fatal even without a configured limit:
 //     after four times the longest wait for a first token that was seen, but at least kStallLimit,
 //     or kStallUnknown if no first token was seen or the gauges show no work. Only a reading of the
 //     gauges proves this; the passing of time does not.

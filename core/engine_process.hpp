@@ -50,8 +50,8 @@ class EngineProcess {
   // --- who ended it ---
   void note_order() { ordered_ = true; }
   void note_kill() { killed_ = true; }
-  /// The shim also sends KILL at this point by itself, so a kill that was due counts whoever sent
-  /// it.
+  /// The shim sends KILL at this point even without an order, so a kill that was due counts,
+  /// whoever sent it.
   void judge_kill(bool was_due);
   void restore_killed(bool killed) { killed_ = killed; }
 

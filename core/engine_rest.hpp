@@ -7,7 +7,7 @@
 //     without its memory may end it.
 //  2. If bytes still move kLastBytes after the order, the engine does not sleep: it has refused the
 //     order, or was woken by a request that did not pass the ingress.
-//  3. Meanwhile lastcall sends it no request of its own, and does not judge work that stands still.
+//  3. Meanwhile lastcall sends it no request of its own, and does not judge work that stalls.
 //
 // Values only, owned by the core's thread. Source: specification, 'Canary'.
 #pragma once

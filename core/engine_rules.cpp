@@ -411,7 +411,7 @@ bool apply_verdict(Machines& m, Instant now) {
       m.settings.health.tokens_show_stalls && m.evidence.gauges.shows_work();
   std::size_t const given = m.ledger.in_flight() - m.ledger.waiting();
   std::size_t const work = given + (engine_shows_work ? m.evidence.gauges.in_flight() : 0);
-  // Work that is frozen in an engine that was ordered to rest does not count as standing still.
+  // Work that is frozen in an engine that was ordered to rest does not count as stalling.
   m.health.progress.in_flight(now, m.evidence.rest.rests() ? 0 : work);
   m.health.update(now);
   Verdict const verdict = m.health.verdict();

@@ -17,8 +17,8 @@ bool apply_verdict(Machines& m, Instant now);
 bool apply_token(Machines& m, Instant now);
 /// Decides that a shim which is not back in time is lost.
 void apply_shim_loss(Machines& m, Instant now);
-/// Kills the rest of the engine's tree in time, and a main process whose essential processes are
-/// all gone.
+/// Kills the rest of the engine's tree in time, and a main process that has lost all its essential
+/// processes.
 void apply_rest(Machines& m, Instant now);
 
 }  // namespace lastcall::lifecycle::rules

@@ -35,7 +35,7 @@ class EngineStartup {
     known_since_ = now;
     process_running_ = true;
   }
-  /// Restored from an earlier life in which `starting` was over.
+  /// Restored from an earlier life that was past `starting`.
   void assume_over() { assumed_ = true; }
 
   bool is_over(bool has_checks, bool all_pass) const {

@@ -33,7 +33,7 @@
 
 namespace lastcall::lifecycle {
 
-/// A server whose core is gone reports that to its clients, and has nothing else to finish.
+/// A server without its core reports that to its clients, and has nothing else to finish.
 inline constexpr Duration kBereft{2'000};
 
 class EngineTree {

@@ -51,7 +51,7 @@ class Evidence {
     return gauges.is_settled() && (gauges.load_is_zero() || is_proven);
   }
 
-  /// The age of a reading is mixed only up to the time for which something waits for it.
+  /// The age of a reading is mixed in only for as long as something waits for it.
   void fingerprint(Mixer& m, Settings const& settings, bool drains) const {
     m.all(gauges.is_settled(), gauges.shows_work(), gauges.in_flight());
     m.all(gauges.misses_own_token());

@@ -59,7 +59,7 @@ class GaugeEvidence {
   std::uint64_t in_flight() const { return in_flight_.value_or(0); }
   /// The last figure that could be read.
   std::uint64_t last_figure() const { return last_figure_; }
-  /// Whether there is work whose progress the last reading could have shown.
+  /// Whether there is work that the last reading could have shown to progress.
   bool shows_work() const { return shows_work_; }
   std::optional<Instant> zero_since() const { return zero_since_; }
 

@@ -3,8 +3,8 @@
 // Rules:
 //  1. The first call counts; a later one changes nothing.
 //  2. It bounds phases 1 and 2 until its calls have returned.
-//  3. If the pod is being deleted, too, the bound is that of a stop; otherwise it is that of a
-//     container's restart.
+//  3. If the pod is being deleted, too, a stop's bound applies; otherwise the bound of a
+//     container's restart does.
 //
 // Values only, no thread rule. Source: specification, 'preStop'.
 #pragma once

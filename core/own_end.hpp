@@ -68,7 +68,7 @@ class OwnEnd {
     bool registries_settled = true;
     bool ingress_is_empty = true;
     bool ingress_has_relayed = false;
-    Budgets budgets;  // those of a stop at the time of the signal
+    Budgets budgets;  // as for a stop at the time of the signal
   };
 
   // --- the restart ---

@@ -33,8 +33,8 @@ class PhaseMachine {
  public:
   /// The first instant of this life.
   void started(Instant now) { began_ = now; }
-  /// `outcome`: how the current phase ends. `deadline`: that of the stop under way. Returns false
-  /// if the table ignores the event.
+  /// `outcome`: how the current phase ends. `deadline`: the deadline of the stop under way. Returns
+  /// false if the table ignores the event.
   bool take(Instant now, PhaseEvent event, PhaseOutcome outcome, std::optional<Instant> deadline);
   /// Restores the phase of an earlier life. An instant in the future is from another boot of the
   /// machine, so the phase starts now.

@@ -3,7 +3,7 @@
 // Rules:
 //  1. A byte that moved is progress; so is the answer to a canary, a request of our own that only a
 //     working engine can answer.
-//  2. Work in flight that does not move stands still since it began, or since the last progress.
+//  2. Work in flight that does not move has stalled since it began, or since the last progress.
 //  3. A canary that follows an unanswered one adds to the same silence.
 //
 // Values only, owned by the core's thread. Source: specification, 'Slow and wedged'.

@@ -50,7 +50,7 @@ bool sdk_may_clean_up(Machines const& m);
 Instant cleanup_limit(Machines const& m);
 /// The time until which the end of phase 3 waits. Peers that are still there have to receive the
 /// cancels of their requests, and slow clients have to read theirs: a request that is cut in the
-/// ingress is in flight until the client has taken its last byte, that of the error event.
+/// ingress is in flight until the client has taken the last byte, which belongs to the error event.
 Instant cancels_out_by(Machines const& m);
 int exit_code_now(Machines const& m);
 /// The time at which a preStop hook's report proves to be false; a stop is final, whatever caused

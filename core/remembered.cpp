@@ -9,6 +9,7 @@
 
 #include "base/parse_number.hpp"
 #include "base/percent.hpp"
+#include "base/words.hpp"
 
 namespace lastcall::lifecycle {
 namespace {
@@ -37,12 +38,9 @@ class Words {
   std::vector<std::pair<std::string_view, std::string_view>> words_;
 };
 
-Words split(std::string_view blob) {
+Words words_of(std::string_view blob) {
   Words words;
-  while (!blob.empty()) {
-    std::size_t const end = blob.find(' ');
-    std::string_view const word = blob.substr(0, end);
-    blob = end == std::string_view::npos ? std::string_view() : blob.substr(end + 1);
+  for (std::string_view const word : split(blob, " ")) {
     if (std::size_t const eq = word.find('='); eq != std::string_view::npos) {
       words.add(word.substr(0, eq), word.substr(eq + 1));
     }
@@ -195,11 +193,9 @@ std::string encode(Remembered const& remembered) {
   }
   blob.put("deregistering", p.deregistering);
   blob.put("draining", p.draining);
-  std::string counts;
-  for (std::uint64_t const count : remembered.outcomes) {
-    (counts += counts.empty() ? "" : ",") += std::to_string(count);
-  }
-  blob.put("outcomes", std::string_view(counts));
+  blob.put("outcomes", std::string_view(joined(remembered.outcomes, ",", [](std::uint64_t count) {
+             return std::to_string(count);
+           })));
   if (remembered.in_flight_at_end) {
     blob.put("at_end", static_cast<std::int64_t>(*remembered.in_flight_at_end));
   }
@@ -210,7 +206,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   if (blob.substr(0, kHead.size()) != kHead) {
     return std::nullopt;
   }
-  Words const words = split(blob);
+  Words const words = words_of(blob);
   auto const phase = enumerator<Phase>(words, "phase");
   if (!phase) {
     return std::nullopt;
@@ -254,9 +250,7 @@ std::optional<Remembered> decode_remembered(std::string_view blob) {
   if (auto const found = words.find("outcomes")) {
     std::string_view rest = *found;
     for (std::uint64_t& count : r.outcomes) {
-      std::size_t const comma = rest.find(',');
-      std::from_chars(rest.data(), rest.data() + std::min(comma, rest.size()), count);
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+      count = parse_number<std::uint64_t>(take_part(rest, ',')).value_or(0);
     }
   }
   if (auto const left = number(words, "at_end"); left && *left > 0) {

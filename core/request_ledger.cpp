@@ -10,8 +10,9 @@ RequestState state_of(CancelMode mode) {
 }
 
 /// An engine that ends a handed-off request reports `cancelled`; for its user it is `migrated`. A
-/// request that was cut because the engine died has that outcome, however its end was reported. The
-/// error that ends a relayed request whose part in the engine was handed off is that hand-off.
+/// request that was cut because the engine died has that outcome, however its end was reported. If
+/// a relayed request's part in the engine was handed off, the error that ends the request is that
+/// hand-off.
 Outcome settle_outcome(std::optional<CancelReason> reason, bool part_moved, Outcome reported) {
   bool const handed_off = reason == CancelReason::migrate || reason == CancelReason::grace_timeout;
   if ((handed_off && reported == Outcome::cancelled) ||

@@ -3,11 +3,11 @@
 //
 // Rules:
 //  1. The engine falls silent when a check or a canary has been unanswered for kSilenceLimit, when
-//     its live tokens stand still with work in flight for longer than a first token may take, and
+//     its live tokens stall with work in flight for longer than a first token may take, and
 //     at once when one of its processes was stopped. A byte that moved restarts each of these.
 //  2. A byte, or a canary that was answered, breaks every silence. An answered check breaks that of
 //     the checks, and that of a stopped process once a check has gone unanswered: checks may be
-//     answered all the time while the tokens stand still or the core is stopped.
+//     answered all the time while the tokens stall or the core is stopped.
 //  3. Refused requests prove nothing. Silence that only a request could break ends when nothing was
 //     in flight for kSilenceForgiven and no canary is out. That of a stopped process to which a
 //     canary will be sent does not, because the answer will be a proof.
@@ -70,7 +70,7 @@ class Responsiveness {
   bool is_stopped() const { return stopped_at_.has_value(); }
   bool waits_for_proof() const { return silence_ == Silence::process && will_be_asked_; }
   std::string const& stopped_name() const { return stopped_name_; }
-  /// How long live tokens may stand still.
+  /// How long live tokens may stall.
   Duration patience() const;
   /// The longest wait for a first token that was seen; absent if none was.
   std::optional<Duration> longest_first_token() const { return longest_first_token_; }

@@ -5,7 +5,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-constexpr std::int64_t kFraction = 16;  // parts of a millisecond in which the mean is kept
+constexpr std::int64_t kFraction = 16;  // the mean is kept in these parts of a millisecond
 constexpr std::int64_t kWeight = 8;     // the newest sample weighs one part in this many
 /// A longer service counts as this long, so that one forgotten request does not outweigh the
 /// others.

@@ -31,7 +31,7 @@ struct HealthSettings {
   /// EngineHealth's own limit applies where tokens show stalls; otherwise never.
   std::optional<Duration> stalled_after;
   /// Whether the engine's token counter rises with each token, so that it proves a stall when it
-  /// stands still.
+  /// does not move.
   bool tokens_show_stalls = false;
   /// Opt-in: the longest time in `starting` while an engine runs.
   std::optional<Duration> startup_timeout;

@@ -83,8 +83,8 @@ class ShutdownCoordinator {
   PhaseMachine const& phases() const { return phases_; }
   /// The log's note about the phase that ended, set by the last move.
   std::optional<PhaseEnded> take_ended() { return phases_.take_ended(); }
-  /// The mode in which new requests are cancelled at once; `ungraceful`: those of endpoints that do
-  /// not hold the drain.
+  /// The mode in which a new request is cancelled at once, if it is. `ungraceful`: its endpoint
+  /// does not hold the drain.
   std::optional<CancelMode> cancels_new(bool ungraceful) const;
 
   void fingerprint(Mixer& m) const;

@@ -62,7 +62,7 @@ class StopClock {
 
   // --- preStop ---
   void begin_hook(Instant now, bool began_drain);
-  /// The pod is being deleted, so the hook's bound becomes that of a stop.
+  /// The pod is being deleted, so a stop's bound replaces the hook's.
   void explain_hook();
   /// Restores a call that an earlier life has received: the bound of the drain counts from that
   /// first call, within the grace that was read. Returns true if the deadline of the stop under way

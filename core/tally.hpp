@@ -70,7 +70,7 @@ class Tally {
   }
 
   OutcomeCounts const& outcomes() const { return outcomes_; }
-  /// Whether requests of this drain were lost with a process, whose end may be seen before the
+  /// Whether requests of this drain were lost with a process. Its end may be seen before the
   /// engine's.
   bool work_was_lost() const { return outcomes_[static_cast<std::size_t>(Outcome::lost)] > 0; }
   Duration longest_request() const { return longest_; }

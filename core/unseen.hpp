@@ -1,5 +1,5 @@
-// The requests of a drain or stop of which no supervisor saw the end: the ingress of an earlier
-// life ended with them, or its peers did not come back.
+// The requests of a drain or stop whose end no supervisor saw: the ingress of an earlier life ended
+// with them, or its peers did not come back.
 //
 // Rules:
 //  1. The number is that of the earlier life's last record: some of them may have ended before it

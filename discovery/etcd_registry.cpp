@@ -17,10 +17,10 @@ constexpr Duration kBeatAgain{500};  // the pause after a failed keep-alive
 class EtcdRegistry final : public Registry {
  public:
   EtcdRegistry(boost::asio::any_io_executor executor, EtcdSettings settings,
-               std::vector<Instance> instances)
+               Instance const& instance)
       : timer_(executor),
         worker_(executor, "etcd-registry", settings.tls),
-        session_(std::make_shared<EtcdSession>(std::move(settings), std::move(instances))) {}
+        session_(std::make_shared<EtcdSession>(std::move(settings), instance)) {}
 
   void register_instances(TimePoint deadline, RegistryDone done) override {
     stop_beating();
@@ -128,10 +128,8 @@ class EtcdRegistry final : public Registry {
 }  // namespace
 
 std::unique_ptr<Registry> make_etcd_registry(boost::asio::any_io_executor executor,
-                                             EtcdSettings settings,
-                                             std::vector<Instance> instances) {
-  return std::make_unique<EtcdRegistry>(std::move(executor), std::move(settings),
-                                        std::move(instances));
+                                             EtcdSettings settings, Instance const& instance) {
+  return std::make_unique<EtcdRegistry>(std::move(executor), std::move(settings), instance);
 }
 
 }  // namespace lastcall::discovery

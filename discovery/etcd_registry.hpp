@@ -1,8 +1,8 @@
-// A registry in etcd v3, in Dynamo's layout: one key per endpoint, all under one lease.
+// A registry in etcd v3, in Dynamo's layout: one key for the instance, under a lease.
 //
 // Invariants:
-//  1. While registered, the lease is kept alive and the keys are checked every third of the lease's
-//     time to live. If the lease could not be kept alive for its whole time to live, or a key or
+//  1. While registered, the lease is kept alive and the key is checked every third of the lease's
+//     time to live. If the lease could not be kept alive for its whole time to live, or the key or
 //     the lease is gone, the entry is lost, and the set registers it again.
 //  2. Deregistering first ends the keep-alives, so that a key that cannot be deleted expires with
 //     the lease.
@@ -12,7 +12,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -23,7 +22,6 @@
 namespace lastcall::discovery {
 
 std::unique_ptr<Registry> make_etcd_registry(boost::asio::any_io_executor executor,
-                                             EtcdSettings settings,
-                                             std::vector<Instance> instances);
+                                             EtcdSettings settings, Instance const& instance);
 
 }  // namespace lastcall::discovery

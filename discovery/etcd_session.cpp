@@ -10,28 +10,25 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Why the key must not be touched; empty if it is ours.
-std::string refuse_foreign(std::string const& key, std::string_view value,
-                           std::string const& pod_uid) {
-  auto const owner = etcd::owner_of(value);
-  if (owner == pod_uid) {
-    return {};
-  }
-  return "cannot touch " + key + ": it belongs to " +
-         (owner.empty() ? "somebody else" : "pod " + owner) + ", this one is " + pod_uid;
-}
-
 }  // namespace
 
-EtcdSession::EtcdSession(EtcdSettings settings, std::vector<Instance> instances)
+EtcdSession::EtcdSession(EtcdSettings settings, Instance const& instance)
     : etcd_(std::move(settings.access)),
       wanted_ttl_(settings.lease_ttl),
-      lease_(instances.empty() ? 0 : instances.front().id),
-      lease_ttl_(settings.lease_ttl) {
-  for (auto const& instance : instances) {
-    entries_.push_back(
-        {etcd::instance_key(instance), etcd::instance_value(instance), instance.pod_uid});
+      lease_(instance.id),
+      key_(etcd::instance_key(instance)),
+      value_(etcd::instance_value(instance)),
+      pod_uid_(instance.pod_uid),
+      lease_ttl_(settings.lease_ttl) {}
+
+/// Why the key must not be touched; empty if it is ours.
+std::string EtcdSession::refuse_foreign(std::string_view value) const {
+  auto const owner = etcd::owner_of(value);
+  if (owner == pod_uid_) {
+    return {};
   }
+  return "cannot touch " + key_ + ": it belongs to " +
+         (owner.empty() ? "somebody else" : "pod " + owner) + ", this one is " + pod_uid_;
 }
 
 EtcdSession::Beat EtcdSession::keep_alive(HttpClient& client, TimePoint deadline) {
@@ -53,22 +50,21 @@ EtcdSession::Beat EtcdSession::keep_alive(HttpClient& client, TimePoint deadline
 
 EtcdSession::Beat EtcdSession::beat(HttpClient& client, TimePoint deadline) {
   auto beat = keep_alive(client, deadline);
-  for (auto const& entry : entries_) {
-    if (!beat.error.empty()) {
-      break;
-    }
-    auto const answer = etcd_.ask({client, deadline}, "/v3/kv/range", etcd::range_body(entry.key));
-    auto const found = answer.ok ? etcd::parse_range(answer.body) : std::nullopt;
-    if (found && !found->exists) {
-      beat = {true, entry.key + " is gone"};
-    } else if (found && (found->value != entry.value || found->lease != lease_)) {
-      beat = {true, entry.key + " is not as it was written"};
-    }
+  if (!beat.error.empty()) {
+    return beat;
+  }
+  auto const answer = etcd_.ask({client, deadline}, "/v3/kv/range", etcd::range_body(key_));
+  auto const found = answer.ok ? etcd::parse_range(answer.body) : std::nullopt;
+  if (found && !found->exists) {
+    return {true, key_ + " is gone"};
+  }
+  if (found && (found->value != value_ || found->lease != lease_)) {
+    return {true, key_ + " is not as it was written"};
   }
   return beat;
 }
 
-/// Gets the lease: a new one, or that of an earlier life.
+/// Gets the lease: a new one, or the lease of an earlier life.
 std::string EtcdSession::hold_lease(Call const& call) {
   auto const body = etcd::grant_body(lease_, wanted_ttl_.count());
   for (bool again = true;; again = false) {
@@ -87,12 +83,12 @@ std::string EtcdSession::hold_lease(Call const& call) {
   }
 }
 
-std::string EtcdSession::put(Call const& call, Entry& entry) {
+std::string EtcdSession::put(Call const& call) {
   // First on the condition that there is no key, then on the condition of what was found there.
   for (bool again = true;; again = false) {
     put_is_open_ = true;
-    auto const answer = etcd_.ask(call, "/v3/kv/txn",
-                                  etcd::put_body(entry.key, entry.value, lease_, entry.revision));
+    auto const answer =
+        etcd_.ask(call, "/v3/kv/txn", etcd::put_body(key_, value_, lease_, revision_));
     if (!answer.ok) {
       return answer.error;
     }
@@ -102,24 +98,22 @@ std::string EtcdSession::put(Call const& call, Entry& entry) {
     }
     put_is_open_ = false;
     if (done->succeeded) {
-      entry.revision = done->revision;
-      entry.delete_is_open = false;  // an earlier delete would find another revision
+      revision_ = done->revision;
+      delete_is_open_ = false;  // an earlier delete would find another revision
       return {};
     }
-    entry.revision = done->found.revision;
+    revision_ = done->found.revision;
     if (done->found.exists) {
-      if (auto refusal = refuse_foreign(entry.key, done->found.value, entry.pod_uid);
-          !refusal.empty()) {
-        entry.revision = 0;
+      if (auto refusal = refuse_foreign(done->found.value); !refusal.empty()) {
+        revision_ = 0;
         return refusal;
       }
-      if (done->found.value == entry.value && done->found.lease == lease_ &&
-          !entry.delete_is_open) {
+      if (done->found.value == value_ && done->found.lease == lease_ && !delete_is_open_) {
         return {};
       }
     }
     if (!again) {
-      return "cannot write " + entry.key + ": another process writes it";
+      return "cannot write " + key_ + ": another process writes it";
     }
   }
 }
@@ -129,26 +123,20 @@ std::string EtcdSession::enter(HttpClient& client, TimePoint deadline) {
   if (auto failed = hold_lease(call); !failed.empty()) {
     return failed;
   }
-  for (auto& entry : entries_) {
-    if (auto failed = put(call, entry); !failed.empty()) {
-      return failed;
-    }
-  }
-  return {};
+  return put(call);
 }
 
 /// Deletes the key and reads it again until it is gone.
-std::string EtcdSession::remove(Call const& call, Entry& entry) {
+std::string EtcdSession::remove_key(Call const& call) {
   for (int i = 0; i < 3; ++i) {
-    if (entry.revision != 0) {
-      entry.delete_is_open = true;
-      auto const deleted =
-          etcd_.ask(call, "/v3/kv/txn", etcd::delete_body(entry.key, entry.revision));
+    if (revision_ != 0) {
+      delete_is_open_ = true;
+      auto const deleted = etcd_.ask(call, "/v3/kv/txn", etcd::delete_body(key_, revision_));
       if (!deleted.ok) {
         return deleted.error;
       }
     }
-    auto const answer = etcd_.ask(call, "/v3/kv/range", etcd::range_body(entry.key));
+    auto const answer = etcd_.ask(call, "/v3/kv/range", etcd::range_body(key_));
     if (!answer.ok) {
       return answer.error;
     }
@@ -156,19 +144,19 @@ std::string EtcdSession::remove(Call const& call, Entry& entry) {
     if (!found) {
       return kUnreadable;
     }
-    entry.revision = found->revision;
+    revision_ = found->revision;
     if (!found->exists) {
-      entry.delete_is_open = false;
+      delete_is_open_ = false;
       return {};
     }
-    if (auto refusal = refuse_foreign(entry.key, found->value, entry.pod_uid); !refusal.empty()) {
-      entry.revision = 0;
-      entry.delete_is_open = false;
+    if (auto refusal = refuse_foreign(found->value); !refusal.empty()) {
+      revision_ = 0;
+      delete_is_open_ = false;
       note_ = std::move(refusal);  // our key is gone
       return {};
     }
   }
-  return "cannot remove " + entry.key + ": it exists again, because another process writes it";
+  return "cannot remove " + key_ + ": it exists again, because another process writes it";
 }
 
 std::string EtcdSession::remove(HttpClient& client, TimePoint deadline) {
@@ -179,14 +167,7 @@ std::string EtcdSession::remove(HttpClient& client, TimePoint deadline) {
     }
     put_is_open_ = false;
   }
-  std::string first;
-  for (auto& entry : entries_) {
-    auto failed = remove(call, entry);
-    if (first.empty()) {
-      first = std::move(failed);
-    }
-  }
-  return first;
+  return remove_key(call);
 }
 
 std::string EtcdSession::revoke(HttpClient& client, TimePoint deadline) {

@@ -1,8 +1,8 @@
 // The work with etcd, one blocking step after the other.
 //
 // Invariants:
-//  1. All keys share one lease; its id is that of the first instance, so a restarted supervisor
-//     takes over the lease and the keys of its earlier life.
+//  1. The lease has the id of the instance, so a restarted supervisor takes over the lease and the
+//     key of its earlier life.
 //  2. Every change is conditional on the state that was read before: a key that names another pod
 //     is never written and never removed.
 //  3. A request without an answer may still arrive later. After such a put, remove() revokes the
@@ -17,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "discovery/etcd_client.hpp"
 #include "discovery/etcd_wire.hpp"
@@ -34,7 +33,7 @@ struct EtcdSettings {
 
 class EtcdSession {
  public:
-  EtcdSession(EtcdSettings settings, std::vector<Instance> instances);
+  EtcdSession(EtcdSettings settings, Instance const& instance);
 
   // Each returns why it failed, or an empty text.
   std::string enter(HttpClient& client, TimePoint deadline);
@@ -48,7 +47,7 @@ class EtcdSession {
     bool lost = false;  // `error` names what is gone; it has to be entered again
     std::string error;  // if not `lost`: why it is unknown whether the lease was kept alive
   };
-  /// Keeps the lease alive and checks that the keys are still there.
+  /// Keeps the lease alive and checks that the key is still there.
   Beat beat(HttpClient& client, TimePoint deadline);
 
   /// The time to live as granted, which may differ from the requested one.
@@ -58,25 +57,22 @@ class EtcdSession {
   using Call = EtcdClient::Call;
   static constexpr char const* kUnreadable = EtcdClient::kUnreadable;
 
-  struct Entry {
-    std::string key;
-    std::string value;
-    std::string pod_uid;
-    std::int64_t revision = 0;    // our last put's; 0: not known
-    bool delete_is_open = false;  // a delete was sent whose answer was not seen
-  };
-
   Beat keep_alive(HttpClient& client, TimePoint deadline);
   std::string hold_lease(Call const& call);
-  std::string put(Call const& call, Entry& entry);
-  std::string remove(Call const& call, Entry& entry);
+  std::string put(Call const& call);
+  std::string remove_key(Call const& call);
+  std::string refuse_foreign(std::string_view value) const;
 
   EtcdClient etcd_;
   std::chrono::seconds const wanted_ttl_;
   std::uint64_t const lease_;
-  std::vector<Entry> entries_;
+  std::string const key_;
+  std::string const value_;
+  std::string const pod_uid_;
   std::chrono::seconds lease_ttl_;
-  bool put_is_open_ = false;  // a put was sent whose answer was not seen
+  std::int64_t revision_ = 0;    // our last put's; 0: not known
+  bool put_is_open_ = false;     // a put was sent whose answer was not seen
+  bool delete_is_open_ = false;  // a delete was sent whose answer was not seen
   std::string note_;
 };
 

@@ -60,7 +60,7 @@ std::optional<KeyState> parse_range(std::string_view body);
 
 struct Transaction {
   bool succeeded = false;
-  std::int64_t revision = 0;  // the store's, so also that of what was written
+  std::int64_t revision = 0;  // the store's, and so the revision of what was written
   KeyState found;             // set if it did not succeed
 };
 std::optional<Transaction> parse_transaction(std::string_view body);

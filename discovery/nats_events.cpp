@@ -207,7 +207,7 @@ class NatsEvents::Connection {
     natsConnection* connection = nullptr;
     auto const status = natsConnection_Connect(&connection, made);
     connection_.reset(connection);
-    // The library keeps trying by itself; only options that cannot work are an error here.
+    // The library keeps trying; only options that cannot work are an error here.
     return connection == nullptr ? failure(status) : "";
   }
 

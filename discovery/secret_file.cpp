@@ -60,7 +60,7 @@ std::string why_no_token(std::string const& path) {
 
 std::string why_no_service_account(std::string const& path) {
   return why_no_token(path) +
-         "; expected that of a service account, which a pod with automountServiceAccountToken: "
+         "; expected a service account's, which a pod with automountServiceAccountToken: "
          "false does not get";
 }
 

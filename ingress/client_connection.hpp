@@ -66,7 +66,8 @@ class ClientConnection {
   State state() const { return state_; }
   bool is_closed() const { return state_ == State::closed; }
 
-  // Input. While bytes are being used, that loop goes on by itself, and these do nothing.
+  // Input. While bytes are being used, that loop continues on its own, and these functions do
+  // nothing.
   /// Reads what has come, if it is wanted.
   void read_more();
   /// Like read_more(), but starts with bytes that were read and not used.

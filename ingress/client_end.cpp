@@ -26,7 +26,7 @@ void Client::lost() {
     close();
     return;
   }
-  connection_.socket().lose();  // no client is left for which to linger
+  connection_.socket().lose();  // no client is left to linger for
   bool const has_taken_all = connection_.is_flushed();
   connection_.drop_output(relay::Farewell::silence);
   request_->client_left(has_taken_all);

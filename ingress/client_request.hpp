@@ -66,7 +66,7 @@ class ClientRequest : public Buried {
   virtual void prepare(relay::TakenHead const& taken, RequestClient const& client) = 0;
   /// Begins if the request is complete.
   virtual void start() = 0;
-  /// Refuses the request, in place of a response of which nothing was sent.
+  /// Refuses the request instead of sending a response; nothing was sent yet.
   virtual void refuse(relay::Refusal const& refusal) = 0;
   /// Whether the request is work, and does not only read.
   virtual bool counts() const = 0;

@@ -26,7 +26,7 @@ class ClientSocket {
   int descriptor() const { return socket_.get(); }
   /// Absent if the client speaks plain HTTP.
   TlsSession* tls() const { return tls_.get(); }
-  /// Whether a TLS session begins, in which either direction may wait for both.
+  /// Whether a TLS session begins: then either direction may wait for both.
   bool is_greeting() const { return tls_ && !tls_->is_established(); }
 
   /// `events` are those that the poller reports.

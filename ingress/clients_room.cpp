@@ -12,8 +12,8 @@ namespace {
 
 /// The number of idle connections that are tried for one newcomer: each may have a request by now.
 constexpr int kMostLooks = 16;
-/// The size of the sample in which the heaviest client is searched. It is heavy enough, and a
-/// search of all would take longer the more clients there are.
+/// The heaviest client of a sample of this size is heavy enough; a search of all clients would take
+/// longer the more there are.
 constexpr std::size_t kSample = 32;
 /// Connections that are closed in one turn.
 constexpr int kMostShed = 64;
@@ -43,7 +43,7 @@ Clients::~Clients() = default;
 bool Clients::evict_idle(Client& newcomer, Scarce what) {
   for (int i = 0; i < kMostLooks; ++i) {
     std::optional<Deadlines::Waiting> longest;
-    // A client whose connection lingers has been sent its last byte already.
+    // A client that lingers has already been sent its last byte.
     for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
       std::optional<Deadlines::Waiting> const next = parts_.deadlines.longest(wait);
       bool const is_another = next && next->owner != &newcomer;

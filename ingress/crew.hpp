@@ -36,7 +36,7 @@ class Crew {
     std::unique_ptr<Worker> worker;
     std::size_t given = 0;    // number of clients that it was ever given
     std::size_t clients = 0;  // those that have not left, as far as is known here
-    std::size_t adopted = 0;  // those of `given` that it has adopted, by its own count
+    std::size_t adopted = 0;  // how many of `given` it has adopted, by its own count
     std::size_t upstream = 0;
   };
 

@@ -33,7 +33,7 @@ class Departure {
   }
 
   bool is_parting() const { return is_parting_; }
-  /// `place` is that of the connection among all, in parts of 2^32.
+  /// `place` is the connection's position among all connections, in units of 2^-32.
   bool is_closing(std::uint32_t place) const {
     constexpr unsigned kPlaceBits = 32;
     if (!closing_) {

@@ -14,8 +14,8 @@ constexpr int kAcceptsATurn = 16;
 constexpr int kLastTurns = 512;
 /// A fraction of 2^32: its multiples are spread evenly, however many of them there are.
 constexpr std::uint32_t kGoldenRatio = 2'654'435'769;
-/// Clients above the limit at a time: those for which another one has to give way on its thread,
-/// and those that have to read that they are too many before they are closed.
+/// How many clients may be above the limit at a time: they wait until another one gives way on its
+/// thread, or are closed once they have read that there are too many.
 constexpr std::size_t kMostAbove = 256;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The ids of live requests of all proxies, each of which has one request.
+// The ids of the live requests of all proxies; each id belongs to one request.
 //
 // Thread rule: any thread.
 #pragma once

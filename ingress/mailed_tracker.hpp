@@ -1,6 +1,6 @@
 // The tracker of a proxy that has a thread of its own: it mails each call to the core's thread.
 //
-// Invariant: it decides nothing by itself. A request waits until the core's answer has come back.
+// Invariant: it makes no decision. A request waits until the core's answer has come back.
 //
 // Thread rule: the worker's thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <fstream>
 #include <string_view>
+#include <vector>
+
+#include "base/words.hpp"
 
 namespace lastcall::ingress {
 namespace {
@@ -40,14 +43,8 @@ std::optional<std::uint64_t> limit_along(std::string const& mount, std::string p
 /// Whether the controllers include memory. A line of /proc/self/cgroup is
 /// `number:controllers:path`.
 bool names_memory(std::string_view controllers) {
-  while (!controllers.empty()) {
-    std::size_t const comma = controllers.find(',');
-    if (controllers.substr(0, comma) == "memory") {
-      return true;
-    }
-    controllers.remove_prefix(comma == std::string_view::npos ? controllers.size() : comma + 1);
-  }
-  return false;
+  std::vector<std::string_view> const names = split(controllers, ",");
+  return std::find(names.begin(), names.end(), "memory") != names.end();
 }
 
 }  // namespace

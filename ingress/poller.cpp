@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 constexpr std::uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 /// What a socket gets of a turn. The number of reads alone would not limit it: a read may bring ten
-/// thousand chunks of one byte, each of which is handled by itself.
+/// thousand chunks of one byte, which are handled one by one.
 constexpr int kMostReads = 16;
 constexpr std::chrono::milliseconds kShare{1};
 

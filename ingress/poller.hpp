@@ -35,8 +35,8 @@ class io_context;
 
 namespace lastcall::ingress {
 
-/// An object that is freed after the turn in which it ended, so that calls of the same turn still
-/// find it.
+/// An object that is freed after the turn that ended it, so that calls of the same turn still find
+/// it.
 class Buried {
  public:
   Buried() = default;

@@ -53,7 +53,7 @@ class Proxy final : private RequestMaker {
     parts_.departure.call_off();
     parts_.cut_at.reset();
   }
-  // Like those of Clients.
+  // Like the functions of Clients.
   void part() { clients_.part(); }
   void part_now() { clients_.part_now(); }
   void check_passed(std::chrono::milliseconds since) { clients_.check_passed(since); }

@@ -34,7 +34,7 @@ class Relay {
 
   /// The serial of the request that has this id now; 0 if there is none that asked for its place.
   virtual std::uint64_t serial_of(std::string_view id) const = 0;
-  // Like those of Proxy.
+  // Like the functions of Proxy.
   virtual void admitted(Request const& request) = 0;
   virtual void rejected(Request const& request, relay::Refusal const& refusal) = 0;
   virtual void cut(Request const& request, relay::Refusal const& refusal, bool at_once) = 0;

@@ -292,7 +292,7 @@ void RelayedRequest::drop_leg() {
   }
 }
 
-/// Sends the refusal in place of a response, of which nothing was sent.
+/// Sends the refusal instead of a response; nothing was sent yet.
 void RelayedRequest::refuse(relay::Refusal const& refusal) {
   drop_leg();
   parts_.tracker.refused(refusal);
@@ -432,7 +432,7 @@ void RelayedRequest::expired(Wait wait) {
   } else if (wait == Wait::first_byte) {
     break_off(relay::timed_out("the engine did not answer in time", true), Outcome::error);
   } else if (wait == Wait::idle) {
-    break_off(relay::timed_out("the engine's response stood still for too long",
+    break_off(relay::timed_out("the engine's response stalled for too long",
                                !exchange_.delivery().has_first_byte()),
               Outcome::error);
   } else {

@@ -141,7 +141,7 @@ class RelayedRequest final : public ClientRequest,
   RequestOwner* client_;
   Upstream* leg_ = nullptr;
   std::uint32_t const place_;
-  std::uint32_t failed_addresses_ = 0;  // those of the engine that have failed in a row
+  std::uint32_t failed_addresses_ = 0;  // addresses of the engine that have failed in a row
   WaitingBytes waiting_;                // bytes that came while it waited for its place
   relay::Exchange exchange_;
   CountedRequest counted_;

@@ -1,5 +1,5 @@
-// Owns objects of one kind, each of which knows its own seat: it is taken out without a search, and
-// costs a pointer here.
+// Owns objects of one kind. Each knows its own seat, so it is removed without a search, and costs
+// one pointer here.
 //
 // Invariant: there are no empty seats, because the last object moves to the seat that was left.
 //

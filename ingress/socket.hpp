@@ -31,8 +31,8 @@ class Socket : public Descriptor {
 
 using Endpoint = SocketAddress;
 
-/// Finds the engine's addresses: those of a host and port (a name is looked up now, with all its
-/// addresses), or that of a Unix socket. Returns the text of an error, or an empty one.
+/// Finds the engine's addresses: the addresses of a host and port (a name is looked up now, and may
+/// have several), or a Unix socket. Returns the text of an error, or an empty one.
 std::string resolve(std::string const& host, std::uint16_t port, std::vector<Endpoint>& endpoints);
 std::string resolve_unix(std::string const& path, std::vector<Endpoint>& endpoints);
 

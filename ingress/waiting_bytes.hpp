@@ -2,8 +2,8 @@
 //
 // The end of a client can be seen only after the bytes that it has sent, so a waiter's body is read
 // on. All waiters of a proxy together hold at most kMost, so that many large bodies cannot use up
-// the supervisor's memory. A body for which there is no room is read on when its request has a
-// place. Thread rule: the proxy's thread.
+// the supervisor's memory. A body that finds no room is read on when its request has a place.
+// Thread rule: the proxy's thread.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 
 #include "base/ascii.hpp"
 #include "base/parse_number.hpp"
+#include "base/words.hpp"
 #include "config/text.hpp"
 #include "inject/settings.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t kKubeletSeconds = 2;
 /// shutdown.grace_period is at most a day.
 constexpr std::int64_t kLongestGraceSeconds = 86'400;
+/// A shell splits its words there.
+constexpr std::string_view kSpaces = " \t\n\f\r";
 
 std::optional<std::int64_t> whole_number(std::string_view text, int base = 10) {
   auto const number = parse_number<std::int64_t>(text, base);
@@ -66,22 +69,6 @@ std::string kind_of_image(std::string_view image) {
 bool is_empty(Node const* node) {
   return node == nullptr || node->kind == Node::Kind::null ||
          (node->kind == Node::Kind::list && node->items.empty());
-}
-
-/// The words of a text that a shell would split.
-std::vector<std::string_view> split_at_spaces(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\n\f\r";
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    std::size_t const begin = std::min(text.find_first_not_of(kSpaces), text.size());
-    text.remove_prefix(begin);
-    std::size_t const end = std::min(text.find_first_of(kSpaces), text.size());
-    if (end > 0) {
-      words.push_back(text.substr(0, end));
-    }
-    text.remove_prefix(end);
-  }
-  return words;
 }
 
 /// The words of a container's command and arguments.
@@ -138,7 +125,7 @@ class Decisions {
   }
 
  private:
-  /// The configuration file of the pod itself, or that of the command line.
+  /// The pod's own configuration file, or the one that the command line names.
   std::string file() const {
     std::string_view const own = target_.annotation(kConfigNote);
     return own.empty() ? options_.config : std::string(own);
@@ -258,7 +245,7 @@ class Decisions {
     }
     std::vector<std::string_view> words;
     for (std::string_view const word : words_of(engine_)) {  // one may be a script of `sh -c`
-      std::vector<std::string_view> const parts = split_at_spaces(word);
+      std::vector<std::string_view> const parts = split(word, kSpaces);
       words.insert(words.end(), parts.begin(), parts.end());
     }
     constexpr std::string_view kPort = "--port";
@@ -312,14 +299,14 @@ class Decisions {
     check_settings();
   }
 
-  /// Whether the end of an engine is not a failure by itself. A webhook sees only a Job's pods.
+  /// Whether the end of an engine need not be a failure. A webhook sees only a Job's pods.
   bool ends_by_itself() const {
     std::string_view const policy = text_of(spec(), "restartPolicy");
     return target_.kind == "Job" || target_.kind == "CronJob" || policy == "Never" ||
            policy == "OnFailure";
   }
 
-  /// In a Job an engine that has finished its work ends by itself, and so must the pod.
+  /// In a Job an engine ends when it has finished its work, and so must the pod.
   void decide_words_of_job() {
     settings_.suggest("engine.on_exit", "propagate");
     if (!plan_.is_native) {

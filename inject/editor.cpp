@@ -220,7 +220,7 @@ void Editor::fill(Entry const& entry, Value const& value) {
   put_lines_behind(entry.key.begin, lines);
 }
 
-/// Removes the lines from that of one byte to that of another, with their line ends.
+/// Removes the lines from the byte `first` to the byte `last`, with their line ends.
 void Editor::cut_lines(std::size_t first, std::size_t last) {
   std::size_t const from = line_begin(text_, first);
   lines_.push_back({from, next_line(text_, last) - from, {}});

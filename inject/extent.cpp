@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/utf8.hpp"
+#include "config/yaml_problem.hpp"
 
 namespace lastcall::inject {
 namespace {
@@ -39,22 +40,6 @@ std::size_t end_of_tag(std::string_view text, std::size_t at) {
     return std::min(text.find('>', at), text.size() - 1) + 1;
   }
   return end_of_word(text, at);
-}
-
-/// The position after the closing quote; kNowhere if there is none.
-std::size_t end_of_quoted(std::string_view text, std::size_t at) {
-  char const quote = text[at];
-  for (std::size_t i = at + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      if (quote == '"' || i + 1 >= text.size() || text[i + 1] != quote) {
-        return i + 1;
-      }
-      ++i;
-    }
-  }
-  return kNowhere;
 }
 
 /// Whether only dashes and question marks stand between `at` and the node that begins at `bound`.
@@ -217,7 +202,7 @@ class Extents {
     }
     char const first = text_[at];
     if (first == '"' || first == '\'') {
-      return end_of_quoted(text_, at);
+      return config::end_of_quoted(text_, at);
     }
     if (!holder.is_flow && (first == '|' || first == '>')) {
       node.is_block = true;

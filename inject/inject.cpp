@@ -86,7 +86,7 @@ class Pass {
 
 using Meant = std::function<bool(std::size_t input, Target const&)>;
 
-/// The inputs without those of our injections that `is_meant` selects.
+/// The inputs without our injections that `is_meant` selects.
 Outcome stripped(std::vector<Input> const& inputs, Meant const& is_meant) {
   Pass pass(inputs);
   for (std::size_t i = 0; pass.outcome.refusals.empty() && i < inputs.size(); ++i) {

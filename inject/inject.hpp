@@ -40,7 +40,8 @@ struct SidecarConfig {
 };
 
 struct Options {
-  /// The engine's container; else that of the annotation lastcall.dev/container, else the main one.
+  /// The engine's container; by default the one that the annotation lastcall.dev/container names,
+  /// or else the main one.
   std::optional<std::string> container;
   /// "KIND/NAME"; if empty: the workloads marked lastcall.dev/inject, else the only workload.
   std::vector<std::string> only;

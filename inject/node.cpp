@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/words.hpp"
+
 namespace lastcall::inject {
 
 config::Place place_at(std::string_view text, std::size_t at, std::string const& source) {
@@ -27,9 +29,7 @@ Node const* find(Node const& map, std::string_view key) {
 Node const* find_path(Node const& map, std::string_view path) {
   Node const* at = &map;
   while (at != nullptr && !path.empty()) {
-    std::size_t const dot = std::min(path.find('.'), path.size());
-    at = find(*at, path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
+    at = find(*at, take_part(path, '.'));
   }
   return at;
 }

@@ -1,20 +1,15 @@
 #include "inject/record.hpp"
 
-#include <algorithm>
+#include "base/words.hpp"
 
 namespace lastcall::inject {
 namespace {
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    std::size_t const end = std::min(text.find(at), text.size());
-    if (end > 0) {
-      parts.push_back(text.substr(0, end));
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+/// Adds the list if it has items.
+void add_list(std::string& text, char const* key, std::string const& items) {
+  if (!items.empty()) {
+    text += key + items;
   }
-  return parts;
 }
 
 }  // namespace
@@ -22,27 +17,17 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 std::string to_text(Record const& record) {
   std::string text = "container=" + record.container;
   text += record.path.empty() ? "" : " at=" + record.path;
-  char const* before = " made=";
-  for (std::string const& key : record.made) {
-    text += before + key;
-    before = ",";
-  }
-  before = " was=";
-  for (auto const& [key, raw] : record.was) {
-    text += before + key + ":" + raw;
-    before = ",";
-  }
-  before = " secrets=";
-  for (std::string const& name : record.secrets) {
-    text += before + name;
-    before = ",";
-  }
+  add_list(text, " made=", joined(record.made, ","));
+  add_list(text, " was=", joined(record.was, ",", [](auto const& one) {
+             return one.first + ":" + one.second;
+           }));
+  add_list(text, " secrets=", joined(record.secrets, ","));
   return text;
 }
 
 std::optional<Record> parse_record(std::string_view text) {
   Record record;
-  for (std::string_view const part : split(text, ' ')) {
+  for (std::string_view const part : split(text, " ")) {
     std::size_t const equals = part.find('=');
     if (equals == std::string_view::npos) {
       return std::nullopt;
@@ -53,17 +38,17 @@ std::optional<Record> parse_record(std::string_view text) {
     } else if (part.starts_with("at=")) {
       record.path = value;
     } else if (part.starts_with("made=")) {
-      for (std::string_view const key : split(value, ',')) {
+      for (std::string_view const key : split(value, ",")) {
         record.made.emplace(key);
       }
     } else if (part.starts_with("secrets=")) {
-      for (std::string_view const name : split(value, ',')) {
+      for (std::string_view const name : split(value, ",")) {
         record.secrets.emplace_back(name);
       }
     } else if (part.starts_with("was=")) {
-      for (std::string_view const pair : split(value, ',')) {
-        std::size_t const colon = std::min(pair.find(':'), pair.size());
-        record.was.emplace(pair.substr(0, colon), pair.substr(std::min(colon + 1, pair.size())));
+      for (std::string_view pair : split(value, ",")) {
+        std::string_view const key = take_part(pair, ':');
+        record.was.emplace(key, pair);
       }
     }
   }

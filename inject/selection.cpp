@@ -1,7 +1,10 @@
 #include "inject/selection.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "base/words.hpp"
 
 namespace lastcall::inject {
 namespace {
@@ -13,7 +16,7 @@ class Selector {
   Selector(std::vector<Input> const& inputs, Options const& options)
       : inputs_(inputs), options_(options) {}
 
-  /// `hidden` has the workloads whose containers cannot be seen.
+  /// `hidden` has the workloads with containers that cannot be seen.
   Selection take(std::vector<Choice> all, std::vector<Choice> hidden,
                  std::vector<Stream> const& streams) {
     for (TemplatePath const& given : options_.templates) {
@@ -143,11 +146,9 @@ class Selector {
 
   static std::string labels(std::vector<Choice> const& choices) {
     constexpr std::size_t kMost = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(choices.size(), kMost); ++i) {
-      text += (i == 0 ? "" : ", ") + choices[i].target.label();
-    }
-    return text + (choices.size() > kMost ? ", ..." : "");
+    auto const shown = std::span(choices).first(std::min(choices.size(), kMost));
+    return joined(shown, ", ", [](Choice const& choice) { return choice.target.label(); }) +
+           (choices.size() > kMost ? ", ..." : "");
   }
 
   std::vector<Input> const& inputs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/words.hpp"
 #include "config/problem.hpp"
 
 namespace lastcall::inject {
@@ -11,12 +12,10 @@ namespace {
 config::Node const* look(config::Node const& root, std::string_view path) {
   config::Node const* at = &root;
   while (at != nullptr && !path.empty()) {
-    std::size_t const dot = std::min(path.find('.'), path.size());
-    std::string_view const key = path.substr(0, dot);
+    std::string_view const key = take_part(path, '.');
     auto const found = std::find_if(at->entries.begin(), at->entries.end(),
                                     [&](config::Entry const& entry) { return entry.key == key; });
     at = found == at->entries.end() ? nullptr : &found->value;
-    path.remove_prefix(std::min(dot + 1, path.size()));
   }
   return at;
 }

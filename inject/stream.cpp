@@ -231,7 +231,7 @@ Stream parse_stream(std::string_view text, std::string const& source) {
   }
   if (std::optional<std::size_t> const at = find_misplaced_mark(text)) {
     refuse(stream, place_at(text, *at, source),
-           "a byte order mark (U+FEFF), expected it at the start alone");
+           "a byte order mark (U+FEFF), expected it only at the start");
     return stream;
   }
   // The byte order mark is not part of the first document; yaml-cpp counts from the byte after it.

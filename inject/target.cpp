@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/words.hpp"
+
 namespace lastcall::inject {
 namespace {
 
@@ -28,8 +30,8 @@ bool is_list_of_containers(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::list;
 }
 
-/// The object's name, by which messages and --only refer to it: an API server completes a
-/// generateName, for which "*" stands here.
+/// The object's name in messages and for --only. An API server completes a generateName, which is
+/// shown with a "*".
 std::string name_of(Node const& object) {
   Node const* const name = find_path(object, "metadata.name");
   Node const* const begun = find_path(object, "metadata.generateName");
@@ -58,13 +60,11 @@ void collect(Node const& object, std::string_view kind, std::vector<Node const*>
 std::vector<Node const*> walk(Node const& object, std::string_view path) {
   std::vector<Node const*> nodes{&object};
   while (!path.empty()) {
-    std::size_t const dot = std::min(path.find('.'), path.size());
-    Node const* const next = find(*nodes.back(), path.substr(0, dot));
+    Node const* const next = find(*nodes.back(), take_part(path, '.'));
     if (next == nullptr) {
       break;
     }
     nodes.push_back(next);
-    path.remove_prefix(std::min(dot + 1, path.size()));
   }
   return nodes;
 }

@@ -30,7 +30,7 @@ struct Target {
   Node const* object = nullptr;
   Node const* holder = nullptr;  // has the pod's `metadata`
   Node const* spec = nullptr;    // the pod's
-  /// Whether the holder's annotations become those of the pod.
+  /// Whether the pod gets the holder's annotations.
   bool is_template = true;
   std::vector<Node const*> around;  // the nodes from the object to the spec
   std::string path;                 // from the object to the template or the spec

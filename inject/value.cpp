@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "base/words.hpp"
 #include "config/text.hpp"
 
 namespace lastcall::inject {
@@ -105,10 +106,8 @@ bool is_block(Value const& value) {
 std::vector<std::string> block_lines(std::string_view text, std::size_t indent) {
   std::vector<std::string> lines;
   while (!text.empty()) {
-    std::size_t const end = text.find('\n');
-    std::string_view const line = text.substr(0, end);
+    std::string_view const line = take_part(text, '\n');
     lines.push_back(line.empty() ? std::string() : std::string(indent, ' ') + std::string(line));
-    text.remove_prefix(end + 1);
   }
   return lines;
 }

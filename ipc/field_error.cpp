@@ -1,15 +1,12 @@
 #include "ipc/field_error.hpp"
 
 #include "base/utf8.hpp"
+#include "base/words.hpp"
 
 namespace lastcall::ipc {
 
 std::string one_of(std::span<std::string_view const> words) {
-  std::string text = "one of ";
-  for (std::string_view const& word : words) {
-    text += (&word == words.data() ? "" : ", ") + std::string(word);
-  }
-  return text;
+  return "one of " + joined(words, ", ");
 }
 
 std::string quoted(std::string_view given) {

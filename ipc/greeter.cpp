@@ -54,7 +54,7 @@ void Greeter::welcome(PeerId id, Welcome const& welcome) {
   if (is_shim) {
     peer->session->input().give_right_of_way();
   }
-  sender_.send(*peer, welcome, std::nullopt);
+  sender_.send(*peer, welcome);
   if (peer->process_is_gone) {
     last_words_.process_ended(*peer);
   }

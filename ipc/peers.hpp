@@ -42,7 +42,6 @@ struct Peer {
   Seq hello_seq;
   std::shared_ptr<Session> session;
   CancelLines cancels;
-  std::uint64_t next_seq{1};
   bool process_is_gone{};
   bool is_extra{};  // beyond max_connections, until its hello shows that it is the shim
 };

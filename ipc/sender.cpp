@@ -17,18 +17,8 @@ std::string error_line(Seq seq, ErrorCode code, std::string_view message) {
 
 void Sender::send(PeerId id, FromSupervisor const& message) {
   if (auto const peer = peers_.find_open(id)) {
-    send(*peer, message, std::nullopt);
+    send(*peer, message);
   }
-}
-
-std::uint64_t Sender::send_acked(PeerId id, FromSupervisor const& message) {
-  auto const peer = peers_.find_open(id);
-  if (!peer) {
-    return 0;
-  }
-  std::uint64_t const seq = peer->next_seq++;
-  send(*peer, message, seq);
-  return seq;
 }
 
 void Sender::ack(PeerId id, Seq seq, std::string_view result) {
@@ -68,9 +58,9 @@ void Sender::close(PeerId id) {
   }
 }
 
-void Sender::send(Peer& peer, FromSupervisor const& message, Seq seq) {
+void Sender::send(Peer& peer, FromSupervisor const& message) {
   SessionOutput& output = peer.session->output();
-  if (encode(message, seq, output.waiting())) {
+  if (encode(message, std::nullopt, output.waiting())) {
     output.queued();
     return;
   }

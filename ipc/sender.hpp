@@ -11,7 +11,6 @@
 // Thread rule: the thread that runs the io_context. Source: docs/ipc.md.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -33,7 +32,6 @@ class Sender {
       : peers_(peers), observer_(observer), report_(std::move(report)) {}
 
   void send(PeerId id, FromSupervisor const& message);
-  std::uint64_t send_acked(PeerId id, FromSupervisor const& message);
   void ack(PeerId id, Seq seq, std::string_view result);
   void error(PeerId id, Seq seq, ErrorCode code, std::string_view message);
   void refuse(PeerId id, ErrorCode code, std::string_view message);
@@ -42,7 +40,7 @@ class Sender {
 
   // The same for a peer that the caller has looked up, whatever its stage.
 
-  void send(Peer& peer, FromSupervisor const& message, Seq seq);
+  void send(Peer& peer, FromSupervisor const& message);
   void error(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
   void refuse(Peer& peer, Seq seq, ErrorCode code, std::string_view message);
 

@@ -91,9 +91,6 @@ void Server::refuse(PeerId peer, ErrorCode code, std::string_view message) {
 void Server::send(PeerId peer, FromSupervisor const& message) {
   impl_->sender().send(peer, message);
 }
-std::uint64_t Server::send_acked(PeerId peer, FromSupervisor const& message) {
-  return impl_->sender().send_acked(peer, message);
-}
 void Server::ack(PeerId peer, Seq seq, std::string_view result) {
   impl_->sender().ack(peer, seq, result);
 }

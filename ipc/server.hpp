@@ -135,8 +135,6 @@ class Server {
   void refuse(PeerId peer, ErrorCode code, std::string_view message);
 
   void send(PeerId peer, FromSupervisor const& message);
-  /// Sends with a `seq` and returns it: the peer's Ack or Error names it. 0 if the peer is gone.
-  std::uint64_t send_acked(PeerId peer, FromSupervisor const& message);
   /// Does nothing without a `seq`. `result` is a JSON value as text, or empty.
   void ack(PeerId peer, Seq seq, std::string_view result = {});
   void error(PeerId peer, Seq seq, ErrorCode code, std::string_view message);

@@ -1,8 +1,8 @@
 // The input of one connection: reads bytes in turns, and passes on lines.
 //
 // Rules:
-//  1. A turn takes 64 KiB at most, that of a newcomer what comes with its hello. One that was cut
-//     goes on where it was.
+//  1. A turn takes at most 64 KiB, and a newcomer's turn only what comes with its hello. A turn
+//     that was cut short continues where it stopped.
 //  2. What a process had written when it ended is read in one turn (in slices, like everything, and
 //     1 MiB at most): the shim's report of the end may have the next place.
 //  3. Those who need what was sent wait for it (await_rest()); nothing is read outside of a turn.

@@ -24,7 +24,7 @@ struct EngineFacts {
   std::int64_t pid{};  // in the shim's PID namespace: only for people, never for a signal
   std::optional<Instant> started_at;
   std::optional<Instant> exited_at;
-  std::optional<int> code;             // set if it exited by itself
+  std::optional<int> code;             // set if it exited on its own
   std::optional<int> signal;           // the signal that killed it
   bool oom{};                          // the cgroup counted an OOM kill
   bool ordered{};                      // the shim had signalled it

@@ -14,7 +14,7 @@ struct Route {
   std::string_view name;
 };
 
-/// A path is found under its own entry or under that of one of its parents.
+/// A path is found under its own entry or under the entry of one of its parents.
 constexpr std::array kRoutes = std::to_array<Route>({
     {"/v1/chat/completions", "chat_completions"},
     {"/v1/completions", "completions"},

@@ -34,7 +34,7 @@ class EventScanner {
     std::optional<Suspect> suspect;  // the first one that ended
   };
 
-  /// Returns what is in `bytes`, which follow those of the last call.
+  /// Returns what is in `bytes`, which follow the bytes of the last call.
   Found scan(std::string_view bytes);
   std::uint64_t events() const { return events_; }
   /// Whether the last byte was the end of a line; also true if there was no byte.

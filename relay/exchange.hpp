@@ -79,7 +79,7 @@ class Exchange {
   bool may_repeat(bool was_used) const;
 
   // --- the client's side ---
-  /// Refuses the request, in place of a response of which nothing was sent.
+  /// Refuses the request instead of sending a response; nothing was sent yet.
   void refuse(Refusal const& refusal, Surroundings const& world, std::string& wire);
   Farewell cut(Refusal const& refusal, lifecycle::Outcome outcome, Surroundings const& world,
                std::string& wire);

@@ -17,7 +17,7 @@ namespace lastcall::relay {
 /// Whether whole events can be found in the body, which is the case for a stream of events without
 /// a content coding.
 bool is_event_stream(ResponseHead const& head);
-/// Whether the first byte of the response is that of its body. `is_events`: is_event_stream();
+/// Whether the response begins with the first byte of its body. `is_events`: is_event_stream();
 /// `streaming`: whether the request is for a stream.
 bool begins_with_its_body(bool is_events, Framing const& framing, bool streaming);
 

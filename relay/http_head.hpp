@@ -102,7 +102,7 @@ struct Framing {
 };
 
 HeadFault request_framing(RequestHead const& head, Framing& framing);
-/// `method` is that of the request that it answers.
+/// `method` is the method of the request that it answers.
 HeadFault response_framing(ResponseHead const& head, std::string_view method, Framing& framing);
 
 /// The one valid Host (or, in an absolute target, its authority) and the target in origin form.

@@ -60,7 +60,7 @@ struct ReadHead {
 class ResponseReader {
  public:
   ResponseState state() const { return state_; }
-  /// The framing of the body; its length is that of the rest, once the body begins.
+  /// The framing of the body; once the body has begun, its length is what remains.
   Framing const& framing() const { return framing_; }
   /// Whether no byte of the response has come.
   bool has_nothing() const {

@@ -18,8 +18,8 @@ using continuation::Progress;
 
 namespace {
 
-/// Whether the length that a worker declares is that of a stream that will not have it at the
-/// client: events lose what only the router needs, or come from another worker.
+/// Whether the client will receive a stream of another length than the worker declares: events lose
+/// what only the router needs, or come from another worker.
 bool is_length_of_leg(relay::ResponseHead const& head, relay::Framing const& framing,
                       relay::Asked const& asked) {
   bool const is_declared =

@@ -64,8 +64,8 @@ void append_not_routed(std::string& out, Answering const& how) {
 void append_model_missing(std::string& out, Answering const& how) {
   append_error(out,
                {kBadRequest,
-                "The request names no model, or one of more than 256 bytes; expected one of those "
-                "of /v1/models.",
+                "The request names no model, or one of more than 256 bytes; expected one "
+                "that /v1/models lists.",
                 kInvalid, "model", "missing_model"},
                how);
 }

@@ -48,8 +48,8 @@ class Attempts {
   bool has_crossed(Worker const& worker) const {
     return search_ && search_->crossed == worker.id();
   }
-  /// An answer continues elsewhere: any worker except the one that it leaves may be asked, until
-  /// one accepts it or the time `until` has come.
+  /// An answer continues elsewhere: any worker except the one it leaves may be asked, until one
+  /// accepts it or the time `until` has come.
   void begin_again(Worker const& leaves, Time until) {
     ask_all();
     note(leaves);

@@ -1,15 +1,9 @@
 #include "router/busy_thresholds.hpp"
 
-#include <cmath>
 #include <set>
 #include <utility>
 
 namespace lastcall::router {
-namespace {
-
-constexpr double kMillion = 1'000'000;
-
-}  // namespace
 
 void BusyThresholds::configure(std::vector<ThresholdRule> const& rules, Duration max_age) {
   BusyThresholds const before = *this;
@@ -21,8 +15,7 @@ void BusyThresholds::configure(std::vector<ThresholdRule> const& rules, Duration
     row.prefill_tokens = rule.active_prefill_tokens;
     row.ranks = rule.ranks;
     if (rule.active_decode_blocks) {
-      row.decode_ppm =
-          static_cast<std::uint32_t>(std::lround(*rule.active_decode_blocks * kMillion));
+      row.decode_ppm = lifecycle::millionths(*rule.active_decode_blocks);
     }
   }
   std::erase_if(set_, [&](auto const& each) {

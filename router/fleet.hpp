@@ -14,7 +14,7 @@
 //     request's failure.
 //  4. A worker is busy while all of its ranks are above a threshold (core/load_monitor.hpp); a
 //     worker that is known only by an engine's gauges is busy only while it has a request of this
-//     router, because the gauges of an idle engine may stand still. Busy workers get a request only
+//     router, because the gauges of an idle engine may not move. Busy workers get a request only
 //     if there is no other worker. If all workers of a model are busy, new requests are refused.
 //  5. An answer that waits asks a worker that has failed at most once in kBetweenTrials, in turn
 //     with all others that wait: thousands of them would otherwise do nothing but ask dead workers.

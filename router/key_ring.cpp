@@ -27,7 +27,7 @@ std::uint64_t KeyRing::point_of(std::uint64_t place, std::size_t which) {
   return drawn(place, which);
 }
 
-/// The complement keeps these points away from those of a worker with the same hash.
+/// The complement keeps these points away from the points of a worker with the same hash.
 std::uint64_t KeyRing::probe_of(std::uint64_t key, std::size_t which) {
   return drawn(~key, which);
 }

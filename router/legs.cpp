@@ -72,7 +72,7 @@ relay::Refusal broken(Call const& call) {
 }
 
 relay::Refusal stood_still() {
-  return relay::timed_out("the worker's response stood still for too long", false);
+  return relay::timed_out("the worker's response stalled for too long", false);
 }
 
 /// The end that the client gets if its answer is not continued.

@@ -43,6 +43,9 @@ std::optional<std::string> text_in(std::string_view answer) {
 
 }  // namespace
 
+LevelProof::LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner)
+    : parts_(parts), call_(call), seam_(seam), owner_(owner), question_(parts, kLargestAnswer) {}
+
 bool LevelProof::begin(Leaving const& leaving) {
   std::optional<continuation::Known> const known = seam_.known();
   bool const may_be_given = known && call_.modes.may_take_ids();
@@ -61,55 +64,23 @@ bool LevelProof::begin(Leaving const& leaving) {
   if (!worker) {
     return false;
   }
-  question_ = question_of(call_.wanted.model, ids);
-  answer_ = WholeAnswer(kLargestAnswer);
+  leaving_ = leaving;
   std::string head = head_of_leg(call_, {.suffix = "-d", .goes_on = true});
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
-  leg_ = Leg::begin(
-      parts_, *this, worker,
-      {.head = std::move(head), .body = question_, .awaits = Awaits::whole_answer, .work = {}});
-  if (!leg_) {
-    return false;
-  }
-  leaving_ = leaving;
-  parts_.deadlines.arm(deadline_, ingress::Wait::connect);
+  question_.ask(
+      worker,
+      {.head = std::move(head), .body = question_of(call_.wanted.model, ids), .asked = call_.asked},
+      parts_.settings.timeouts.connect, [this](WholeAnswer const& answer) { answered(answer); });
   return true;
 }
 
-void LevelProof::drop() {
-  deadline_.disarm();
-  Leg::end(leg_, false);
-}
-
-void LevelProof::end(bool keep) {
-  deadline_.disarm();
-  Leg::end(leg_, keep);
-  owner_.proof_ended(std::exchange(leaving_, {}));
-}
-
-void LevelProof::expired(ingress::Wait /*wait*/) {
-  end(false);
-}
-
-void LevelProof::leg_is_late(Leg& /*leg*/, Late /*how*/) {
-  end(false);
-}
-
-void LevelProof::leg_ended(Leg& /*leg*/, bool /*orderly*/) {
-  end(false);
-}
-
-void LevelProof::leg_response(Leg& leg, std::span<char> bytes) {
-  WholeAnswer::State const state = answer_.take(leg.reader(), bytes, call_.asked);
-  bool const is_proof = state == WholeAnswer::State::whole && answer_.status() == kDetokenized;
-  if (is_proof) {
-    if (std::optional<std::string> const text = text_in(answer_.body())) {
+void LevelProof::answered(WholeAnswer const& answer) {
+  if (answer.status() == kDetokenized) {
+    if (std::optional<std::string> const text = text_in(answer.body())) {
       seam_.prove(*text);
     }
   }
-  if (state != WholeAnswer::State::reading || answer_.status() > kDetokenized) {
-    end(is_proof && leg.reader().keeps_alive());
-  }
+  owner_.proof_ended(std::exchange(leaving_, {}));
 }
 
 }  // namespace lastcall::router

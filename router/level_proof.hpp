@@ -18,16 +18,13 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string>
+#include <string_view>
 
-#include "ingress/deadlines.hpp"
 #include "router/call.hpp"
 #include "router/continuation/refused.hpp"
 #include "router/continuation_owner.hpp"
-#include "router/leg.hpp"
+#include "router/own_question.hpp"
 #include "router/seam.hpp"
-#include "router/whole_answer.hpp"
 
 namespace lastcall::router {
 
@@ -40,37 +37,24 @@ struct Leaving {
   continuation::Refused limit = continuation::Refused::no;
 };
 
-class LevelProof final : public LegListener, public ingress::DeadlineOwner {
+class LevelProof {
  public:
   /// All of them outlive this.
-  LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner)
-      : parts_(parts), call_(call), seam_(seam), owner_(owner) {}
+  LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner);
 
   /// Returns false if there is nothing to prove, or no worker for it.
   bool begin(Leaving const& leaving);
-  void drop();
-
-  // LegListener
-  bool takes_response() const override { return true; }
-  void leg_is_late(Leg& leg, Late how) override;
-  void leg_response(Leg& leg, std::span<char> bytes) override;
-  void leg_ended(Leg& leg, bool orderly) override;
-  void leg_handled() override {}
-
-  void expired(ingress::Wait wait) override;
+  void drop() { question_.drop(); }
 
  private:
-  void end(bool keep);
+  void answered(WholeAnswer const& answer);
 
   Parts& parts_;
   Call const& call_;
   Seam& seam_;
   ContinuationOwner& owner_;
   Leaving leaving_;
-  std::string question_;
-  WholeAnswer answer_{0};
-  std::unique_ptr<Leg> leg_;
-  ingress::Deadline deadline_{*this};
+  OwnQuestion question_;
 };
 
 }  // namespace lastcall::router

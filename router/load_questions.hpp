@@ -6,7 +6,7 @@
 //     listening thread never answers while it works.
 //  2. If a request ends between the question and the answer, it is unknown whether the answer came
 //     during the work or after it, so it does not count.
-//  3. One question without an answer proves nothing (the router itself may have stood still), and a
+//  3. One question without an answer proves nothing (the router itself may have hung), and a
 //     worker that refuses the connection starts from zero, because it is another process.
 //
 // Pure: time is an argument. No thread rule. Source: docs/router.md, 'Migration'.

@@ -3,7 +3,7 @@
 //
 // Rules:
 //  1. `done` is called on the loop, once, and never after the destruction of this object.
-//  2. A lookup that hangs is abandoned; its thread ends by itself, or with the process.
+//  2. A lookup that hangs is abandoned; its thread ends when the lookup does, or with the process.
 //
 // Thread rule: the loop's thread. Source: getaddrinfo(3).
 #pragma once

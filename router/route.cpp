@@ -22,8 +22,8 @@ struct Rule {
 
 constexpr std::uint8_t kModels = 1;
 
-/// After the first two, the names are those of relay/endpoint_name.hpp. Endpoints that are not
-/// listed are not routed.
+/// After the first two, relay/endpoint_name.hpp has the names. Endpoints that are not listed are
+/// not routed.
 constexpr std::array kRules = std::to_array<Rule>({
     {"", Repeat::unsent},
     {"models", Repeat::always},

@@ -95,8 +95,8 @@ void RoutedRequest::prepare(relay::TakenHead const& taken, ingress::RequestClien
     call_.set_affinity(value.empty() ? std::nullopt : std::optional(stable_hash(value)));
   }
   call_.forbids_migration = only(taken.head.fields, "x-lastcall-migration") == "never";
-  // If this router is behind another router, the parent is the one that the first router was given.
-  // No request is its own parent.
+  // If this router is behind another router, the parent is what the first router was given. No
+  // request is its own parent.
   std::string_view const parent = only(taken.head.fields, "x-lastcall-parent");
   call_.head.set(std::move(lines), parent);
 }

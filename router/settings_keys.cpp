@@ -19,12 +19,9 @@ using config::within;
 
 constexpr Range kListenPort{0, 65'535};
 constexpr Range kWait = within(1ms, 24h);
-constexpr std::array kLogLevels =
-    std::to_array<std::string_view>({"trace", "debug", "info", "warning", "error", "critical"});
 constexpr std::array kModes =
     std::to_array<std::string_view>({"auto", "off", "text", "vllm_ids", "sglang_ids"});
 constexpr std::array kAffinities = std::to_array<std::string_view>({"off", "prefix", "header"});
-constexpr std::array kLogFormats = std::to_array<std::string_view>({"auto", "json", "text"});
 
 void add_choosing(Keys& keys, Choosing& choosing) {
   keys.insert(
@@ -236,21 +233,6 @@ void add_shutdown(Keys& keys, Shutdown& shutdown) {
         .live = true}});
 }
 
-void add_log(Keys& keys, config::Log& log) {
-  keys.insert(
-      keys.end(),
-      {{.path = "log", .slot = Section{}, .doc = "The log on stderr."},
-       {.path = "log.level",
-        .slot = config::choice(log.level, kLogLevels),
-        .doc = "Least severe level that is written.",
-        .env = "LASTCALL_LOG_LEVEL",
-        .live = true},
-       {.path = "log.format",
-        .slot = config::choice(log.format, kLogFormats),
-        .doc = "One JSON object per line, or text for people; `auto` writes text on a terminal "
-               "and JSON elsewhere."}});
-}
-
 }  // namespace
 
 Keys keys_of(Settings& settings) {
@@ -291,7 +273,7 @@ Keys keys_of(Settings& settings) {
                 .unset = "plain HTTP"}});
   add_worker_tls(keys, settings.worker_tls);
   add_shutdown(keys, settings.shutdown);
-  add_log(keys, settings.log);
+  config::add_log_keys(keys, settings.log);
   return keys;
 }
 

@@ -30,46 +30,21 @@ Keys file_keys(FileSource& source) {
 }
 
 Keys etcd_keys(EtcdSource& source) {
-  return {{.path = "endpoints",
-           .slot = &source.endpoints,
-           .doc = "URLs of the servers, which are tried in turn.",
-           .form = &config::kHttpUrl},
-          {.path = "namespace",
-           .slot = &source.dynamo_namespace,
-           .doc = "Use only instances with this `identity.namespace`.",
-           .form = &config::kName,
-           .unset = "all instances"},
-          {.path = "component",
-           .slot = &source.component,
-           .doc = "Use only instances with this `identity.component`; needs `namespace`.",
-           .form = &config::kName,
-           .unset = "all instances"},
-          {.path = "username",
-           .slot = &source.username,
-           .doc = "User to authenticate as.",
-           .form = &config::kAnyText,
-           .unset = "no authentication"},
-          {.path = "password_file",
-           .slot = &source.password_file,
-           .doc = "File whose first line is the user's password.",
-           .form = &config::kAbsolutePath,
-           .unset = "the environment variable `LASTCALL_ROUTER_ETCD_PASSWORD`, else "
-                    "`LASTCALL_ETCD_PASSWORD`"},
-          {.path = "ca_file",
-           .slot = &source.ca_file,
-           .doc = "File with the certificate authority of the server.",
-           .form = &config::kAbsolutePath,
-           .unset = "the system's authorities"},
-          {.path = "cert_file",
-           .slot = &source.cert_file,
-           .doc = "File with the client's certificate; needs `key_file`.",
-           .form = &config::kAbsolutePath,
-           .unset = "no certificate is presented"},
-          {.path = "key_file",
-           .slot = &source.key_file,
-           .doc = "File with the key of the client's certificate.",
-           .form = &config::kAbsolutePath,
-           .unset = "no certificate is presented"}};
+  Keys keys{config::etcd_endpoints_key(source),
+            {.path = "namespace",
+             .slot = &source.dynamo_namespace,
+             .doc = "Use only instances with this `identity.namespace`.",
+             .form = &config::kName,
+             .unset = "all instances"},
+            {.path = "component",
+             .slot = &source.component,
+             .doc = "Use only instances with this `identity.component`; needs `namespace`.",
+             .form = &config::kName,
+             .unset = "all instances"}};
+  config::add_etcd_client_keys(
+      keys, source,
+      "the environment variable `LASTCALL_ROUTER_ETCD_PASSWORD`, else `LASTCALL_ETCD_PASSWORD`");
+  return keys;
 }
 
 Keys kubernetes_keys(KubernetesSource& source) {

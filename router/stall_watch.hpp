@@ -1,6 +1,6 @@
 // Runs silences.hpp with one timer for all workers.
 //
-// Rule: if the timer fires much too late, the router itself has stood still (its process or its
+// Rule: if the timer fires much too late, the router itself has hung (its process or its
 // host was stopped) and has not read what streams sent meanwhile, so it reads first and checks
 // afterwards.
 //

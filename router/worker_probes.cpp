@@ -46,7 +46,7 @@ class WorkerProbes::Asking final : public std::enable_shared_from_this<Asking> {
   Asking(WorkerProbes& owner, std::shared_ptr<Worker> worker)
       : owner_(owner),
         worker_(std::move(worker)),
-        question_(owner.io_, owner.parts_, kLongestProbeAnswer),
+        question_(owner.parts_, kLongestProbeAnswer),
         timer_(owner.io_) {}
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
@@ -100,8 +100,18 @@ void WorkerProbes::Asking::begin() {
 }
 
 void WorkerProbes::Asking::ask(std::string_view path, std::string body) {
-  std::string key = owner_.key_.lines(owner_.parts_.settings.migration.key_file);
-  question_.ask(worker_, {.path = path, .body = std::move(body), .more = std::move(key)}, kPatience,
+  std::string const id = "lastcall-probe-" + owner_.parts_.ids.make();
+  std::string head = body.empty() ? "GET " : "POST ";
+  head.append(path).append(" HTTP/1.1\r\nHost: ");
+  if (std::optional<config::Url> const url = config::parse_url(worker_->url())) {
+    head.append(config::to_text(url->address));
+  }
+  // X-Lastcall-Parent marks it behind an ingress, which does not pass X-Lastcall-Probe on.
+  head.append("\r\nContent-Type: application/json\r\nX-Lastcall-Probe: 1\r\n");
+  head.append(owner_.key_.lines(owner_.parts_.settings.migration.key_file));
+  head.append("X-Lastcall-Parent: router/").append(id);
+  head.append("\r\nX-Request-Id: ").append(id).append("\r\n");
+  question_.ask(worker_, {.head = std::move(head), .body = std::move(body)}, kPatience,
                 [this](WholeAnswer const& answer) { answered(answer); });
 }
 

@@ -113,8 +113,8 @@ std::optional<Instant> rest_kill_at(Situation const& situation, StopClock const&
 /// `since`.
 Instant tracker_kill_at(std::optional<Instant> since, Instant now, StopClock const& clock);
 
-/// Until this time the shim's supervisor may end by itself; it counts from when the log last had no
-/// room for pending lines. A supervisor may be stuck, so D bounds it.
+/// The shim's supervisor has until this time to end; it counts from when the log last had no room
+/// for pending lines. A supervisor may be stuck, so D bounds it.
 Instant service_end_at(Instant leaving_since, std::optional<Instant> log_was_full_at,
                        StopClock const& clock);
 

@@ -9,7 +9,7 @@
 
 namespace lastcall::shim {
 
-/// `sender` is 0 if it is outside of the container. `code` is that of siginfo_t.
+/// `sender` is 0 if it is outside of the container. `code` is the code in siginfo_t.
 void take_signal(Parts& s, int signal, pid_t sender, int code);
 
 }  // namespace lastcall::shim

@@ -1,11 +1,8 @@
 #include "telemetry/log.hpp"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <deque>
-#include <iterator>
 #include <mutex>
 #include <ostream>
 #include <utility>
@@ -20,28 +17,19 @@
 #include "base/clock.hpp"
 #include "base/json_writer.hpp"
 #include "base/visible_text.hpp"
+#include "base/words.hpp"
 #include "telemetry/log_output.hpp"
 
 namespace lastcall::runtime {
 namespace {
 
-spdlog::level::level_enum to_spdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::trace:
-      return spdlog::level::trace;
-    case LogLevel::debug:
-      return spdlog::level::debug;
-    case LogLevel::info:
-      return spdlog::level::info;
-    case LogLevel::warning:
-      return spdlog::level::warn;
-    case LogLevel::error:
-      return spdlog::level::err;
-    case LogLevel::critical:
-      return spdlog::level::critical;
-  }
-  return spdlog::level::info;
+/// Both have the same levels in the same order.
+constexpr spdlog::level::level_enum to_spdlog(LogLevel level) {
+  return static_cast<spdlog::level::level_enum>(level);
 }
+static_assert(to_spdlog(LogLevel::trace) == spdlog::level::trace);
+static_assert(to_spdlog(LogLevel::warning) == spdlog::level::warn);
+static_assert(to_spdlog(LogLevel::critical) == spdlog::level::critical);
 
 std::string_view word_of(spdlog::level::level_enum level) {
   constexpr std::array<std::string_view, 7> kWords{"TRACE", "DEBUG",    "INFO", "WARNING",
@@ -86,12 +74,6 @@ class Formatter final : public spdlog::formatter {
   LogFormat format_;
 };
 
-void append_number(std::string& out, std::int64_t number) {
-  std::array<char, 24> digits{};
-  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append(digits.data(), end);
-}
-
 void append_json_value(std::string& out, Field const& field) {
   switch (field.kind()) {
     case Field::Kind::absent:
@@ -101,7 +83,7 @@ void append_json_value(std::string& out, Field const& field) {
       json::append_string(out, field.text());
       return;
     case Field::Kind::number:
-      append_number(out, field.number());
+      out += std::to_string(field.number());
       return;
     case Field::Kind::flag:
       out += field.number() != 0 ? "true" : "false";
@@ -136,12 +118,9 @@ void append_paragraph(std::string& out, Field const& field) {
   out += "\n  ";
   out += field.key();
   out += ':';
-  std::string_view rest = field.text();
-  while (!rest.empty()) {
-    std::size_t const end = rest.find('\n');
+  for (std::string_view rest = field.text(); !rest.empty();) {
     out += "\n    ";
-    append_visible(out, rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    append_visible(out, take_part(rest, '\n'));
   }
 }
 

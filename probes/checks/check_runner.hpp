@@ -22,7 +22,7 @@ namespace lastcall::probes {
 
 class CheckRunner {
  public:
-  /// `index` is the one that add() returned; `name` is the check's.
+  /// `index` is the value that add() returned; `name` is the check's name.
   using OnOutcome =
       std::function<void(std::size_t index, std::string const& name, CheckOutcome const& outcome)>;
 

@@ -1,4 +1,4 @@
-// Watches for a new engine that replaces the one that has to go, for pods where no shim reports it.
+// Watches for the engine that replaces one that has to go, in pods where no shim reports it.
 //
 // Rules:
 //  1. It makes a connection every 100 ms, one at a time; after each that was accepted it reads the

@@ -17,7 +17,6 @@ constexpr char const* kDecode = "active_decode_blocks_threshold";
 constexpr char const* kPrefill = "active_prefill_tokens_threshold";
 constexpr char const* kFraction = "active_prefill_tokens_threshold_frac";
 constexpr std::size_t kMostModel = 256;
-constexpr double kMillion = 1'000'000;
 constexpr std::uint64_t kMostTokens = 1'000'000'000'000;  // as in the configuration
 
 bool is_json(std::string_view content_type) {
@@ -34,7 +33,7 @@ bool is_json(std::string_view content_type) {
 Json json_of(ThresholdRow const& row) {
   Json json{{"model", row.model}, {kDecode, nullptr}, {kPrefill, nullptr}, {kFraction, nullptr}};
   if (row.thresholds.decode_ppm) {
-    json[kDecode] = *row.thresholds.decode_ppm / kMillion;
+    json[kDecode] = *row.thresholds.decode_ppm / lifecycle::kMillionths;
   }
   if (row.thresholds.prefill_tokens) {
     json[kPrefill] = *row.thresholds.prefill_tokens;
@@ -45,62 +44,51 @@ Json json_of(ThresholdRow const& row) {
   return json;
 }
 
-template <typename T>
-void take_over(std::optional<T>& to, Change<T> const& change) {
-  if (change.kind != Change<T>::Kind::keep) {
-    to = change.kind == Change<T>::Kind::set ? std::optional(change.value) : std::nullopt;
-  }
-}
-
 std::string expected(char const* key, char const* what) {
   return std::string(key) + ": expected " + what;
 }
 
+/// The value of the key, if there is one to read; null clears the setting.
+template <typename T>
+Json const* value_of(Json const& body, char const* key, Change<T>& change) {
+  auto const found = body.find(key);
+  if (found == body.end()) {
+    return nullptr;
+  }
+  change.kind = found->is_null() ? Change<T>::Kind::clear : Change<T>::Kind::set;
+  return found->is_null() ? nullptr : &*found;
+}
+
 /// Nothing if the value was read or is absent.
 std::optional<Reply> read_decode(Json const& body, Change<std::uint32_t>& change) {
-  auto const found = body.find(kDecode);
-  if (found == body.end()) {
+  Json const* const value = value_of(body, kDecode, change);
+  if (value == nullptr) {
     return std::nullopt;
   }
-  if (found->is_null()) {
-    change.kind = Change<std::uint32_t>::Kind::clear;
-    return std::nullopt;
-  }
-  if (!found->is_number()) {
+  if (!value->is_number()) {
     return threshold_error(422, expected(kDecode, "a number or null"));
   }
-  double const share = found->get<double>();
+  double const share = value->get<double>();
   if (!std::isfinite(share) || share < 0 || share > 1) {
     return threshold_error(400, expected(kDecode, "0 to 1"));
   }
-  change = {Change<std::uint32_t>::Kind::set,
-            static_cast<std::uint32_t>(std::lround(share * kMillion))};
+  change.value = lifecycle::millionths(share);
   return std::nullopt;
 }
 
 std::optional<Reply> read_prefill(Json const& body, Change<std::uint64_t>& change) {
-  auto const found = body.find(kPrefill);
-  if (found == body.end()) {
+  Json const* const value = value_of(body, kPrefill, change);
+  if (value == nullptr) {
     return std::nullopt;
   }
-  if (found->is_null()) {
-    change.kind = Change<std::uint64_t>::Kind::clear;
-    return std::nullopt;
-  }
-  if (!found->is_number_unsigned()) {
+  if (!value->is_number_unsigned()) {
     return threshold_error(422, expected(kPrefill, "a whole number or null"));
   }
-  auto const tokens = found->get<std::uint64_t>();
-  if (tokens > kMostTokens) {
-    return threshold_error(400, expected(kPrefill, "at most 1000000000000"));
-  }
-  change = {Change<std::uint64_t>::Kind::set, tokens};
-  return std::nullopt;
+  change.value = value->get<std::uint64_t>();
+  return change.value > kMostTokens
+             ? std::optional(threshold_error(400, expected(kPrefill, "at most 1000000000000")))
+             : std::nullopt;
 }
-
-}  // namespace
-
-namespace {
 
 /// Nothing if the request may set thresholds.
 std::optional<Reply> refuse_stranger(Request const& request,

@@ -25,7 +25,7 @@ CancelMetrics::CancelMetrics(MetricRegistry& registry, ComponentEndpoint compone
                          "Requests that were cancelled and that the engine has not confirmed")),
       overdue_(registry.gauge(
           "lastcall_cancels_overdue", "",
-          "Requests that were cancelled 5 s ago or earlier and that the engine has not confirmed")),
+          "Requests that were cancelled at least 5 s ago and that the engine has not confirmed")),
       component_(std::move(component)) {}
 
 void CancelMetrics::client_cancelled(std::string_view model, std::string_view endpoint,

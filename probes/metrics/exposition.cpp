@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/words.hpp"
 #include "probes/checks/prometheus_text.hpp"
 
 namespace lastcall::probes {
@@ -15,9 +16,7 @@ constexpr std::array<std::string_view, 4> kParts{"_bucket", "_sum", "_count", "_
 
 /// Removes the first line and returns it without its line end.
 std::string_view take_line(std::string_view& text) {
-  std::size_t const end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  std::string_view line = take_part(text, '\n');
   if (line.ends_with('\r')) {
     line.remove_suffix(1);
   }

@@ -29,9 +29,9 @@ IngressMetrics::IngressMetrics(MetricRegistry& registry)
       event_gap_(
           registry.histogram("lastcall_ingress_event_gap_seconds", "endpoint",
                              "Time between events of a stream, as they were read from the engine")),
-      first_byte_(registry.histogram(
-          "lastcall_ingress_time_to_first_byte_seconds", "endpoint",
-          "Time from a request's head to its response, of a stream to the first byte of its body")),
+      first_byte_(registry.histogram("lastcall_ingress_time_to_first_byte_seconds", "endpoint",
+                                     "Time from a request's head to its response; of a stream, to "
+                                     "the first byte of its body")),
       frontend_first_token_(registry.histogram(
           "dynamo_frontend_time_to_first_token_seconds", "model",
           "Time from a request's head to the first byte of its stream, or to its response")) {}

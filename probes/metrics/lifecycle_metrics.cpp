@@ -70,7 +70,7 @@ void LifecycleMetrics::before_scrape(std::int64_t now_ms) {
     family.Add({}).Set(static_cast<double>(deadline - now_ms) / 1000.0);
     shows_deadline_ = true;
   } else if (std::exchange(shows_deadline_, false)) {
-    family.Remove(&family.Add({}));  // the one that is there
+    family.Remove(&family.Add({}));  // the series that exists
   }
 }
 

@@ -1,8 +1,7 @@
 #include "probes/metrics/metric_series.hpp"
 
-#include <algorithm>
-
 #include "base/utf8.hpp"
+#include "base/words.hpp"
 
 namespace lastcall::probes {
 
@@ -48,14 +47,10 @@ LabelGuard::Places& LabelGuard::places(std::string_view label) {
 
 std::vector<std::string> variable_labels(MetricFamily const& family) {
   std::vector<std::string> names;
-  std::string_view rest = family.labels;
-  while (!rest.empty()) {
-    auto const end = std::min(rest.find(' '), rest.size());
-    auto const label = rest.substr(0, end);
+  for (std::string_view const label : split(family.labels, " ")) {
     if (!is_constant(family, label)) {
       names.emplace_back(label);
     }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return names;
 }

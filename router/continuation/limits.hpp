@@ -40,7 +40,7 @@ enum class Cause : std::uint8_t {
   unproven,  // the leg did not continue the answer: its worker cannot, but is alive
 };
 
-/// `reason` is that of Received.
+/// `reason` is the reason in Received.
 Cause cause_of(std::string_view reason);
 
 /// The limit on the moves of one request.

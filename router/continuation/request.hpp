@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostMembers = 1000;
 
 enum class Endpoint : std::uint8_t { completions, chat, other };
 
-/// `name` is that of relay::EndpointName.
+/// `name` is the name in relay::EndpointName.
 Endpoint endpoint_of(std::string_view name);
 /// The same name as in the labels of metrics; empty for other endpoints.
 std::string_view name_of(Endpoint endpoint);
@@ -52,7 +52,7 @@ struct Request {
   bool wants_logprobs = false;
   bool continues_message = false;  // continue_final_message
   bool has_prompt_ids = false;
-  /// The number of answers in the stream, each of which has its own end; absent if it is unknown.
+  /// The number of answers in the stream, which end one by one; absent if it is unknown.
   MaybeTokens choices;
   MaybeTokens max_tokens;
   Tokens min_tokens = 0;

@@ -82,8 +82,8 @@ void Voice::content(Chunk const& chunk, ClientStream::Texts& texts, std::string&
 
 bool Voice::piece(Event const& event, Chunk const& chunk, std::string& out) {
   ClientStream::Texts texts;
-  // If the gate of the content is open, so is that of the reasoning, because both have the same
-  // stop strings.
+  // If the gate of the content is open, the gate of the reasoning is, too, because both have the
+  // same stop strings.
   if (!rules_of(client_.request(), true).are_open()) {
     reasoning(chunk, texts, out);
     content(chunk, texts, out);

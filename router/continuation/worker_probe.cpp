@@ -70,7 +70,7 @@ WorkerProbe::Reported WorkerProbe::read(std::string_view stream) {
   return reported;
 }
 
-/// Whether the prompt that the worker reports, or counts, is the one that it was given as ids.
+/// Whether the worker reports, or counts, the prompt that it was given as ids.
 bool WorkerProbe::took(Reported const& reported) const {
   return reported.prompt_ids ? *reported.prompt_ids == history_
                              : reported.prompt_count == history_.size();

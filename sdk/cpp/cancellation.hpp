@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. The level only rises.
-//  2. The reasons are those of the first cancel; a kill after a stop does not replace them.
+//  2. The first cancel sets the reasons; a kill after a stop does not replace them.
 //
 // Thread rule: level() from any thread, without a lock; the rest under the TreeLock. Source:
 // RequestContext, rule 1.

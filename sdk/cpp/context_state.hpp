@@ -39,7 +39,7 @@ class Owner {
   Owner(Owner const&) = delete;
   Owner& operator=(Owner const&) = delete;
 
-  /// The state of these contexts has risen; the supervisor already knows that of those in
+  /// The state of these contexts has risen; the supervisor already knows the state of those in
   /// `notified`.
   virtual void raised(std::span<ContextPtr const> contexts, Notified const& notified) = 0;
   virtual void ended(ContextPtr const& context, Outcome outcome) = 0;
@@ -58,7 +58,7 @@ class ContextState : public std::enable_shared_from_this<ContextState> {
   std::optional<Outcome> outcome(TreeLock const& /*held*/) const { return outcome_; }
   std::optional<Reason> reason() const;
   bool is_confirmed() const;
-  /// Like that of the cancellation, but the tree above is searched for it.
+  /// Like the cancellation's, but the tree above is searched for it.
   std::optional<Reason> cause(TreeLock& lock);
 
   TreePlace& place(TreeLock const& /*held*/) { return place_; }

@@ -32,7 +32,7 @@ class Failures {
 
   /// From now on, exceptions that are not caught are reported at that path.
   void watch_uncaught(std::string path, ipc::Hello hello);
-  /// Throws std::invalid_argument if the number cannot be that of a child.
+  /// Throws std::invalid_argument if no child can have this number.
   void watch_child(int pid, std::string name, bool any_end);
   bool forget_child(int pid);
   /// The exception that is being handled has left a function of that name.

@@ -68,7 +68,7 @@ void Link::run_once(int at_most_ms) {
   if (ready == Connection::Ready::input && !take_input()) {
     lock_.locked([this](Later& later) { disconnect(later); });
   }
-  // What is late is judged by a time before the input was taken: the process may have stood still
+  // What is late is judged by a time before the input was taken: the process may have hung
   // since then, and an answer may have arrived.
   lock_.locked([this, now](Later& later) { finish_round(now, later); });
   lock_.stall().end_round();

@@ -4,7 +4,7 @@
 //  1. A line is appended to the connection, or dropped if there is none: what the supervisor must
 //     know is state, which the greeting of the next connection contains.
 //  2. `seq` numbers are unique for the life of the client, across connections.
-//  3. A position is that of the connection; it means nothing after the connection has ended.
+//  3. A position belongs to the connection; it means nothing after the connection has ended.
 //
 // Thread rule: under the session's mutex. Source: docs/ipc.md, 'Answers and errors'.
 #pragma once

@@ -19,7 +19,7 @@ class ProblemLog {
   explicit ProblemLog(std::function<void(std::string const&)> sink);
 
   void operator()(std::string const& text) const;
-  /// Logs the text unless it is that of the last call.
+  /// Logs the text unless the last call logged the same.
   void in_a_row(std::string text);
   /// The next text is new, whatever it is.
   void end_row() { last_.clear(); }

@@ -15,7 +15,7 @@ class ContextState;
 
 class ReachedFutures {
  public:
-  // `context` is the one that holds this object.
+  // `context` holds this object.
   std::shared_future<void> reached(ContextState& context, Level level);
   std::shared_future<bool> stopped_or_killed(ContextState& context);
 

@@ -4,7 +4,7 @@
 //  1. A connection without a welcome does not count as a supervisor, so neither its begin nor its
 //     end changes anything.
 //  2. A supervisor acknowledges each question at once. If it has not done so for kSilentAfter, it
-//     stands still, and counts as absent until it answers again.
+//     hangs, and counts as absent until it answers again.
 //
 // Thread rule: under the session's mutex. Source: Client, rule 2.
 #pragma once
@@ -19,7 +19,7 @@ namespace lastcall::sdk {
 
 inline constexpr std::chrono::seconds kUnadmittedAfter{1};
 inline constexpr std::chrono::seconds kSilentAfter{2};
-/// An answer may have arrived while this process stood still itself: it has this time to be read.
+/// An answer may have arrived while this process itself hung: it has this time to be read.
 inline constexpr std::chrono::milliseconds kReadWithin{100};
 
 class SupervisorAbsence {

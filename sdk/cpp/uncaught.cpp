@@ -84,7 +84,7 @@ std::string type_name(std::type_info const& type) {
   return name ? name.get() : type.name();
 }
 
-/// Appends the text of the exception, and those of its causes.
+/// Appends the texts of the exception and of its causes.
 void append_causes(std::exception const& error, std::string& text) {
   text += error.what();
   try {

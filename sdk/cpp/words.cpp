@@ -6,8 +6,7 @@
 namespace lastcall {
 namespace {
 
-/// The public sets are those of the protocol under shorter names, with the same words in the same
-/// order.
+/// The public sets are the protocol's under shorter names, with the same words in the same order.
 template <typename Theirs, typename Ours>
 constexpr bool ends_alike(Theirs last, Ours ours) {
   return static_cast<int>(last) == static_cast<int>(ours);

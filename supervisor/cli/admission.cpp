@@ -93,15 +93,12 @@ class Flags {
 };
 
 void print(Json const& state, Output output, std::ostream& out) {
-  switch (output) {
-    case Output::json:
-      out << state.dump() << '\n';
-      break;
-    case Output::text:
-      for (auto const& [key, value] : state.items()) {
-        out << key << ": " << (value.is_null() ? "none" : value.dump()) << '\n';
-      }
-      break;
+  if (output == Output::json) {
+    out << state.dump() << '\n';
+    return;
+  }
+  for (auto const& [key, value] : state.items()) {
+    out << key << ": " << (value.is_null() ? "none" : value.dump()) << '\n';
   }
 }
 

@@ -92,13 +92,10 @@ int run_cancel(CancelOptions const& options, config::Environment const& environm
   } while (first < options.ids.size());
   bool const reached = all.value("changed", false);
   char const* const done = options.kill ? "cut off" : "asked to stop";
-  switch (options.common.output) {
-    case Output::json:
-      out << all.dump() << '\n';
-      break;
-    case Output::text:
-      out << (reached ? done : "nothing to cancel: not in flight, or cancelled already") << '\n';
-      break;
+  if (options.common.output == Output::json) {
+    out << all.dump() << '\n';
+  } else {
+    out << (reached ? done : "nothing to cancel: not in flight, or cancelled already") << '\n';
   }
   return reached ? kExitSuccess : kExitFailure;
 }

@@ -107,7 +107,7 @@ std::string near_option(CLI::App const& app, std::string const& word) {
     is_known = is_known || option->check_name(std::string(typed));
   }
   if (is_known && typed.starts_with('-')) {
-    return ", because it stands before the command and belongs after it";
+    return ", because it comes before the command and belongs after it";
   }
   auto const near = config::nearest(typed, {names.begin(), names.end()});
   return near && typed.starts_with("--") ? ", did you mean '" + std::string(*near) + "'?" : "";

@@ -38,10 +38,16 @@ void add_output(CLI::App& app, Output& output) {
       ->type_name("text|json");
 }
 
+/// An option that may be left out. CLI11's own for std::optional takes an empty text for none.
+CLI::Option* add_text(CLI::App& app, char const* name, std::optional<std::string>& to,
+                      std::string const& what) {
+  return app.add_option_function<std::string>(
+      name, [&to](std::string const& text) { to = text; }, what);
+}
+
 void add_config(CLI::App& app, config::LoadOptions& load) {
-  app.add_option_function<std::string>(
-         "-c,--config", [&load](std::string const& path) { load.path = path; },
-         std::string("Configuration file; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
+  add_text(app, "-c,--config", load.path,
+           std::string("Configuration file; else $LASTCALL_CONFIG, else ") + config::kDefaultPath)
       ->type_name("FILE");
   app.add_option("--set", load.overrides, "Override one key; may be repeated")
       ->type_name("KEY=VALUE")
@@ -50,27 +56,31 @@ void add_config(CLI::App& app, config::LoadOptions& load) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+/// Runs a command with its options.
+template <typename Options>
+Run runs(int (*run)(Options const&, config::Environment const&, std::ostream&, std::ostream&),
+         std::shared_ptr<Options> const& options) {
+  return [run, options](Streams const& streams) {
+    return run(*options, config::process_environment(), streams.out, streams.err);
+  };
+}
+
 Run setup_check(CLI::App& app) {
   auto const options = std::make_shared<CheckOptions>();
   add_config(app, options->load);
   add_output(app, options->output);
   app.add_flag("--strict", options->strict, "Treat warnings as errors");
-  return [options](Streams const& streams) {
-    return run_check(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_check, options);
 }
 
 Run setup_plan(CLI::App& app) {
   auto const options = std::make_shared<PlanOptions>();
   add_config(app, options->load);
   add_output(app, options->output);
-  app.add_option_function<std::string>(
-         "--pod-grace", [options](std::string const& text) { options->pod_grace = text; },
-         "The pod's grace period; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
+  add_text(app, "--pod-grace", options->pod_grace,
+           "The pod's grace period; else $LASTCALL_POD_GRACE_SECONDS, else 30s inside a pod")
       ->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_plan(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_plan, options);
 }
 
 Run setup_doctor(CLI::App& app) {
@@ -91,9 +101,8 @@ Run setup_version(CLI::App& app) {
 void add_operator(CLI::App& app, OperatorOptions& common) {
   add_config(app, common.load);
   add_output(app, common.output);
-  app.add_option_function<std::string>(
-         "--admin-socket", [&common](std::string const& path) { common.admin_socket = path; },
-         "The supervisor's socket; else the configuration's ipc.admin_socket")
+  add_text(app, "--admin-socket", common.admin_socket,
+           "The supervisor's socket; else the configuration's ipc.admin_socket")
       ->type_name("PATH");
 }
 
@@ -101,17 +110,13 @@ Run setup_status(CLI::App& app) {
   auto const options = std::make_shared<StatusOptions>();
   add_operator(app, options->common);
   app.add_flag("-w,--watch", options->watch, "Follow changes; a drain is shown as a bar");
-  return [options](Streams const& streams) {
-    return run_status(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_status, options);
 }
 
 Run setup_requests(CLI::App& app) {
   auto const options = std::make_shared<OperatorOptions>();
   add_operator(app, *options);
-  return [options](Streams const& streams) {
-    return run_requests(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_requests, options);
 }
 
 Run setup_drain(CLI::App& app) {
@@ -119,29 +124,22 @@ Run setup_drain(CLI::App& app) {
   add_operator(app, options->common);
   app.add_flag("--exit", options->exit, "Drain and then stop; this cannot be undone by resume");
   app.add_flag("--wait", options->wait, "Follow the drain to its end");
-  app.add_option_function<std::string>(
-         "--timeout", [options](std::string const& text) { options->timeout = text; },
-         "How long requests may take to finish; those that still run then are cancelled")
+  add_text(app, "--timeout", options->timeout,
+           "How long requests may take to finish; those that still run then are cancelled")
       ->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_drain(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_drain, options);
 }
 
 Run setup_resume(CLI::App& app) {
   auto const options = std::make_shared<OperatorOptions>();
   add_operator(app, *options);
-  return [options](Streams const& streams) {
-    return run_resume(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_resume, options);
 }
 
 Run setup_reload(CLI::App& app) {
   auto const options = std::make_shared<OperatorOptions>();
   add_operator(app, *options);
-  return [options](Streams const& streams) {
-    return run_reload(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_reload, options);
 }
 
 Run setup_cancel(CLI::App& app) {
@@ -156,20 +154,15 @@ Run setup_cancel(CLI::App& app) {
       "Either IDs or --root is required. The engine ends the requests a moment later.\n"
       "Exit codes: 0 if at least one request was cancelled; 1 if none was in flight, all were\n"
       "cancelled already, or no supervisor was found; 2 for bad usage or a bad configuration.");
-  return [options](Streams const& streams) {
-    return run_cancel(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_cancel, options);
 }
 
 Run setup_admission(CLI::App& app) {
   auto const options = std::make_shared<AdmissionOptions>();
   add_operator(app, options->common);
-  auto const add = [&app, options](char const* name, std::optional<std::string>& to,
-                                   char const* what, char const* type) {
-    app.add_option_function<std::string>(
-           name, [options, &to](std::string const& text) { to = text; },
-           what + std::string("; null removes this limit"))
-        ->type_name(type);
+  auto const add = [&app](char const* name, std::optional<std::string>& to, char const* what,
+                          char const* type) {
+    add_text(app, name, to, what + std::string("; null removes this limit"))->type_name(type);
   };
   add("--engine-request-limit", options->engine_request_limit, "Requests that may run at once",
       "N");
@@ -183,18 +176,14 @@ Run setup_admission(CLI::App& app) {
       "Share of KV cache blocks above which a rank is busy", "SHARE");
   add("--active-prefill-tokens-threshold", options->active_prefill_tokens_threshold,
       "Tokens in prefill above which a rank is busy", "N");
-  return [options](Streams const& streams) {
-    return run_admission(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_admission, options);
 }
 
 Run setup_wait_ready(CLI::App& app) {
   auto const options = std::make_shared<WaitReadyOptions>();
   add_operator(app, options->common);
   app.add_option("--timeout", options->timeout, "How long to wait (60s)")->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_wait_ready(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_wait_ready, options);
 }
 
 Run setup_serve(CLI::App& app) {
@@ -237,15 +226,12 @@ Run setup_probe(CLI::App& app) {
                              "health", "live"})
                   .description(""))
       ->type_name("livez|readyz|startupz|engine/livez|engine/startupz|health|live");
-  app.add_option_function<std::string>(
-         "--address", [options](std::string const& text) { options->address = text; },
-         "Address to call; else the configuration's probes.listen")
+  add_text(app, "--address", options->address,
+           "Address to call; else the configuration's probes.listen")
       ->type_name("HOST:PORT");
   app.add_option("--timeout", options->timeout, "How long to wait for the answer (1s)")
       ->type_name("DURATION");
-  return [options](Streams const& streams) {
-    return run_probe(*options, config::process_environment(), streams.out, streams.err);
-  };
+  return runs(run_probe, options);
 }
 
 Run setup_replay(CLI::App& app) {

@@ -5,19 +5,11 @@
 #include <ostream>
 #include <string_view>
 
+#include "base/words.hpp"
 #include "supervisor/cli/command_line.hpp"
 
 namespace lastcall::cli {
 namespace {
-
-std::string joined(std::vector<std::string> const& words, std::string_view between) {
-  std::string text;
-  for (std::string const& word : words) {
-    text += (text.empty() ? std::string_view() : between);
-    text += word;
-  }
-  return text;
-}
 
 std::string escaped(std::string_view text, std::string_view special) {
   std::string out;
@@ -258,8 +250,9 @@ std::vector<std::string> split(std::string const& text, char at) {
   return parts;
 }
 
-std::vector<std::string> words_in(std::string const& field) {
-  return field.empty() ? std::vector<std::string>() : split(field, ' ');
+std::vector<std::string> words_in(std::string_view field) {
+  std::vector<std::string_view> const words = lastcall::split(field, " ");
+  return {words.begin(), words.end()};
 }
 
 }  // namespace

@@ -15,14 +15,7 @@ namespace {
 void print_answer(std::string const& answer, Output output, char const* changed,
                   char const* unchanged, std::ostream& out) {
   bool const did = member_flag(json::parsed<JsonValue>(answer), "changed");
-  switch (output) {
-    case Output::json:
-      out << answer << '\n';
-      break;
-    case Output::text:
-      out << (did ? changed : unchanged) << '\n';
-      break;
-  }
+  out << (output == Output::json ? answer : did ? changed : unchanged) << '\n';
 }
 
 }  // namespace

@@ -38,14 +38,7 @@ int run_plan(PlanOptions const& options, config::Environment const& environment,
     return kExitUsage;
   }
   config::Plan const plan = config::make_plan(loaded.config, loaded.grace);
-  switch (options.output) {
-    case Output::text:
-      out << config::to_text(plan);
-      break;
-    case Output::json:
-      out << config::to_json(plan);
-      break;
-  }
+  out << (options.output == Output::json ? config::to_json(plan) : config::to_text(plan));
   return kExitSuccess;
 }
 

@@ -1,12 +1,12 @@
 #include "supervisor/cli/probe.hpp"
 
-#include <algorithm>
 #include <ostream>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "base/json_member.hpp"
+#include "base/words.hpp"
 #include "config/text.hpp"
 #include "probes/listener/probe_client.hpp"
 #include "supervisor/cli/app.hpp"
@@ -48,12 +48,10 @@ std::optional<config::Address> address_of(ProbeOptions const& options,
 std::string reason_in(std::string_view body) {
   std::string const first(body.substr(0, body.find('\n')));
   std::string reason;
-  while (!body.empty()) {
-    std::size_t const end = std::min(body.find('\n'), body.size());
-    if (body.starts_with("[-]")) {
-      reason += (reason.empty() ? "" : "; ") + std::string(body.substr(3, end - 3));
+  for (std::string_view const line : split(body, "\n")) {
+    if (line.starts_with("[-]")) {
+      reason.append(reason.empty() ? "" : "; ").append(line.substr(3));
     }
-    body.remove_prefix(std::min(end + 1, body.size()));
   }
   return reason.empty() ? first : reason;
 }
@@ -100,13 +98,10 @@ int run_probe(ProbeOptions const& options, config::Environment const& environmen
   }
   probes::ProbeAnswer const answer =
       probes::ask_probe(address->host, address->port, "/" + options.probe, *timeout);
-  switch (options.output) {
-    case Output::text:
-      print_text(options, *address, answer, err);
-      break;
-    case Output::json:
-      print_json(options, *address, answer, out);
-      break;
+  if (options.output == Output::json) {
+    print_json(options, *address, answer, out);
+  } else {
+    print_text(options, *address, answer, err);
   }
   return answer.status == kOk ? kExitSuccess : kExitFailure;
 }

@@ -64,13 +64,10 @@ int run_reload(OperatorOptions const& options, config::Environment const& enviro
   if (!answer) {
     return kExitFailure;
   }
-  switch (options.output) {
-    case Output::json:
-      out << answer->dump() << '\n';
-      break;
-    case Output::text:
-      print_text(*answer, out, err);
-      break;
+  if (options.output == Output::json) {
+    out << answer->dump() << '\n';
+  } else {
+    print_text(*answer, out, err);
   }
   if (!answer->value("ok", false)) {
     return kExitUsage;

@@ -117,13 +117,10 @@ int run_replay(ReplayOptions const& options, std::ostream& out, std::ostream& er
            "log.format: json\n";
     return kExitUsage;
   }
-  switch (options.output) {
-    case Output::text:
-      print_text(replay, options.file, out, err);
-      break;
-    case Output::json:
-      print_json(replay, options.file, out);
-      break;
+  if (options.output == Output::json) {
+    print_json(replay, options.file, out);
+  } else {
+    print_text(replay, options.file, out, err);
   }
   return replay.mismatch() ? kExitFailure : kExitSuccess;
 }

@@ -27,13 +27,10 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
       return kExitFailure;
     }
     for (JsonValue const& request : json::member(*page, "requests")) {
-      switch (options.output) {
-        case Output::json:  // one line per request, so that the pages are not visible
-          out << request.dump() << '\n';
-          break;
-        case Output::text:
-          all.push_back(request);
-          break;
+      if (options.output == Output::json) {  // one line per request, so that no page is visible
+        out << request.dump() << '\n';
+      } else {
+        all.push_back(request);
       }
     }
     query.after = page->value("next", std::string());

@@ -61,8 +61,8 @@ std::string make_known_directory(config::Environment const& environment) {
   std::string const socket = known_admin_socket(environment);
   std::string const place = std::filesystem::path(socket).parent_path().string();
   bool const is_made = !place.empty() && ::mkdir(place.c_str(), 0700) == 0;
-  // The directory of a `run` that was killed is taken over. It has a socket, which distinguishes it
-  // from that of a `run` that is just starting.
+  // The directory of a `run` that was killed is taken over. It has a socket, unlike the directory
+  // of a `run` that is just starting.
   bool const is_left = !is_made && errno == EEXIST && is_private(place) &&
                        ::access(socket.c_str(), W_OK) == 0 && !is_live(socket);
   return is_made || is_left ? place : std::string();

@@ -173,13 +173,10 @@ int run_status(StatusOptions const& options, config::Environment const& environm
   if (!status) {
     return kExitFailure;
   }
-  switch (options.common.output) {
-    case Output::json:
-      out << *status << '\n';
-      break;
-    case Output::text:
-      out << status_text(*status, view_on(runtime::terminal_of(STDOUT_FILENO, environment)));
-      break;
+  if (options.common.output == Output::json) {
+    out << *status << '\n';
+  } else {
+    out << status_text(*status, view_on(runtime::terminal_of(STDOUT_FILENO, environment)));
   }
   return kExitSuccess;
 }

@@ -60,7 +60,7 @@ class ApiServer {
   Answer get(std::string const& path, std::chrono::milliseconds patience);
   /// Adds an object to the collection that is at the path.
   Answer create(std::string const& path, Json const& object, std::chrono::milliseconds patience);
-  /// `operations` are those of a JSON Patch.
+  /// `operations` are the operations of a JSON Patch.
   Answer patch(std::string const& path, Json const& operations, std::chrono::milliseconds patience);
   ListAnswer list(std::string const& path, std::string const& query);
   /// `take` gets the type of a change and its object, and returns false to end the watch. `version`

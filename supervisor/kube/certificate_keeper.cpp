@@ -8,7 +8,7 @@ namespace {
 using json::member;
 
 constexpr int kTries = 3;
-/// Distinguishes our writes from those of the person who applies the chart.
+/// Distinguishes our writes from the writes of whoever applies the chart.
 constexpr char const* kManager = "?fieldManager=lastcall-webhook";
 
 /// Why a look cannot continue; it is caught in this file.

@@ -11,7 +11,7 @@ using json::text;
 
 constexpr char const* kSidecar = "lastcall";
 
-/// The reports of the engine's containers, or those of the sidecar.
+/// The reports of the engine's containers, or of the sidecar.
 struct Reports {
   std::vector<StopReport> final;
   std::vector<StopReport> earlier;

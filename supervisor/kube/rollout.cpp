@@ -24,7 +24,7 @@ int complain(std::ostream& err, std::string const& verb, std::string const& what
 /// Returns what is wrong with the command line; empty if it is valid.
 std::string wrong_with(RolloutOptions const& options) {
   if (options.workload.empty() == options.selector.empty()) {
-    return "expected a workload (KIND/NAME) or --selector, one of them";
+    return "expected either a workload (KIND/NAME) or --selector";
   }
   if (!options.workload.empty() && !parse_workload(options.workload)) {
     return "'" + options.workload + "', expected KIND/NAME with one of " + known_kinds();

@@ -187,7 +187,7 @@ void find_own_path(char const* called_as) {
   }
 }
 
-/// The program is in a folder relative to that of this file.
+/// The program is in a folder relative to this file's.
 void find_program() {
   char const* const path = own_path + sizeof kPathName - 1;
   char const* name = path;  // after the last slash

@@ -32,7 +32,7 @@ class LiveSettings {
     std::function<void()> changed;
   };
 
-  /// `sources` are read for each reload; `warnings` are those of `config`.
+  /// `sources` are read for each reload; `warnings` are the warnings about `config`.
   LiveSettings(config::Config config, std::vector<std::string> warnings,
                config::LoadOptions sources, lifecycle::Lifecycle const& core, EventSink& events,
                Log& log, Callbacks callbacks);

@@ -40,7 +40,7 @@ class RequestOrders {
   ipc::Server& server_;
   SdkSessions& sdks_;
   IngressSession& ingress_;
-  bool cancels_are_sent_ = false;  // those of the current step
+  bool cancels_are_sent_ = false;  // of the current step
 };
 
 }  // namespace lastcall::runtime

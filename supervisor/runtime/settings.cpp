@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "supervisor/runtime/registries/registry_factory.hpp"
-#include "supervisor/runtime/sessions/admission_control.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -58,7 +57,7 @@ lifecycle::LoadThresholds load_thresholds_from(config::Admission const& admissio
                                        .max_age = admission.load_max_age,
                                        .ranks = admission.ranks};
   if (admission.active_decode_blocks_threshold) {
-    thresholds.decode_ppm = millionths(*admission.active_decode_blocks_threshold);
+    thresholds.decode_ppm = lifecycle::millionths(*admission.active_decode_blocks_threshold);
   }
   return thresholds;
 }

@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. Each order of the core is counted, then narrated in the log, then published.
-//  2. The log of inputs, from which a run can be replayed, is that of step_log.hpp.
+//  2. step_log.hpp writes the log of inputs, from which a run can be replayed.
 //
 // Thread rule: the loop's thread. Source: specification, 'Architecture'.
 #pragma once

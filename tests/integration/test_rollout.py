@@ -447,7 +447,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_2_with_the_reason(api, change, said
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("status",), "expected a workload (KIND/NAME) or --selector, one of them"),
+        (("status",), "expected either a workload (KIND/NAME) or --selector"),
         (("watch", "pod/x"), "'pod/x', expected KIND/NAME with one of deployment, statefulset"),
         (("watch", "-l", "a=b", "--timeout", "5"), "--timeout '5', expected a duration"),
         (("status", "-l", "a=b", "--", "true"), "a command after `--` is only for watch"),

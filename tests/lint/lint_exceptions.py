@@ -7,7 +7,7 @@ It started empty and is a ratchet: an entry that is not needed any more fails it
 _PLAYS_A_PART = {
     ("sleeps_cxx", "tests/helpers/fork_storm.cpp"): "a worker that forks on, at a pace",
     ("sleeps_cxx", "tests/helpers/orphan_maker.cpp"): "a worker that outlives its parent",
-    ("sleeps_cxx", "tests/unit/runtime/core_loop_test.cpp"): "a process that stands still",
+    ("sleeps_cxx", "tests/unit/runtime/core_loop_test.cpp"): "a process that hangs",
     ("sleeps_python", "tests/helpers/engine_sim.py"): "tokens, health checks and cleanup take time",
     ("sleeps_python", "tests/integration/registries/tcp_proxy.py"): "a slow network",
     ("sleeps_python", "tests/integration/sdk/asgi_engine.py"): "a token takes time",

@@ -85,12 +85,12 @@ def probes_answer_beside_hostile_heads(stage):
     return "200 for each"
 
 
-@case("1", "/livez while the loop stands still: 200, after 10 s 503, and 200 when it goes on")
+@case("1", "/livez while the loop hangs: 200, after 10 s 503, and 200 when it goes on")
 def probes_answer_without_the_loop(stage):
     one = stage.serving()
     with stopped_thread(one.supervisor_pid()):
         assert one.get("/livez")[0] == 200
-        wait_until(lambda: one.get("/livez")[0] == 503, "it is seen to stand still")
+        wait_until(lambda: one.get("/livez")[0] == 503, "it is seen to hang")
         assert one.get("/metrics")[0] == 200
     wait_until(lambda: one.get("/livez")[0] == 200, "it goes on")
     return "200 503 200, each at once"

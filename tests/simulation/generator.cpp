@@ -256,7 +256,7 @@ void ask_engine(Plan& plan, std::uint32_t span) {
   }
 }
 
-/// An engine that stands still for a while, and tokens that show it. It uses random numbers of its
+/// An engine that stalls for a while, and tokens that show it. It uses random numbers of its
 /// own.
 void freeze(Plan& plan, std::uint32_t span) {
   Random random(plan.seed * 0x9fb21c651e98df25ULL + 13);

@@ -47,12 +47,12 @@ class ScenarioTest : public testing::Test {
   fs::path file_;
 };
 
-TEST(Scenario, shows_an_action_that_its_trace_does_not_have) {
+TEST(Scenario, Shows_an_action_that_its_trace_does_not_have) {
   auto const scenario = parse_scenario("settings\ngiven serving_run\nat 0s signal TERM\n");
   EXPECT_NE(text_of(run_scenario(scenario)), text_of(scenario));
 }
 
-TEST(Scenario, refuses_a_word_that_nobody_knows) {
+TEST(Scenario, Refuses_a_word_that_nobody_knows) {
   EXPECT_THROW(run_scenario(parse_scenario("at 0s signal TERM sometimes\n")), std::exception);
   EXPECT_THROW(run_scenario(parse_scenario("settings grace_period=60\n")), std::exception);
   EXPECT_THROW(run_scenario(parse_scenario("settings grace=60s\n")), std::exception);
@@ -71,7 +71,7 @@ void expect_to_be_read_back(Scenario const& printed) {
   }
 }
 
-TEST(Scenario, is_what_a_lifecycle_of_the_simulation_prints) {
+TEST(Scenario, Is_what_a_lifecycle_of_the_simulation_prints) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::string text;
     for (std::string const& line : run(generate(seed), true).trace) {

@@ -55,7 +55,7 @@ preStop:
 {{/*
 Only a probe of this container can have it restarted; the supervisor gives the verdict. An engine may
 load for as long as it needs: the first probe is what liveness waits for. The sidecar answers for the
-engine: when it stands still for a moment, the engine must not be restarted. A verdict stays until
+engine: when it hangs for a moment, the engine must not be restarted. A verdict stays until
 another engine is there, and is heard within 3 s.
 */}}
 {{- define "lastcall-lib.engineProbes" -}}

@@ -90,7 +90,7 @@ out here to what `lastcall plan` prints. All numbers are milliseconds.
 {{- $rows = concat $rows (list
   (list (sub $total $reserve) "what still runs is killed; cleanup begins")
   (list (sub $total (mul 2 $margin)) (printf "%s to the engine" $signal))
-  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM by itself if it received no order")
+  (list (sub $total (div (mul 3 $margin) 2)) "the shim sends TERM if it has received no order")
   (list (sub $total $margin) "SIGKILL to what is left of the engine's processes")
   (list $total "exit")) -}}
 {{- end -}}

@@ -59,7 +59,7 @@ containers:
       periodSeconds: 2
       timeoutSeconds: 1
       failureThreshold: 1
-    # lastcall's: it ends the container itself where the router is dead or stands still.
+    # lastcall's: it ends the container itself where the router is dead or hangs.
     livenessProbe:
       httpGet: {path: /livez, port: lastcall, scheme: HTTP}
       periodSeconds: 5

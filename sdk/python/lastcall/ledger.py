@@ -8,7 +8,7 @@ Rules
      seconds: only the first second of an absence delays a request. A close starts the requests that
      wait, and afterwards none waits.
   3. A supervisor that is connected acknowledges each question at once. If it has not done so for
-     `SILENT_AFTER` seconds, it stands still, and counts as absent until it answers again.
+     `SILENT_AFTER` seconds, it hangs, and counts as absent until it answers again.
   4. Memory grows only with live requests; at most `MAX_UNHEARD` ends wait for a supervisor, beyond
      that the oldest are forgotten.
 
@@ -32,7 +32,7 @@ from .peer import Line
 
 UNADMITTED_AFTER = 1.0
 SILENT_AFTER = 2.0
-# An answer may have arrived while this process stood still itself: it has this time to be read.
+# An answer may have arrived while this process itself hung: it has this time to be read.
 READ_WITHIN = 0.1
 PROGRESS_EVERY = 0.5
 MAX_UNCONFIRMED = 1024

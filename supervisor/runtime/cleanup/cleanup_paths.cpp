@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/error_text.hpp"
+#include "base/words.hpp"
 #include "config/cleanup_rule.hpp"
 
 namespace lastcall::runtime {
@@ -56,18 +57,6 @@ bool has_wildcard(std::string_view part) {
   return part.find_first_of("*?[") != std::string_view::npos;
 }
 
-std::vector<std::string> split(std::string_view path) {
-  std::vector<std::string> parts;
-  while (!path.empty()) {
-    std::size_t const end = path.find('/');
-    if (end != 0) {
-      parts.emplace_back(path.substr(0, end));
-    }
-    path = end == std::string_view::npos ? std::string_view{} : path.substr(end + 1);
-  }
-  return parts;
-}
-
 class Remover {
  public:
   Remover(std::vector<std::string> const& kept, lifecycle::Instant deadline) : deadline_(deadline) {
@@ -80,7 +69,8 @@ class Remover {
   }
 
   void remove_matching(std::string const& pattern) {
-    std::vector<std::string> const parts = split(pattern);
+    std::vector<std::string_view> const words = split(pattern, "/");
+    std::vector<std::string> const parts(words.begin(), words.end());
     descend(enter(AT_FDCWD, "/", false), parts, 0);
   }
 

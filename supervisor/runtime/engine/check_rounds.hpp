@@ -18,7 +18,8 @@ class CheckRounds {
 
   /// Rounds begin, or end: the next one is never late.
   void restart() { last_.reset(); }
-  /// A round begins. Returns how late it is; an early one, as those of a start are, is less than 0.
+  /// A round begins. Returns how late it is; less than 0 if it is early, as the rounds of a start
+  /// are.
   lifecycle::Duration next(lifecycle::Instant now) {
     lifecycle::Duration const late = last_ ? now - *last_ - interval_ : lifecycle::Duration{0};
     last_ = now;

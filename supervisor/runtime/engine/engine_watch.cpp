@@ -90,7 +90,7 @@ GaugeDriver::Need EngineWatch::gauges_needed(lifecycle::Snapshot const& snapshot
     return Need::drain;
   }
   bool const is_judged = !snapshot.stop && snapshot.phase != lifecycle::Phase::starting;
-  // Before tokens that stand still can prove anything, the counter must be read again.
+  // Before tokens that stall can prove anything, the counter must be read again.
   lifecycle::EngineHealth const& health = core_.health();
   bool const stands_still = health.settings().tokens_show_stalls &&
                             health.progress.still_for(monotonic_now()) >= kStillIsSeen;

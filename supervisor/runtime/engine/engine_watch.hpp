@@ -36,7 +36,7 @@ class EngineWatch {
     std::function<void()> on_reading;
   };
 
-  /// `mark` is that of the supervisor's own requests (token_driver.hpp).
+  /// `mark` marks the supervisor's own requests (token_driver.hpp).
   EngineWatch(boost::asio::any_io_executor const& executor, config::Config const& config,
               lifecycle::Lifecycle const& core, EventSink& events, Log& log, std::string mark,
               Callbacks callbacks);

@@ -36,7 +36,7 @@ CheckVerdict verdict_of(CheckResult result) {
   return CheckVerdict::not_asked;
 }
 
-/// A longer list of ports would be that of a host, which does not help to find the engine's.
+/// A longer list of ports would be a whole host's, which does not help to find the engine's.
 constexpr std::size_t kPortsShown = 12;
 
 std::string who_listens() {

@@ -36,7 +36,7 @@ void OrphanedEngine::watch(pid_t shim, pid_t engine) {
   if (shim <= 0 || engine <= 0) {
     return;
   }
-  // The process is held first, so that the facts read afterwards are those of the held process.
+  // The process is held first, so that the facts that are read afterwards belong to it.
   HeldProcess process = open_process(engine);
   auto const relatives = relatives_of(engine);
   if (process && relatives && relatives->parent == shim && !has_ended(process)) {

@@ -82,7 +82,7 @@ void TokenDriver::look(lifecycle::AskToken const& order) {
       send(order, reading.ranks);
       return;
     }
-    // An engine that stands still in the middle of work can be detected only by its counters, which
+    // An engine that stalls in the middle of work can be detected only by its counters, which
     // are read from the first reading on that showed work.
     events_.feed(lifecycle::TokenAnswered{order.number, TokenOutcome::withheld});
     events_.feed(gauges_read(reading));

@@ -19,7 +19,7 @@ struct DescriptorShares {
   std::size_t sessions = 0;   // connections of the engine socket
   std::size_t operators = 0;  // connections of the admin socket
   std::size_t clients = 0;    // connections of the ingress
-  /// The lowest limit at which no share is cut, except that of the ingress.
+  /// The lowest limit at which only the ingress's share is cut.
   std::uint64_t wanted = 0;
 };
 

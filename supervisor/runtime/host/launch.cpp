@@ -117,8 +117,8 @@ Launched launch(std::vector<std::string> const& command, int output) {
   }
   arguments.push_back(nullptr);
   std::vector<char*> const environment = environment_for_others();
-  // The services of this io_context are notified of the fork in the child; those of the loop's
-  // would register each of the supervisor's descriptors again.
+  // The services of this io_context are notified of the fork in the child; the services of the
+  // loop's io_context would register each of the supervisor's descriptors again.
   boost::asio::io_context nobodys_loop;
   process::posix::default_launcher launcher;
   process::error_code error;

@@ -1,4 +1,4 @@
-// The listening TCP ports of this network namespace: in a pod, those of all containers.
+// The listening TCP ports of this network namespace; in a pod, of all containers.
 //
 // They are logged to help if the engine does not listen at the address of its check. Rule: files
 // that cannot be read are left out. Thread rule: none. Source: proc(5), /proc/net/tcp and

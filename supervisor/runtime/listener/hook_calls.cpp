@@ -12,7 +12,7 @@
 namespace lastcall::runtime {
 namespace {
 
-/// The address at which the engine listens: that of the first check that connects to it.
+/// The address at which the engine listens, taken from the first check that connects to it.
 std::optional<probes::ReplacementSettings> engine_address(config::Config const& config) {
   config::EngineProfile const profile = config::resolve_engine(config);
   for (config::HealthCheck const& check : profile.checks) {

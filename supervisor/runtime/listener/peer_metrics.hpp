@@ -23,7 +23,8 @@ class PeerMetrics {
 
   /// The peers that are connected now.
   void connected(bool has_shim, std::size_t engines, std::size_t operators);
-  /// Called before the shim takes part; `known_boot` is that of the one before, empty if none.
+  /// Called before the shim takes part; `known_boot` is the boot of the previous shim, empty if
+  /// there was none.
   void shim_greets(std::string const& known_boot, ipc::ShimFacts const& shim);
   void shim_reports(ipc::ToSupervisor const& message);
   void error_sent(ipc::ErrorCode code);

@@ -4,8 +4,8 @@
 // Rules:
 //  1. The state is published on change and with each round of checks, never on the path of a
 //     request.
-//  2. There is one heartbeat. It uses a timer that runs anyway, that of the rounds of checks; while
-//     no checks run, it has a slow timer of its own.
+//  2. There is one heartbeat. It uses a timer that runs anyway, for the rounds of checks; while no
+//     checks run, it has a slow timer of its own.
 //  3. The listener closes last, so that a scrape during the stop still gets the state.
 //
 // Thread rule: the loop's thread; the listener has its own and reads the published state.

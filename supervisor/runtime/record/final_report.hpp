@@ -2,7 +2,7 @@
 //
 // Rules:
 //  1. 137 means that the engine had to be KILLed. If the engine had ended by itself, but its shim
-//     stood still or was starved of processor time and could not report that in time, the shim does
+//     hung or was starved of processor time and could not report that in time, the shim does
 //     not obey the 137, and reports the end at once. The code is then the one that the shim
 //     determines (shim/exit_code.hpp, heed_code): 0 if the supervisor had ordered the end,
 //     otherwise 1.

@@ -71,8 +71,8 @@ void put_ended(std::ostream& out, Json const& report) {
   std::int64_t const unseen = figure(report, "in_flight_at_phase");
   if (unseen > 0) {
     append_item(ended, std::to_string(unseen) +
-                           " in flight before the supervisor was restarted, of which the end of "
-                           "some was not seen");
+                           " in flight before the supervisor was restarted, and not all of "
+                           "them were seen to end");
   }
   if (ended.empty()) {
     ended = source == "unknown" ? "unknown: no SDK or ingress counted them" : "none was in flight";

@@ -7,7 +7,7 @@
 //  2. Records are built only at debug level. They are numbered at every level, so that a temporary
 //     change of the level leaves a gap instead of a false history.
 //  3. The records are in the order in which the core was called. What is provided for before a step
-//     is logged may already send cancels, so a record of these waits for that of the step.
+//     is logged may already send cancels, so a record of these waits for the record of the step.
 //
 // Thread rule: the loop's thread. The reader is replay.hpp.
 #pragma once

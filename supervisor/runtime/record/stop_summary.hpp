@@ -1,6 +1,6 @@
 // A stop in one sentence, for people who look at a pod's Events.
 //
-// Pure, no thread rule. Source: the drain report, of which this is the most important part.
+// Pure, no thread rule. Source: the drain report; this is its most important part.
 #pragma once
 
 #include "core/report.hpp"

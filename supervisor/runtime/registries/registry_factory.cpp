@@ -133,7 +133,7 @@ MadeRegistry make_registry(boost::asio::any_io_executor const& executor,
     return {discovery::make_file_registry(executor, file->directory, instance), ""};
   }
   if (auto const* etcd = std::get_if<config::EtcdRegistry>(&registry.kind)) {
-    return {discovery::make_etcd_registry(executor, settings_of(*etcd), {instance}), ""};
+    return {discovery::make_etcd_registry(executor, settings_of(*etcd), instance), ""};
   }
   if (auto const* http = std::get_if<config::HttpRegistry>(&registry.kind)) {
     return {discovery::make_http_registry(executor, settings_of(*http), instance), ""};

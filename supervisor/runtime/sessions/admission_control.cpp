@@ -1,24 +1,11 @@
 #include "supervisor/runtime/sessions/admission_control.hpp"
 
-#include <cmath>
-
 #include <nlohmann/json.hpp>
 
 namespace lastcall::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kMillion = 1'000'000;
-
-template <typename T, typename Value>
-void take_over(std::optional<T>& to, ipc::Change<Value> const& change) {
-  if (change.kind != ipc::Change<Value>::Kind::keep) {
-    to.reset();
-  }
-  if (change.kind == ipc::Change<Value>::Kind::set) {
-    to = static_cast<T>(change.value);
-  }
-}
 
 template <typename Limits, typename T>
 void take_changed(Limits& now, Limits const& before, Limits const& after, T Limits::*value) {
@@ -32,15 +19,11 @@ Json json_of(std::optional<T> const& value) {
   return value ? Json(*value) : Json();
 }
 
-}  // namespace
-
-std::uint32_t millionths(double share) {
-  return static_cast<std::uint32_t>(std::lround(share * kMillion));
-}
-
 Json share_json(std::optional<std::uint32_t> const& ppm) {
-  return ppm ? Json(*ppm / kMillion) : Json();
+  return ppm ? Json(*ppm / lifecycle::kMillionths) : Json();
 }
+
+}  // namespace
 
 lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
                                    ipc::AdmissionSet const& change) {
@@ -83,7 +66,8 @@ lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change) {
   using Share = ipc::Change<double>;
   Share const& share = change.active_decode_blocks_threshold;
-  take_over(thresholds.decode_ppm, Share{share.kind, static_cast<double>(millionths(share.value))});
+  take_over(thresholds.decode_ppm,
+            Share{share.kind, static_cast<double>(lifecycle::millionths(share.value))});
   take_over(thresholds.prefill_tokens, change.active_prefill_tokens_threshold);
   return thresholds;
 }

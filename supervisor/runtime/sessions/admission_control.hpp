@@ -22,18 +22,13 @@ lifecycle::AdmissionLimits changed(lifecycle::AdmissionLimits limits,
 lifecycle::LoadThresholds changed(lifecycle::LoadThresholds thresholds,
                                   ipc::ThresholdsSet const& change);
 
-/// Computes the values after a reload: each value is that of the file if it has changed there.
+/// Computes the values after a reload: each value is the file's if it has changed there.
 lifecycle::AdmissionLimits reloaded(lifecycle::AdmissionLimits now,
                                     lifecycle::AdmissionLimits const& before,
                                     lifecycle::AdmissionLimits const& after);
 lifecycle::LoadThresholds reloaded(lifecycle::LoadThresholds now,
                                    lifecycle::LoadThresholds const& before,
                                    lifecycle::LoadThresholds const& after);
-
-/// Converts a share to the core's unit.
-std::uint32_t millionths(double share);
-/// null if the share is unset.
-nlohmann::ordered_json share_json(std::optional<std::uint32_t> const& ppm);
 
 /// The part of the status that describes admission.
 nlohmann::ordered_json admission_json(lifecycle::AdmissionState const& state);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/words.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -38,14 +40,6 @@ lifecycle::ShimHello fact_of(ipc::ShimFacts const& shim) {
           .alive = alive_of(shim.engine.alive),
           .stop_at = shim.stop_at,
           .blob = shim.blob};
-}
-
-std::string joined(std::vector<std::string> const& names) {
-  std::string text;
-  for (std::string const& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
 }
 
 }  // namespace
@@ -126,7 +120,7 @@ void ShimSession::message(ipc::PeerId peer, ipc::ToSupervisor&& message, ipc::Se
     log_.info(tree->alive > 0 ? "processes of the engine are left"
                               : "no process of the engine is "
                                 "left",
-              {{"alive", tree->alive}, {"names", joined(tree->names)}});
+              {{"alive", tree->alive}, {"names", joined(tree->names, ", ")}});
     events_.feed(lifecycle::EngineTreeSeen{.alive = *alive_of(tree->alive), .names = tree->names});
   } else if (auto const* died = std::get_if<ipc::EngineDied>(&message)) {
     process_died(*died);

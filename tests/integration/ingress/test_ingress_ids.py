@@ -20,7 +20,7 @@ def standing_still(one):
     pid = one.supervisor_pid()
     os.kill(pid, signal.SIGSTOP)
     try:
-        wait_until(lambda: is_stopped(pid), "it stands still")
+        wait_until(lambda: is_stopped(pid), "it stalls")
         yield
     finally:
         os.kill(pid, signal.SIGCONT)

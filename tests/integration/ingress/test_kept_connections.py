@@ -179,7 +179,7 @@ class Stop:
 
     def freeze(self):
         self.serve.send_signal(signal.SIGSTOP)
-        wait_until(lambda: is_stopped(self.serve.pid), "the supervisor stands still")
+        wait_until(lambda: is_stopped(self.serve.pid), "the supervisor hangs")
 
     def go_on(self):
         self.serve.send_signal(signal.SIGCONT)

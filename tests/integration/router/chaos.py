@@ -6,7 +6,7 @@
 
 Each seed is one fleet: two to four workers (bare engines, and engines under `lastcall run`), of
 which the last one is never struck, and up to thirty users with streams and whole answers, some of
-which leave or read slowly. Meanwhile up to four faults come: an engine is killed, stands still for
+which leave or read slowly. Meanwhile up to four faults come: an engine is killed, stalls for
 a while or for ever, generates nothing any more, is rolled out; a supervisor is killed or stands
 still; the router itself does; a worker is added. Whatever happens there, this must hold:
 
@@ -212,7 +212,7 @@ class Fleet:
             migration={"stall": f"{STALL_MS}ms", "by": self.plan.by, "wait": "10s"},
             choosing={"skip_first": "200ms", "skip_most": "2s"},
             load={"interval": "100ms" if self.plan.asks_for_load else None, "max_age": "1s"},
-            # Else nothing shows that an engine stands still which has whole answers alone.
+            # Else nothing shows that an engine stalls which has whole answers alone.
             timeouts={"first_byte": "15s"},
         ).start()  # fmt: skip
 

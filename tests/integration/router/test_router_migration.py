@@ -68,7 +68,7 @@ def test_a_router_that_stood_still_itself_takes_nobody_for_stalled(router, sims)
     begun(readers)
     os.kill(one.process.pid, signal.SIGSTOP)
     until = time.monotonic() + 2  # twice `stall`
-    wait_until(lambda: time.monotonic() > until, "it has stood still for longer than `stall`")
+    wait_until(lambda: time.monotonic() > until, "it has stalled for longer than `stall`")
     os.kill(one.process.pid, signal.SIGCONT)
     assert all(reader.is_whole() for reader in readers)
     assert one.metric("lastcall_router_migrations_total") == 0
@@ -422,7 +422,7 @@ def test_without_that_proof_the_text_goes_on(merged, answer):
     _, other, question = merged
     if answer:
         question.send(answer)
-        if answer.startswith(b"HTTP/1.1 200"):
+        if answer.startswith(b"HTTP/1.1"):  # a whole answer, so its connection is used again
             assert b"-m1\r\n" in question.until(b"\r\n\r\n")
             question.until(b'{"role":"assistant","content":"abc"}')
             return

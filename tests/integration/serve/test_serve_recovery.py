@@ -272,7 +272,7 @@ def test_a_kill_that_a_hung_supervisor_missed_is_137(world):
 
 
 def test_a_137_that_the_shim_corrects_is_corrected_in_the_supervisors_story_too(world):
-    """The engine ends in time, while its shim stands still; the supervisor is notified too late."""
+    """The engine ends in time, while its shim hangs; the supervisor is notified too late."""
     one = world(
         shutdown={"grace_period": "3s", "cleanup_reserve": "1s"}, probes={"status_page": "always"}
     )

@@ -20,7 +20,7 @@ def _order(request, thread):
 
 @contextlib.contextmanager
 def stopped_thread(thread):
-    """The thread stands still: what a stuck loop is like."""
+    """The thread hangs: what a stuck loop is like."""
     _order(SEIZE, thread)
     _order(INTERRUPT, thread)
     os.waitpid(thread, WALL)

@@ -6,7 +6,7 @@
 
 Each seed is one lifecycle: an engine that obeys its stop signal sooner or later, or never, workers
 around it, requests that end or do not, a stop, and up to three faults in it: a
-process that stands still for a while (supervisor, shim, engine, or all of them), a supervisor that
+process that hangs for a while (supervisor, shim, engine, or all of them), a supervisor that
 is killed, a second signal. Whatever happens there, three things must hold:
 
 1. the code is 0 where the engine had ended by itself before its KILL was due, and 137 where it

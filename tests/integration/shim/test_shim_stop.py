@@ -176,7 +176,7 @@ def test_137_for_an_engine_that_ended_while_the_shim_stood_still_is_corrected(
     assert boss.ask(TERM_MAIN)["op"] == "ack"
     engine, shim = process.engine(), process.pid
     os.kill(shim, signal.SIGSTOP)
-    eventually(lambda: stat_of(shim)[1] == "T", "the shim stands still")
+    eventually(lambda: stat_of(shim)[1] == "T", "the shim hangs")
     gate.write_text("go\n")
     eventually(lambda: stat_of(engine)[1] == "Z", "the engine has ended")
     boss.send(KILL_ALL)

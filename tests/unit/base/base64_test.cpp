@@ -8,7 +8,7 @@
 namespace lastcall::test {
 namespace {
 
-TEST(Base64, has_the_vectors_of_rfc_4648) {
+TEST(Base64, Has_the_vectors_of_rfc_4648) {
   std::pair<char const*, char const*> const vectors[] = {{"", ""},
                                                          {"f", "Zg=="},
                                                          {"fo", "Zm8="},
@@ -22,13 +22,13 @@ TEST(Base64, has_the_vectors_of_rfc_4648) {
   }
 }
 
-TEST(Base64, refuses_what_is_none) {
+TEST(Base64, Refuses_what_is_none) {
   for (char const* text : {"Z", "Zg", "Zg=", "Z===", "====", "Zm9v!mFy", "Zg==Zg==", "Zm 9v"}) {
     EXPECT_FALSE(base64_decode(text)) << text;
   }
 }
 
-TEST(Base64, what_was_written_is_read) {
+TEST(Base64, What_was_written_is_read) {
   for (std::string const& bytes : {std::string("\0\xff\n", 3), std::string(1000, 'x')}) {
     EXPECT_EQ(base64_decode(base64_encode(bytes)), bytes);
   }

@@ -11,7 +11,7 @@
 namespace lastcall {
 namespace {
 
-TEST(CompactText, KeepsItsBytesWhereTheyAreWhenItIsMoved) {
+TEST(CompactText, Keeps_its_bytes_where_they_are_when_it_is_moved) {
   std::string const bytes("a\0b", 3);
   CompactText text(bytes);
   char const* const place = text.view().data();
@@ -21,13 +21,13 @@ TEST(CompactText, KeepsItsBytesWhereTheyAreWhenItIsMoved) {
   EXPECT_EQ(moved.capacity(), bytes.size() + 4);
 }
 
-TEST(CompactText, AnEmptyOneHasNoBlock) {
+TEST(CompactText, An_empty_one_has_no_block) {
   EXPECT_TRUE(CompactText("").empty());
   EXPECT_EQ(CompactText().view(), "");
   EXPECT_EQ(CompactText().capacity(), 0U);
 }
 
-TEST(CompactArray, HoldsNumbers) {
+TEST(CompactArray, Holds_numbers) {
   std::array<std::uint32_t, 3> const numbers{1, 2, UINT32_MAX};
   CompactArray<std::uint32_t> const kept(numbers);
   ASSERT_EQ(kept.size(), 3U);

@@ -33,7 +33,7 @@ class DurableFile : public ::testing::Test {
   fs::path directory_;
 };
 
-TEST_F(DurableFile, replaces_the_content_and_leaves_nothing_else) {
+TEST_F(DurableFile, Replaces_the_content_and_leaves_nothing_else) {
   std::ofstream(temporary()) << "left by a crash";
   for (char const* text : {"one", "another"}) {
     EXPECT_EQ(replace_file(path(), temporary(), text, 0600), "");
@@ -45,7 +45,7 @@ TEST_F(DurableFile, replaces_the_content_and_leaves_nothing_else) {
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
 }
 
-TEST_F(DurableFile, a_failure_names_the_step_and_keeps_the_old_content) {
+TEST_F(DurableFile, A_failure_names_the_step_and_keeps_the_old_content) {
   fs::create_directory(path());
   fs::create_directory(path() + "/not_empty");
   EXPECT_EQ(replace_file(path(), temporary(), "text", 0600),
@@ -55,7 +55,7 @@ TEST_F(DurableFile, a_failure_names_the_step_and_keeps_the_old_content) {
             "cannot write /nowhere/new: no such file or directory");
 }
 
-TEST_F(DurableFile, a_directory_that_is_not_there_cannot_be_flushed) {
+TEST_F(DurableFile, A_directory_that_is_not_there_cannot_be_flushed) {
   EXPECT_EQ(flush_directory(directory_.string()), 0);
   EXPECT_EQ(flush_directory("/nowhere"), ENOENT);
 }

@@ -22,7 +22,7 @@ void post(Turns& turns, std::function<void()> call) {
   turns.posted.push_back(std::move(call));
 }
 
-TEST(OncePerTurn, ManyRequestsOfOneTurnAreOneCall) {
+TEST(OncePerTurn, Many_requests_of_one_turn_are_one_call) {
   Turns turns;
   int calls = 0;
   OncePerTurn<Turns> work(turns, [&] { ++calls; });
@@ -35,7 +35,7 @@ TEST(OncePerTurn, ManyRequestsOfOneTurnAreOneCall) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(OncePerTurn, ARequestDuringTheCallIsForAnotherTurn) {
+TEST(OncePerTurn, A_request_during_the_call_is_for_another_turn) {
   Turns turns;
   int calls = 0;
   std::optional<OncePerTurn<Turns>> work;
@@ -52,7 +52,7 @@ TEST(OncePerTurn, ARequestDuringTheCallIsForAnotherTurn) {
   EXPECT_TRUE(turns.posted.empty());
 }
 
-TEST(OncePerTurn, ATurnThatComesAfterItsEndDoesNothing) {
+TEST(OncePerTurn, A_turn_that_comes_after_its_end_does_nothing) {
   Turns turns;
   int calls = 0;
   std::optional<OncePerTurn<Turns>> work(std::in_place, turns, [&] { ++calls; });

@@ -18,7 +18,7 @@ std::vector<int> numbers_in(Ring<Bead> const& ring) {
   return all;
 }
 
-TEST(Ring, KeepsThemInTheOrderInWhichTheyCame) {
+TEST(Ring, Keeps_them_in_the_order_in_which_they_came) {
   Bead one(1), two(2);
   Ring<Bead> ring;
   EXPECT_TRUE(ring.empty());
@@ -37,7 +37,7 @@ TEST(Ring, KeepsThemInTheOrderInWhichTheyCame) {
   EXPECT_EQ(numbers_in(ring), (std::vector{2}));
 }
 
-TEST(Ring, OneThatJoinsAnotherLeavesTheFirst) {
+TEST(Ring, One_that_joins_another_leaves_the_first) {
   Bead bead(1);
   Ring<Bead> first, second;
   first.push_back(bead);

@@ -18,7 +18,7 @@ std::string path_in(SocketAddress const& address) {
   return {found.sun_path, ::strnlen(found.sun_path, sizeof found.sun_path)};
 }
 
-TEST(SocketAddress, a_unix_socket_has_its_path) {
+TEST(SocketAddress, A_unix_socket_has_its_path) {
   std::string const longest(kLongestSocketPath, 'x');
   for (std::string const& path : {std::string("/run/a.sock"), longest}) {
     SocketAddress const address = unix_address(path);
@@ -29,7 +29,7 @@ TEST(SocketAddress, a_unix_socket_has_its_path) {
   EXPECT_EQ(path_in(unix_address(longest + "y")), longest);
 }
 
-TEST(SocketAddress, only_a_numeric_address_is_read_without_a_lookup) {
+TEST(SocketAddress, Only_a_numeric_address_is_read_without_a_lookup) {
   std::optional<SocketAddress> const v4 = numeric_address("127.0.0.1", 7090);
   ASSERT_TRUE(v4);
   EXPECT_EQ(v4->family(), AF_INET);

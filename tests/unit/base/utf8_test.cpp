@@ -5,7 +5,7 @@
 namespace lastcall::test {
 namespace {
 
-TEST(Utf8, accepts_what_rfc_3629_allows_and_nothing_else) {
+TEST(Utf8, Accepts_what_rfc_3629_allows_and_nothing_else) {
   for (auto const* const good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
                                  "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(utf8::is_valid(good)) << good;

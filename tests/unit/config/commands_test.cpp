@@ -72,7 +72,7 @@ TEST(Cli, Flags_may_repeat_and_do_not_swallow_each_other) {
   EXPECT_THAT(outcome.out, HasSubstr("SIGINT to the engine"));
 }
 
-TEST(Cli, check_reports_that_a_good_file_is_good) {
+TEST(Cli, Check_reports_that_a_good_file_is_good) {
   TemporaryDirectory const directory;
   CheckOptions options;
   options.load.path = directory.write("c.yaml", "log: {level: debug}\n");
@@ -83,7 +83,7 @@ TEST(Cli, check_reports_that_a_good_file_is_good) {
   EXPECT_EQ(err.str(), "");
 }
 
-TEST(Cli, check_prints_every_error_and_warning_and_counts_them) {
+TEST(Cli, Check_prints_every_error_and_warning_and_counts_them) {
   TemporaryDirectory const directory;
   CheckOptions options;
   options.load.path = directory.write("c.yaml", "log: {level: loud}\nprobes: 5\n");
@@ -99,7 +99,7 @@ TEST(Cli, check_prints_every_error_and_warning_and_counts_them) {
                 file + ":2:9: probes: '5', expected a section of keys\n" + file + ": 2 errors\n");
 }
 
-TEST(Cli, check_fails_on_warnings_only_when_strict) {
+TEST(Cli, Check_fails_on_warnings_only_when_strict) {
   TemporaryDirectory const directory;
   CheckOptions options;
   options.load.path = directory.write("c.yaml", "shutdown: {cleanup_reserve: 1s}\n");
@@ -116,7 +116,7 @@ TEST(Cli, check_fails_on_warnings_only_when_strict) {
   }
 }
 
-TEST(Cli, check_as_JSON_has_the_places) {
+TEST(Cli, Check_as_JSON_has_the_places) {
   TemporaryDirectory const directory;
   CheckOptions options;
   options.load.path = directory.write("c.yaml", "log: {level: loud}\n");
@@ -135,7 +135,7 @@ TEST(Cli, check_as_JSON_has_the_places) {
   EXPECT_FALSE(json["errors"][1].contains("line"));
 }
 
-TEST(Cli, plan_warns_on_stderr_and_plans_on_stdout) {
+TEST(Cli, Plan_warns_on_stderr_and_plans_on_stdout) {
   PlanOptions options;
   options.load.default_path = "/nonexistent/lastcall.yaml";
   options.pod_grace = "30s";
@@ -148,7 +148,7 @@ TEST(Cli, plan_warns_on_stderr_and_plans_on_stdout) {
   EXPECT_THAT(err.str(), StartsWith("warning: shutdown.grace_period: 60000ms cut to 28000ms"));
 }
 
-TEST(Cli, plan_refuses_a_bad_configuration) {
+TEST(Cli, Plan_refuses_a_bad_configuration) {
   PlanOptions options;
   options.load.default_path = "/nonexistent/lastcall.yaml";
   options.load.overrides = {"shutdown.grace_period=60"};
@@ -159,7 +159,7 @@ TEST(Cli, plan_refuses_a_bad_configuration) {
   EXPECT_THAT(err.str(), HasSubstr("'60' has no unit"));
 }
 
-TEST(Cli, check_refuses_kinds_of_registries_that_there_are_not) {
+TEST(Cli, Check_refuses_kinds_of_registries_that_there_are_not) {
   Outcome const outcome =
       run({"check", "-c", "/dev/null", "--set", "discovery=[{consul: {}}, {ipc: {}}]"});
   EXPECT_EQ(outcome.code, 2);
@@ -167,14 +167,14 @@ TEST(Cli, check_refuses_kinds_of_registries_that_there_are_not) {
   EXPECT_THAT(outcome.err, HasSubstr("expected one of etcd, kubernetes, http, file, ipc"));
 }
 
-TEST(Cli, run_refuses_what_it_could_not_do_before_anything_is_started) {
+TEST(Cli, Run_refuses_what_it_could_not_do_before_anything_is_started) {
   Outcome const outcome = run({"run", "-c", "/dev/null", "--set",
                                "discovery=[{etcd: {endpoints: []}}]", "--", "/bin/false"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("discovery[0].etcd.endpoints: an empty list"));
 }
 
-TEST(Cli, run_asks_for_dashes_before_a_command_whose_options_it_would_take) {
+TEST(Cli, Run_asks_for_dashes_before_a_command_whose_options_it_would_take) {
   for (std::vector<char const*> const& arguments :
        {std::vector<char const*>{"run", "vllm", "serve", "-c", "x"},
         {"run", "vllm", "serve"},

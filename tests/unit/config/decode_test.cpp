@@ -20,7 +20,7 @@ TEST_P(Decode, Complains_in_these_words) {
 
 std::string const kDuration = "expected a duration such as 60s, 500ms or 2m, ";
 std::string const kControlPathWords =
-    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes and dot segments";
+    "a path such as /sleep or /update_weights*, without '%', '?', doubled slashes or dot segments";
 std::string const kCipherWords =
     "a cipher with forward secrecy such as TLS_AES_128_GCM_SHA256 or ECDHE-RSA-AES128-GCM-SHA256 "
     "(docs/ingress.md lists them)";
@@ -93,6 +93,9 @@ std::vector<BadInput> const kBadInputs{
      "identity:\n  model: \"a\n  component: \"b\"\n",
      {"c.yaml:2:10: not valid YAML: a quote that is closed only in line 3, where the rest of the "
       "line cannot follow it"}},
+    {"error_behind_a_text_of_two_lines",
+     "identity: {model: \"a\n  b\", component: [c}\n",
+     {"c.yaml:2:18: not valid YAML: end of sequence flow not found"}},
     {"lines_of_an_old_mac",
      "log:\r  level: info\r",
      {"c.yaml:1:5: a carriage return without a line feed, expected LF or CRLF at the ends of "
@@ -103,7 +106,7 @@ std::vector<BadInput> const kBadInputs{
       "lines"}},
     {"second_byte_order_mark",
      "\xef\xbb\xbflog:\n  level: info\n\xef\xbb\xbfidentity: {}\n",
-     {"c.yaml:3:1: a byte order mark (U+FEFF), expected it at the start alone"}},
+     {"c.yaml:3:1: a byte order mark (U+FEFF), expected it only at the start"}},
     {"tab",
      "log:\n\tlevel: info\n",
      {"c.yaml:2:7: not valid YAML: illegal map value (line 2 is indented with a tab, expected "
@@ -249,9 +252,9 @@ std::vector<BadInput> const kBadInputs{
     {"network_with_an_address_in_it",
      "ingress: {trusted_proxies: [10.0.0.0/8, 10.0.0.1/8, proxy]}\n",
      {"c.yaml:1:41: ingress.trusted_proxies[1]: '10.0.0.1/8', expected a network such as "
-      "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address",
+      "10.0.0.0/8 or fd00::/8, with only zeros after its prefix, or an address",
       "c.yaml:1:53: ingress.trusted_proxies[2]: 'proxy', expected a network such as "
-      "10.0.0.0/8 or fd00::/8, all zero behind its prefix, or an address"}},
+      "10.0.0.0/8 or fd00::/8, with only zeros after its prefix, or an address"}},
     {"control_paths_that_are_none",
      "ingress:\n"
      "  control_paths:\n"

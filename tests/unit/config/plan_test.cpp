@@ -21,7 +21,7 @@ TEST(Plan, The_defaults_give_this_timeline) {
   55.000s  the drain ends: what still runs is asked to stop
   56.000s  what still runs is killed; cleanup begins
   58.000s  SIGTERM to the engine
-  58.500s  the shim sends TERM by itself if it received no order
+  58.500s  the shim sends TERM if it has received no order
   59.000s  SIGKILL to what is left of the engine's processes
   60.000s  exit
 )");
@@ -42,7 +42,7 @@ TEST(Plan, A_pod_of_30_seconds_ends_two_seconds_early) {
   23.000s  the drain ends: what still runs is asked to stop
   24.000s  what still runs is killed; cleanup begins
   26.000s  SIGINT to the engine
-  26.500s  the shim sends TERM by itself if it received no order
+  26.500s  the shim sends TERM if it has received no order
   27.000s  SIGKILL to what is left of the engine's processes
   28.000s  exit
 )");
@@ -109,7 +109,7 @@ std::string const kJson = R"({
     {
       "at_ms": 4875,
       "id": "shim_term",
-      "what": "the shim sends TERM by itself if it received no order"
+      "what": "the shim sends TERM if it has received no order"
     },
     {
       "at_ms": 5250,

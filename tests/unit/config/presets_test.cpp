@@ -35,7 +35,7 @@ TEST(Presets, Each_kind_has_the_preset_of_its_own_name) {
   }
 }
 
-TEST(Presets, vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failure) {
+TEST(Presets, Vllm_is_asked_for_its_health_and_dies_at_the_first_definite_failure) {
   EngineProfile const profile = profile_of("engine: {kind: vllm}\n");
   EXPECT_THAT(profile.checks,
               ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:8000/health"},
@@ -70,7 +70,7 @@ TEST(Presets, A_request_of_one_token_is_sent_where_its_form_is_known_or_configur
       "b");
 }
 
-TEST(Presets, sglang_listens_on_its_own_port) {
+TEST(Presets, Sglang_listens_on_its_own_port) {
   EngineProfile const profile = profile_of("engine: {kind: sglang}\n");
   EXPECT_THAT(profile.checks,
               ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:30000/health"},
@@ -82,7 +82,7 @@ TEST(Presets, sglang_listens_on_its_own_port) {
   EXPECT_EQ(profile.gauges->load_url, "");
 }
 
-TEST(Presets, dynamo_counts_from_acceptance_unless_another_gauge_is_named) {
+TEST(Presets, Dynamo_counts_from_acceptance_unless_another_gauge_is_named) {
   EngineProfile const profile = profile_of("engine: {kind: dynamo}\n");
   EXPECT_THAT(profile.checks,
               ElementsAre(HealthCheck{"engine", HttpCheck{"http://127.0.0.1:8081/health"},
@@ -98,20 +98,20 @@ TEST(Presets, dynamo_counts_from_acceptance_unless_another_gauge_is_named) {
   EXPECT_FALSE(other->load_counts);
 }
 
-TEST(Presets, trtllm_has_its_gauges_under_their_own_path) {
+TEST(Presets, Trtllm_has_its_gauges_under_their_own_path) {
   EngineProfile const profile = profile_of("engine: {kind: trtllm}\n");
   ASSERT_TRUE(profile.gauges);
   EXPECT_EQ(profile.gauges->url, "http://127.0.0.1:8000/prometheus/metrics");
 }
 
-TEST(Presets, custom_knows_nothing_but_the_process) {
+TEST(Presets, Custom_knows_nothing_but_the_process) {
   EngineProfile const profile = profile_of("");
   EXPECT_THAT(profile.checks, IsEmpty());
   EXPECT_FALSE(profile.gauges);
   EXPECT_FALSE(profile.probe);
 }
 
-TEST(Presets, custom_tries_the_connection_that_the_ingress_needs) {
+TEST(Presets, Custom_tries_the_connection_that_the_ingress_needs) {
   EXPECT_THAT(profile_of("ingress: {upstream: \"127.0.0.1:9\"}\n").checks,
               ElementsAre(HealthCheck{"engine", TcpCheck{{"127.0.0.1", 9}}, Duration{1s}, 2U}));
 }
@@ -164,7 +164,7 @@ TEST(Presets, The_stop_signal_is_the_presets_unless_it_is_set) {
   EXPECT_EQ(profile_of("engine: {kind: vllm, stop_signal: SIGINT}\n").stop_signal, "SIGINT");
 }
 
-TEST(Presets, custom_has_gauges_once_they_are_named) {
+TEST(Presets, Custom_has_gauges_once_they_are_named) {
   EXPECT_EQ(profile_of("engine: {metrics: {url: \"http://h/m\", running: r}}\n").gauges,
             (EngineGauges{"http://h/m", "r", "", "", false, "", Duration{1s}, "", false}));
 }

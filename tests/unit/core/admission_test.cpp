@@ -26,7 +26,7 @@ void serve(Admission& admission, Instant& now, Duration service, int times) {
   }
 }
 
-TEST(Admission, WithoutLimitsEverybodyRuns) {
+TEST(Admission, Without_limits_everybody_runs) {
   Admission admission;
   for (Admission::Owner owner = 0; owner < 1'000; ++owner) {
     EXPECT_FALSE(admission.is_waiting(admission.arrive(kAdmissionStart, owner)));
@@ -35,7 +35,7 @@ TEST(Admission, WithoutLimitsEverybodyRuns) {
   EXPECT_EQ(admission.capacity(), std::nullopt);
 }
 
-TEST(Admission, AWaiterThatHangsUpFreesItsPlaceAtOnce) {
+TEST(Admission, A_waiter_that_hangs_up_frees_its_place_at_once) {
   Admission admission(limits_of(1, 1));
   admission.arrive(kAdmissionStart, 1);
   auto const waiter = admission.arrive(kAdmissionStart, 2);
@@ -44,7 +44,7 @@ TEST(Admission, AWaiterThatHangsUpFreesItsPlaceAtOnce) {
   EXPECT_EQ(admission.judge(), Admission::Answer::queued);
 }
 
-TEST(Admission, ARequestThatLeftBeforeTheGrantIsNotGranted) {
+TEST(Admission, A_request_that_left_before_the_grant_is_not_granted) {
   Admission admission(limits_of(1, 2));
   auto const first = admission.arrive(kAdmissionStart, 1);
   auto const second = admission.arrive(kAdmissionStart, 2);
@@ -57,7 +57,7 @@ TEST(Admission, ARequestThatLeftBeforeTheGrantIsNotGranted) {
   EXPECT_FALSE(admission.grant(kAdmissionStart));
 }
 
-TEST(Admission, WorkThatRunsAlreadyTakesItsPlaceAboveTheLimit) {
+TEST(Admission, Work_that_runs_already_takes_its_place_above_the_limit) {
   Admission admission(limits_of(1, 1));
   admission.take(kAdmissionStart, 1, false);
   auto const second = admission.take(kAdmissionStart, 2, false);
@@ -67,7 +67,7 @@ TEST(Admission, WorkThatRunsAlreadyTakesItsPlaceAboveTheLimit) {
   EXPECT_FALSE(admission.grant(kAdmissionStart));  // still one at a limit of one
 }
 
-TEST(Admission, AQueueThatShrinksKeepsItsWaitersAndTakesNoMore) {
+TEST(Admission, A_queue_that_shrinks_keeps_its_waiters_and_takes_no_more) {
   Admission admission(limits_of(1, 3));
   auto const running = admission.arrive(kAdmissionStart, 0);
   for (Admission::Owner owner = 1; owner <= 3; ++owner) {
@@ -81,7 +81,7 @@ TEST(Admission, AQueueThatShrinksKeepsItsWaitersAndTakesNoMore) {
   EXPECT_EQ(admission.judge(), Admission::Answer::refused);
 }
 
-TEST(Admission, WithoutALimitAnyMoreAllWaitersRun) {
+TEST(Admission, Without_a_limit_any_more_all_waiters_run) {
   Admission admission(limits_of(1, 3));
   for (Admission::Owner owner = 0; owner < 4; ++owner) {
     admission.arrive(kAdmissionStart, owner);
@@ -92,7 +92,7 @@ TEST(Admission, WithoutALimitAnyMoreAllWaitersRun) {
   }
 }
 
-TEST(Admission, UrgentWaitersGoFirstOnlyWherePrioritiesAreOn) {
+TEST(Admission, Urgent_waiters_go_first_only_where_priorities_are_on) {
   for (bool const on : {false, true}) {
     AdmissionLimits limits = limits_of(1, 3);
     limits.priorities = on;
@@ -105,7 +105,7 @@ TEST(Admission, UrgentWaitersGoFirstOnlyWherePrioritiesAreOn) {
   }
 }
 
-TEST(Admission, AnUnlikelyPriorityCountsAsTheLeastUrgent) {
+TEST(Admission, An_unlikely_priority_counts_as_the_least_urgent) {
   AdmissionLimits limits = limits_of(1, 3);
   limits.priorities = true;
   Admission admission(limits);
@@ -116,7 +116,7 @@ TEST(Admission, AnUnlikelyPriorityCountsAsTheLeastUrgent) {
   EXPECT_EQ(admission.grant(kAdmissionStart)->owner, 2U);
 }
 
-TEST(Admission, TheTimeLimitOfAWaitHoldsFromItsArrival) {
+TEST(Admission, The_time_limit_of_a_wait_holds_from_its_arrival) {
   AdmissionLimits limits = limits_of(1, 3);
   limits.wait_timeout = Duration{100};
   Admission admission(limits);
@@ -130,7 +130,7 @@ TEST(Admission, TheTimeLimitOfAWaitHoldsFromItsArrival) {
   EXPECT_EQ(admission.waiting(), 0U);
 }
 
-TEST(Admission, ALimitOnFirstBytesHoldsThoughPlacesAreFree) {
+TEST(Admission, A_limit_on_first_bytes_holds_though_places_are_free) {
   AdmissionLimits limits = limits_of(4, 4);
   limits.first_byte = 1;
   Admission admission(limits);
@@ -146,7 +146,7 @@ TEST(Admission, ALimitOnFirstBytesHoldsThoughPlacesAreFree) {
 
 // --- retry after ---------------------------------------------------------------------------------
 
-TEST(AdmissionRetry, WithoutSamplesItIsTheDefault) {
+TEST(AdmissionRetry, Without_samples_it_is_the_default) {
   Admission admission(limits_of(1, 0));
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
   auto const resumed = admission.take(kAdmissionStart, 0, false);
@@ -154,14 +154,14 @@ TEST(AdmissionRetry, WithoutSamplesItIsTheDefault) {
   EXPECT_EQ(admission.retry_after(), kRetryDefault);
 }
 
-TEST(AdmissionRetry, IsTheMeanServiceByTheNumberOfPlaces) {
+TEST(AdmissionRetry, Is_the_mean_service_by_the_number_of_places) {
   Admission admission(limits_of(4, 0));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{2'000}, 1);
   EXPECT_EQ(admission.retry_after(), Duration{500});
 }
 
-TEST(AdmissionRetry, RisesWithTheQueueAndFallsWithThePlaces) {
+TEST(AdmissionRetry, Rises_with_the_queue_and_falls_with_the_places) {
   Admission admission(limits_of(2, 100));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{1'000}, 3);
@@ -179,7 +179,7 @@ TEST(AdmissionRetry, RisesWithTheQueueAndFallsWithThePlaces) {
   }
 }
 
-TEST(AdmissionRetry, RisesAndFallsWithTheServiceAndStaysWithinItsBounds) {
+TEST(AdmissionRetry, Rises_and_falls_with_the_service_and_stays_within_its_bounds) {
   Admission admission(limits_of(1, 0));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{0}, 5);
@@ -192,7 +192,7 @@ TEST(AdmissionRetry, RisesAndFallsWithTheServiceAndStaysWithinItsBounds) {
   EXPECT_EQ(admission.retry_after(), kRetryLeast);
 }
 
-TEST(AdmissionRetry, EachRefusalTakesTheNextSlot) {
+TEST(AdmissionRetry, Each_refusal_takes_the_next_slot) {
   Admission admission(limits_of(4, 0));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{2'000}, 1);
@@ -207,7 +207,7 @@ TEST(AdmissionRetry, EachRefusalTakesTheNextSlot) {
   EXPECT_EQ(admission.take_retry_slot(now), Duration{500}) << "they have all come back";
 }
 
-TEST(AdmissionRetry, SlotsBeginAgainWithinTheMinute) {
+TEST(AdmissionRetry, Slots_begin_again_within_the_minute) {
   Admission admission(limits_of(2, 0));
   Instant const now = kAdmissionStart;
   std::map<Duration, int> reported;  // nothing measured: a second by two places
@@ -222,7 +222,7 @@ TEST(AdmissionRetry, SlotsBeginAgainWithinTheMinute) {
   }
 }
 
-TEST(AdmissionRetry, SlotsOfManyFastPlacesAreFinerThanAMillisecond) {
+TEST(AdmissionRetry, Slots_of_many_fast_places_are_finer_than_a_millisecond) {
   Admission admission(limits_of(1'000, 0));
   Instant now = kAdmissionStart;
   serve(admission, now, Duration{200}, 1);

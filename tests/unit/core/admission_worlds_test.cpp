@@ -212,19 +212,19 @@ struct Explorer {
   std::deque<World> todo;
 };
 
-TEST(AdmissionWorlds, LimitsAndQueueAreExactInEveryInterleaving) {
+TEST(AdmissionWorlds, Limits_and_queue_are_exact_in_every_interleaving) {
   Explorer explorer(3, std::nullopt, false);
   explorer.run();
   EXPECT_GT(explorer.seen.size(), 500U);
 }
 
-TEST(AdmissionWorlds, TheLimitOnFirstBytesIsExactToo) {
+TEST(AdmissionWorlds, The_limit_on_first_bytes_is_exact_too) {
   Explorer explorer(3, 2, false);
   explorer.run();
   EXPECT_GT(explorer.seen.size(), 1'000U);
 }
 
-TEST(AdmissionWorlds, PrioritiesKeepTheOrderOfArrivalWithinThem) {
+TEST(AdmissionWorlds, Priorities_keep_the_order_of_arrival_within_them) {
   Explorer explorer(2, std::nullopt, true);
   explorer.run();
   EXPECT_GT(explorer.seen.size(), 1'000U);

@@ -20,7 +20,7 @@ struct BudgetRow {
 
 class BudgetTable : public testing::TestWithParam<BudgetRow> {};
 
-TEST_P(BudgetTable, gives_the_documented_numbers) {
+TEST_P(BudgetTable, Gives_the_documented_numbers) {
   BudgetRow const& row = GetParam();
   ShutdownSettings settings;
   settings.grace_period = row.grace;
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                   4}),
     [](auto const& row) { return row.param.name; });
 
-TEST(Budgets, fixed_points_count_back_from_the_deadline) {
+TEST(Budgets, Fixed_points_count_back_from_the_deadline) {
   Budgets const b = budgets_within({}, std::nullopt);
   Instant const cause = instant_from_ms(1'000);
   Instant const d = b.deadline(cause);
@@ -65,7 +65,7 @@ TEST(Budgets, fixed_points_count_back_from_the_deadline) {
   EXPECT_EQ(to_ms(b.engine_kill_at(d)), 60'000);
 }
 
-TEST(Budgets, a_warning_names_the_numbers) {
+TEST(Budgets, A_warning_names_the_numbers) {
   auto const plan = derive_budgets({}, Duration{30s});
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_NE(plan.warnings[0].find("60000ms"), std::string::npos) << plan.warnings[0];
@@ -73,7 +73,7 @@ TEST(Budgets, a_warning_names_the_numbers) {
   EXPECT_NE(plan.warnings[0].find("30000ms"), std::string::npos) << plan.warnings[0];
 }
 
-TEST(Budgets, steps_that_are_not_configured_are_not_reserved_for) {
+TEST(Budgets, Steps_that_are_not_configured_are_not_reserved_for) {
   ShutdownSettings settings;
   settings.registries = settings.events = false;
   EXPECT_EQ(budgets_within(settings, {}).reserve, 4s);
@@ -85,7 +85,7 @@ TEST(Budgets, steps_that_are_not_configured_are_not_reserved_for) {
   EXPECT_EQ(budgets_within(settings, {}).reserve, 3s);
 }
 
-TEST(Budgets, late_accept_has_what_deregistration_leaves) {
+TEST(Budgets, Late_accept_has_what_deregistration_leaves) {
   ShutdownSettings settings;
   settings.grace_period = 8s;
   Budgets const b = budgets_within(settings, {});
@@ -97,7 +97,7 @@ TEST(Budgets, late_accept_has_what_deregistration_leaves) {
   EXPECT_EQ(budgets_within(settings, {}).closed_after(), 1s);
 }
 
-TEST(Budgets, without_a_registry_nothing_is_warned_of_its_time) {
+TEST(Budgets, Without_a_registry_nothing_is_warned_of_its_time) {
   ShutdownSettings settings;
   settings.grace_period = 10s;
   settings.registries = settings.events = false;
@@ -108,7 +108,7 @@ TEST(Budgets, without_a_registry_nothing_is_warned_of_its_time) {
   EXPECT_NE(warnings[1].find("together they get 2250ms"), std::string::npos) << warnings[1];
 }
 
-TEST(Budgets, a_short_reserve_makes_room_for_hooks_and_the_engines_stop) {
+TEST(Budgets, A_short_reserve_makes_room_for_hooks_and_the_engines_stop) {
   ShutdownSettings settings;
   settings.cleanup_reserve = 1s;
   Budgets const b = budgets_within(settings, {});
@@ -121,7 +121,7 @@ TEST(Budgets, a_short_reserve_makes_room_for_hooks_and_the_engines_stop) {
 
 /// Whatever the settings: parts fit into the whole, in order, and no earlier phase meets the
 /// reserve.
-TEST(Budgets, always_fit_whatever_the_settings) {
+TEST(Budgets, Always_fit_whatever_the_settings) {
   std::mt19937 random(42);  // NOLINT: the same numbers each time
   auto const upto = [&](int most) {
     return Duration{std::uniform_int_distribution<int>(0, most)(random)};

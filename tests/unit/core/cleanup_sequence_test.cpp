@@ -60,7 +60,7 @@ using OrderNames = std::vector<std::string>;
 constexpr std::array<bool, kCleanupItems> kAll{true, true, true, true, true, true};
 constexpr std::array<bool, kCleanupItems> kNothing{};
 
-TEST_F(CleanupTest, items_start_in_their_order_and_each_waits_for_the_one_before) {
+TEST_F(CleanupTest, Items_start_in_their_order_and_each_waits_for_the_one_before) {
   start(kAll);
   EXPECT_EQ(due(0s), (OrderNames{"start sdk", "start hooks"}));
   settle(100ms, CleanupItem::hooks);
@@ -79,7 +79,7 @@ TEST_F(CleanupTest, items_start_in_their_order_and_each_waits_for_the_one_before
   EXPECT_EQ(list.record(CleanupItem::paths).outcome, ItemOutcome::completed);
 }
 
-TEST_F(CleanupTest, files_are_removed_when_nobody_of_the_engine_is_left_to_write_new_ones) {
+TEST_F(CleanupTest, Files_are_removed_when_nobody_of_the_engine_is_left_to_write_new_ones) {
   start({false, false, false, false, true, true});
   EXPECT_EQ(due(0s), OrderNames{"signal"});
   list.engine_gone(kNow + 100ms, kNow + 1100ms);
@@ -89,20 +89,20 @@ TEST_F(CleanupTest, files_are_removed_when_nobody_of_the_engine_is_left_to_write
   EXPECT_EQ(due(1100ms), OrderNames{"start paths"});
 }
 
-TEST_F(CleanupTest, a_list_without_files_does_not_wait_for_the_rest_of_the_engine) {
+TEST_F(CleanupTest, A_list_without_files_does_not_wait_for_the_rest_of_the_engine) {
   start({false, false, false, false, true, false});
   EXPECT_EQ(due(0s), OrderNames{"signal"});
   list.engine_gone(kNow + 100ms, kNow + 1100ms);
   EXPECT_EQ(due(100ms), OrderNames{"done"});
 }
 
-TEST_F(CleanupTest, a_list_of_nothing_is_done_at_once) {
+TEST_F(CleanupTest, A_list_of_nothing_is_done_at_once) {
   start(kNothing);
   EXPECT_EQ(due(0s), OrderNames{"done"});
   EXPECT_EQ(list.record(CleanupItem::hooks).outcome, ItemOutcome::skipped);
 }
 
-TEST_F(CleanupTest, items_that_hang_are_left_behind_when_their_time_is_over) {
+TEST_F(CleanupTest, Items_that_hang_are_left_behind_when_their_time_is_over) {
   start(kAll);
   due(0s);
   EXPECT_EQ(timer(), Duration{2s});
@@ -114,14 +114,14 @@ TEST_F(CleanupTest, items_that_hang_are_left_behind_when_their_time_is_over) {
   EXPECT_EQ(list.record(CleanupItem::events).elapsed, Duration{500ms});
 }
 
-TEST_F(CleanupTest, an_answer_that_comes_too_late_changes_nothing) {
+TEST_F(CleanupTest, An_answer_that_comes_too_late_changes_nothing) {
   start(kAll);
   due(2s);
   settle(2100ms, CleanupItem::hooks);
   EXPECT_EQ(list.record(CleanupItem::hooks).outcome, ItemOutcome::timed_out);
 }
 
-TEST_F(CleanupTest, an_answer_that_comes_too_late_still_names_what_overran) {
+TEST_F(CleanupTest, An_answer_that_comes_too_late_still_names_what_overran) {
   start(kAll);
   due(2s);
   list.settle(kNow + 2100ms, CleanupItem::hooks, ItemOutcome::timed_out, "h0: killed");
@@ -131,7 +131,7 @@ TEST_F(CleanupTest, an_answer_that_comes_too_late_still_names_what_overran) {
   EXPECT_EQ(list.record(CleanupItem::hooks).elapsed, Duration{2s});
 }
 
-TEST_F(CleanupTest, the_engine_is_killed_near_the_deadline_and_once) {
+TEST_F(CleanupTest, The_engine_is_killed_near_the_deadline_and_once) {
   start({false, false, false, false, true, false});
   EXPECT_EQ(due(0s), OrderNames{"signal"});
   EXPECT_EQ(timer(), Duration{29s});
@@ -143,7 +143,7 @@ TEST_F(CleanupTest, the_engine_is_killed_near_the_deadline_and_once) {
   EXPECT_EQ(list.record(CleanupItem::engine).outcome, ItemOutcome::timed_out);
 }
 
-TEST_F(CleanupTest, whatever_hangs_the_engine_has_its_signal_in_time) {
+TEST_F(CleanupTest, Whatever_hangs_the_engine_has_its_signal_in_time) {
   list.begin(kDeadline - 5s, kAll, 0);
   Duration at = 25s;
   bool signalled = false;
@@ -159,14 +159,14 @@ TEST_F(CleanupTest, whatever_hangs_the_engine_has_its_signal_in_time) {
   EXPECT_LE(at, Duration{28s});
 }
 
-TEST_F(CleanupTest, an_earlier_lifes_list_goes_on_where_it_was) {
+TEST_F(CleanupTest, An_earlier_lifes_list_goes_on_where_it_was) {
   start(kAll, 2);
   EXPECT_EQ(due(0s), OrderNames{"start registries"});
   settle(10ms, CleanupItem::registries);
   EXPECT_EQ(due(10ms), OrderNames{"signal"});
 }
 
-TEST_F(CleanupTest, an_item_that_comes_late_joins_its_group_or_nothing) {
+TEST_F(CleanupTest, An_item_that_comes_late_joins_its_group_or_nothing) {
   std::array<bool, kCleanupItems> hooks_only{};
   hooks_only[static_cast<std::size_t>(CleanupItem::hooks)] = true;
   start(hooks_only);
@@ -181,7 +181,7 @@ TEST_F(CleanupTest, an_item_that_comes_late_joins_its_group_or_nothing) {
   EXPECT_EQ(list.record(CleanupItem::events).outcome, ItemOutcome::skipped);
 }
 
-TEST_F(CleanupTest, an_engine_that_is_gone_before_its_turn_is_no_item) {
+TEST_F(CleanupTest, An_engine_that_is_gone_before_its_turn_is_no_item) {
   start(kAll);
   due(0s);
   list.engine_gone(kNow + 50ms, kNow + 50ms);

@@ -25,7 +25,7 @@ RequestBegun begun(PeerId peer, std::string id, std::string root = {}, std::stri
   return request;
 }
 
-TEST(CutRequests, relayed_requests_are_remembered_by_id_root_and_parent) {
+TEST(CutRequests, Relayed_requests_are_remembered_by_id_root_and_parent) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r")));
@@ -34,7 +34,7 @@ TEST(CutRequests, relayed_requests_are_remembered_by_id_root_and_parent) {
   EXPECT_FALSE(cut.begun(kCutAt, begun(1, "other")));
 }
 
-TEST(CutRequests, the_mode_is_kept_as_it_was) {
+TEST(CutRequests, The_mode_is_kept_as_it_was) {
   CutRequests cut;
   cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = true});
   auto const late = cut.begun(kCutAt, begun(1, "r"));
@@ -42,7 +42,7 @@ TEST(CutRequests, the_mode_is_kept_as_it_was) {
   EXPECT_EQ(late->mode, CancelMode::stop);
 }
 
-TEST(CutRequests, an_id_that_the_ingress_relays_anew_is_forgotten) {
+TEST(CutRequests, An_id_that_the_ingress_relays_anew_is_forgotten) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   EXPECT_FALSE(cut.begun(kCutAt, begun(kIngressPeer, "r")));
@@ -50,7 +50,7 @@ TEST(CutRequests, an_id_that_the_ingress_relays_anew_is_forgotten) {
   EXPECT_EQ(cut.size(), 0U);
 }
 
-TEST(CutRequests, an_id_that_an_engine_announced_itself_may_be_used_again) {
+TEST(CutRequests, An_id_that_an_engine_announced_itself_may_be_used_again) {
   CutRequests cut;
   cut.ended(kCutAt, "r", {.mode = CancelMode::kill, .relayed = false});
   EXPECT_TRUE(cut.begun(kCutAt, begun(1, "part", "r")));
@@ -58,7 +58,7 @@ TEST(CutRequests, an_id_that_an_engine_announced_itself_may_be_used_again) {
   EXPECT_FALSE(cut.begun(kCutAt, begun(1, "part", "r"))) << "of the new one";
 }
 
-TEST(CutRequests, the_engines_part_does_not_replace_the_relayed_one) {
+TEST(CutRequests, The_engines_part_does_not_replace_the_relayed_one) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   cut.ended(kCutAt, "r", {.mode = CancelMode::stop, .relayed = false});
@@ -67,7 +67,7 @@ TEST(CutRequests, the_engines_part_does_not_replace_the_relayed_one) {
   EXPECT_EQ(late->mode, CancelMode::kill);
 }
 
-TEST(CutRequests, a_minute_later_it_is_forgotten) {
+TEST(CutRequests, A_minute_later_it_is_forgotten) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   EXPECT_TRUE(cut.begun(kCutAt + CutRequests::kMemory - Duration{1}, begun(1, "r")));
@@ -76,7 +76,7 @@ TEST(CutRequests, a_minute_later_it_is_forgotten) {
   EXPECT_EQ(cut.size(), 1U);
 }
 
-TEST(CutRequests, an_id_that_is_cut_again_is_remembered_from_then_on) {
+TEST(CutRequests, An_id_that_is_cut_again_is_remembered_from_then_on) {
   CutRequests cut;
   cut.ended(kCutAt, "r", kLeft);
   cut.ended(kCutAt + Duration{30'000}, "r", kLeft);
@@ -84,7 +84,7 @@ TEST(CutRequests, an_id_that_is_cut_again_is_remembered_from_then_on) {
   EXPECT_TRUE(cut.begun(kCutAt + CutRequests::kMemory, begun(1, "r")));
 }
 
-TEST(CutRequests, the_oldest_makes_room) {
+TEST(CutRequests, The_oldest_makes_room) {
   CutRequests cut;
   for (std::size_t i = 0; i < CutRequests::kMost + 2; ++i) {
     cut.ended(kCutAt, "r" + std::to_string(i), kLeft);
@@ -94,7 +94,7 @@ TEST(CutRequests, the_oldest_makes_room) {
   EXPECT_TRUE(cut.begun(kCutAt, begun(1, "r2")));
 }
 
-TEST(CutRequests, a_part_of_what_another_engine_still_works_on_is_wanted) {
+TEST(CutRequests, A_part_of_what_another_engine_still_works_on_is_wanted) {
   Lifecycle core{Settings{}};
   core.step(kCutAt, SupervisorStarted{});
   Instant const now = kCutAt + Duration{3'000};
@@ -238,7 +238,7 @@ bool is_possible(std::span<Step const> order) {
          at(Step::begin) < at(Step::end_own);
 }
 
-TEST(CutRequests, in_every_order_no_orphan_stays_and_nothing_is_counted_twice) {
+TEST(CutRequests, In_every_order_no_orphan_stays_and_nothing_is_counted_twice) {
   std::array<Step, kSteps.size()> order = kSteps;
   int orders = 0;
   do {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr PeerId kPeer = 1;
 
-TEST(EndpointTracker, counts_endpoints_not_requests) {
+TEST(EndpointTracker, Counts_endpoints_not_requests) {
   EndpointTracker tracker;
   tracker.register_endpoint(kPeer, "a", true);
   tracker.register_endpoint(kPeer, "b", true);
@@ -29,14 +29,14 @@ TEST(EndpointTracker, counts_endpoints_not_requests) {
   EXPECT_EQ(tracker.active_graceful(), 0U);
 }
 
-TEST(EndpointTracker, takes_an_endpoint_that_nobody_registered_as_graceful) {
+TEST(EndpointTracker, Takes_an_endpoint_that_nobody_registered_as_graceful) {
   EndpointTracker tracker;
   tracker.enter(tracker.slot(kPeer, ""));
   EXPECT_EQ(tracker.active_graceful(), 1U);
   EXPECT_EQ(tracker.ungraceful_in_flight(), 0U);
 }
 
-TEST(EndpointTracker, tells_apart_withdrawn_and_never_registered_endpoints) {
+TEST(EndpointTracker, Tells_apart_withdrawn_and_never_registered_endpoints) {
   EndpointTracker tracker;
   auto const withdrawn = [&tracker](std::string_view name) {
     return tracker.at(tracker.slot(kPeer, name)).withdrawn;
@@ -51,7 +51,7 @@ TEST(EndpointTracker, tells_apart_withdrawn_and_never_registered_endpoints) {
   EXPECT_FALSE(withdrawn("left"));
 }
 
-TEST(EndpointTracker, moves_what_is_in_flight_when_the_flag_changes) {
+TEST(EndpointTracker, Moves_what_is_in_flight_when_the_flag_changes) {
   EndpointTracker tracker;
   auto const slot = tracker.slot(kPeer, "a");
   tracker.enter(slot);
@@ -64,14 +64,14 @@ TEST(EndpointTracker, moves_what_is_in_flight_when_the_flag_changes) {
   EXPECT_EQ(tracker.ungraceful_in_flight(), 0U);
 }
 
-TEST(EndpointTracker, keeps_peers_apart) {
+TEST(EndpointTracker, Keeps_peers_apart) {
   EndpointTracker tracker;
   tracker.register_endpoint(1, "a", false);
   EXPECT_NE(tracker.slot(1, "a"), tracker.slot(2, "a"));
   EXPECT_TRUE(tracker.at(tracker.slot(2, "a")).graceful);
 }
 
-TEST(EndpointTracker, unregisters_only_what_was_registered) {
+TEST(EndpointTracker, Unregisters_only_what_was_registered) {
   EndpointTracker tracker;
   EXPECT_FALSE(tracker.unregister_endpoint(kPeer, "a"));
   tracker.register_endpoint(kPeer, "a", true);
@@ -80,7 +80,7 @@ TEST(EndpointTracker, unregisters_only_what_was_registered) {
   EXPECT_FALSE(tracker.unregister_endpoint(kPeer, "a"));
 }
 
-TEST(EndpointTracker, releases_the_slots_of_a_peer_that_is_gone_with_their_last_request) {
+TEST(EndpointTracker, Releases_the_slots_of_a_peer_that_is_gone_with_their_last_request) {
   EndpointTracker tracker;
   tracker.register_endpoint(kPeer, "busy", true);
   tracker.register_endpoint(kPeer, "idle", true);
@@ -98,7 +98,7 @@ TEST(EndpointTracker, releases_the_slots_of_a_peer_that_is_gone_with_their_last_
   EXPECT_LE(tracker.slot(2, "y"), 1U);
 }
 
-TEST(EndpointTracker, bounds_names_that_a_peer_invents) {
+TEST(EndpointTracker, Bounds_names_that_a_peer_invents) {
   EndpointTracker tracker;
   EndpointSlot highest = 0;
   for (int i = 0; i < 100'000; ++i) {

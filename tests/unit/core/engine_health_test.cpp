@@ -33,7 +33,7 @@ struct Engine {
   EngineHealth health;
 };
 
-TEST(EngineHealth, starts_when_every_check_has_passed_once) {
+TEST(EngineHealth, Starts_when_every_check_has_passed_once) {
   Engine e(settings(2));
   EXPECT_EQ(e.check(1s, CheckVerdict::passed, 0), Verdict::starting);
   EXPECT_FALSE(e.health.started());
@@ -41,7 +41,7 @@ TEST(EngineHealth, starts_when_every_check_has_passed_once) {
   EXPECT_TRUE(e.health.started());
 }
 
-TEST(EngineHealth, is_not_dead_because_nobody_could_ask_it) {
+TEST(EngineHealth, Is_not_dead_because_nobody_could_ask_it) {
   Engine e(settings(1));
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
@@ -55,7 +55,7 @@ TEST(EngineHealth, is_not_dead_because_nobody_could_ask_it) {
   EXPECT_EQ(e.pass_time(230s), Verdict::dead);
 }
 
-TEST(EngineHealth, a_check_that_could_not_be_asked_neither_starts_it_nor_forgives_it) {
+TEST(EngineHealth, A_check_that_could_not_be_asked_neither_starts_it_nor_forgives_it) {
   Engine e(settings(1));
   EXPECT_EQ(e.check(1s, CheckVerdict::not_asked), Verdict::starting);
   e.check(2s, CheckVerdict::passed);
@@ -64,7 +64,7 @@ TEST(EngineHealth, a_check_that_could_not_be_asked_neither_starts_it_nor_forgive
   EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead);
 }
 
-TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
+TEST(EngineHealth, Needs_the_process_where_a_shim_is_known) {
   Engine e(settings(0));
   EXPECT_EQ(e.pass_time(1s), Verdict::healthy);
   e.health.reset();
@@ -72,7 +72,7 @@ TEST(EngineHealth, needs_the_process_where_a_shim_is_known) {
   EXPECT_EQ(e.pass_time(2s), Verdict::starting);
 }
 
-TEST(EngineHealth, after_a_shims_engine_a_passing_check_is_no_proof_of_the_next_one) {
+TEST(EngineHealth, After_a_shims_engine_a_passing_check_is_no_proof_of_the_next_one) {
   EngineHealth health(settings(1));
   health.await_process();
   CheckFinished const passed{.check = 0, .verdict = CheckVerdict::passed, .detail = "why"};
@@ -86,7 +86,7 @@ TEST(EngineHealth, after_a_shims_engine_a_passing_check_is_no_proof_of_the_next_
   EXPECT_EQ(health.verdict(), Verdict::healthy);
 }
 
-TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
+TEST(EngineHealth, Cannot_start_when_there_is_nothing_to_judge_by) {
   EngineHealth health(settings(0));
   health.update(kHealthStart);
   EXPECT_EQ(health.verdict(), Verdict::starting);
@@ -94,7 +94,7 @@ TEST(EngineHealth, cannot_start_when_there_is_nothing_to_judge_by) {
             "no shim has reported the engine's process, and no check is configured");
 }
 
-TEST(EngineHealth, forgives_a_loading_engine_every_failure) {
+TEST(EngineHealth, Forgives_a_loading_engine_every_failure) {
   Engine e(settings());
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(e.check(2s * i, i % 2 == 0 ? CheckVerdict::failed : CheckVerdict::timed_out),
@@ -103,7 +103,7 @@ TEST(EngineHealth, forgives_a_loading_engine_every_failure) {
   EXPECT_FALSE(e.health.next_deadline());
 }
 
-TEST(EngineHealth, is_dead_after_consecutive_definite_failures) {
+TEST(EngineHealth, Is_dead_after_consecutive_definite_failures) {
   Engine e(settings(1, 3));
   e.check(0s, CheckVerdict::passed);
   EXPECT_NE(e.check(1s, CheckVerdict::failed), Verdict::dead);
@@ -116,7 +116,7 @@ TEST(EngineHealth, is_dead_after_consecutive_definite_failures) {
   EXPECT_NE(e.health.reason().find("why"), std::string::npos);
 }
 
-TEST(EngineHealth, counts_failures_for_each_check_alone) {
+TEST(EngineHealth, Counts_failures_for_each_check_alone) {
   Engine e(settings(2));
   e.check(0s, CheckVerdict::passed, 0);
   e.check(0s, CheckVerdict::passed, 1);
@@ -125,7 +125,7 @@ TEST(EngineHealth, counts_failures_for_each_check_alone) {
   EXPECT_EQ(e.check(2s, CheckVerdict::failed, 1), Verdict::dead);
 }
 
-TEST(EngineHealth, takes_a_timeout_for_slowness_until_unresponsive_after) {
+TEST(EngineHealth, Takes_a_timeout_for_slowness_until_unresponsive_after) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   EXPECT_EQ(e.check(2s, CheckVerdict::timed_out), Verdict::busy);
@@ -136,7 +136,7 @@ TEST(EngineHealth, takes_a_timeout_for_slowness_until_unresponsive_after) {
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
 }
 
-TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
+TEST(EngineHealth, A_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
@@ -149,7 +149,7 @@ TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_of_a_slow_engine) {
   EXPECT_FALSE(e.health.next_deadline());
 }
 
-TEST(EngineHealth, a_busy_answer_is_an_answer) {
+TEST(EngineHealth, A_busy_answer_is_an_answer) {
   Engine e(settings(1, 2));
   e.check(0s, CheckVerdict::passed);
   e.check(1s, CheckVerdict::failed);
@@ -157,7 +157,7 @@ TEST(EngineHealth, a_busy_answer_is_an_answer) {
   EXPECT_NE(e.check(3s, CheckVerdict::failed), Verdict::dead);
 }
 
-TEST(EngineHealth, is_wedged_only_where_asked_and_with_work_in_flight) {
+TEST(EngineHealth, Is_wedged_only_where_asked_and_with_work_in_flight) {
   HealthSettings s = settings();
   s.stalled_after = Duration{10s};
   Engine e(s);
@@ -187,7 +187,7 @@ Engine with_live_tokens() {
   return e;
 }
 
-TEST(EngineHealth, live_tokens_that_stand_still_for_long_are_wedged_without_a_limit_being_set) {
+TEST(EngineHealth, Live_tokens_that_stand_still_for_long_are_wedged_without_a_limit_being_set) {
   Engine e = with_live_tokens();
   e.health.responsiveness.first_token(1s);
   EXPECT_EQ(read_tokens(e, 119s, true), Verdict::unresponsive);
@@ -196,14 +196,14 @@ TEST(EngineHealth, live_tokens_that_stand_still_for_long_are_wedged_without_a_li
   EXPECT_EQ(e.health.reason(), "requests in flight and no progress for 120 s");
 }
 
-TEST(EngineHealth, that_limit_is_above_any_prefill_seen_so_far) {
+TEST(EngineHealth, That_limit_is_above_any_prefill_seen_so_far) {
   Engine e = with_live_tokens();
   e.health.responsiveness.first_token(50s);
   EXPECT_EQ(read_tokens(e, 199s, true), Verdict::unresponsive);
   EXPECT_EQ(read_tokens(e, 200s, true), Verdict::wedged);
 }
 
-TEST(EngineHealth, that_limit_is_long_where_no_first_token_was_seen_or_the_gauges_show_no_work) {
+TEST(EngineHealth, That_limit_is_long_where_no_first_token_was_seen_or_the_gauges_show_no_work) {
   Engine unseen = with_live_tokens();
   EXPECT_EQ(read_tokens(unseen, 299s, true), Verdict::unresponsive);
   EXPECT_EQ(read_tokens(unseen, 300s, true), Verdict::wedged);
@@ -213,7 +213,7 @@ TEST(EngineHealth, that_limit_is_long_where_no_first_token_was_seen_or_the_gauge
   EXPECT_EQ(read_tokens(at_zero, 300s, false), Verdict::wedged);
 }
 
-TEST(EngineHealth, a_limit_of_zero_is_never) {
+TEST(EngineHealth, A_limit_of_zero_is_never) {
   HealthSettings s = settings();
   s.tokens_show_stalls = true;
   s.stalled_after = Duration{0};
@@ -223,7 +223,7 @@ TEST(EngineHealth, a_limit_of_zero_is_never) {
   EXPECT_EQ(read_tokens(e, 3'600s, true), Verdict::unresponsive);
 }
 
-TEST(EngineHealth, a_canary_may_wait_behind_the_longest_prefill) {
+TEST(EngineHealth, A_canary_may_wait_behind_the_longest_prefill) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.responsiveness.first_token(20s);
@@ -232,7 +232,7 @@ TEST(EngineHealth, a_canary_may_wait_behind_the_longest_prefill) {
   EXPECT_EQ(e.pass_time(90s), Verdict::wedged);
 }
 
-TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
+TEST(EngineHealth, An_unanswered_canary_is_wedged_though_every_check_passes) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
@@ -247,7 +247,7 @@ TEST(EngineHealth, an_unanswered_canary_is_wedged_though_every_check_passes) {
             "a request of one token was not answered for 30 s and no byte of any request moved");
 }
 
-TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_that_a_canary_would_bring) {
+TEST(EngineHealth, A_byte_of_any_request_postpones_the_end_that_a_canary_would_bring) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
@@ -256,7 +256,7 @@ TEST(EngineHealth, a_byte_of_any_request_postpones_the_end_that_a_canary_would_b
   EXPECT_EQ(e.pass_time(65s), Verdict::wedged);
 }
 
-TEST(EngineHealth, an_answered_canary_is_progress) {
+TEST(EngineHealth, An_answered_canary_is_progress) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
@@ -267,7 +267,7 @@ TEST(EngineHealth, an_answered_canary_is_progress) {
   EXPECT_EQ(e.pass_time(100s), Verdict::healthy);
 }
 
-TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
+TEST(EngineHealth, A_canary_that_was_dropped_proves_nothing) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.check(2s, CheckVerdict::timed_out);
@@ -278,7 +278,7 @@ TEST(EngineHealth, a_canary_that_was_dropped_proves_nothing) {
   EXPECT_EQ(e.pass_time(32s), Verdict::dead);
 }
 
-TEST(EngineHealth, a_canary_answered_with_nothing_is_silence_that_is_never_fatal) {
+TEST(EngineHealth, A_canary_answered_with_nothing_is_silence_that_is_never_fatal) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
@@ -296,7 +296,7 @@ TEST(EngineHealth, a_canary_answered_with_nothing_is_silence_that_is_never_fatal
   EXPECT_EQ(e.pass_time(611s), Verdict::healthy);
 }
 
-TEST(EngineHealth, a_canary_that_nobody_answers_after_an_empty_one_has_its_own_time) {
+TEST(EngineHealth, A_canary_that_nobody_answers_after_an_empty_one_has_its_own_time) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
@@ -306,7 +306,7 @@ TEST(EngineHealth, a_canary_that_nobody_answers_after_an_empty_one_has_its_own_t
   EXPECT_EQ(e.pass_time(70s), Verdict::wedged);
 }
 
-TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
+TEST(EngineHealth, A_canary_sent_before_our_own_absence_counts_anew) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
   e.health.progress.canary_sent(kHealthStart + 10s);
@@ -317,7 +317,7 @@ TEST(EngineHealth, a_canary_sent_before_our_own_absence_counts_anew) {
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 90s);
 }
 
-TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {
+TEST(EngineHealth, Startup_timeout_ends_an_engine_that_never_gets_ready) {
   HealthSettings s = settings();
   s.startup_timeout = Duration{60s};
   Engine e(s);
@@ -325,7 +325,7 @@ TEST(EngineHealth, startup_timeout_ends_an_engine_that_never_gets_ready) {
   EXPECT_EQ(e.pass_time(60s), Verdict::dead);
 }
 
-TEST(EngineHealth, startup_timeout_counts_from_a_start_that_an_earlier_life_saw) {
+TEST(EngineHealth, Startup_timeout_counts_from_a_start_that_an_earlier_life_saw) {
   HealthSettings s = settings();
   s.startup_timeout = Duration{60s};
   EngineHealth health(s);
@@ -338,7 +338,7 @@ TEST(EngineHealth, startup_timeout_counts_from_a_start_that_an_earlier_life_saw)
   EXPECT_EQ(health.next_deadline(), kHealthStart + 60s) << "nothing starts after it was seen";
 }
 
-TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
+TEST(EngineHealth, A_dead_verdict_is_final_until_reset) {
   Engine e(settings(1, 1));
   e.check(0s, CheckVerdict::passed);
   ASSERT_EQ(e.check(1s, CheckVerdict::failed), Verdict::dead);
@@ -349,7 +349,7 @@ TEST(EngineHealth, a_dead_verdict_is_final_until_reset) {
   EXPECT_EQ(e.check(5s, CheckVerdict::failed), Verdict::dead) << "a second outage is one again";
 }
 
-TEST(EngineHealth, a_restored_engine_was_up_already) {
+TEST(EngineHealth, A_restored_engine_was_up_already) {
   Engine e(settings(1, 1));
   e.health.startup.assume_over();
   EXPECT_EQ(e.pass_time(0s), Verdict::healthy);

@@ -16,14 +16,14 @@ ShimHello hello(EngineState engine) {
   return {.boot = "b", .engine = engine};
 }
 
-TEST(EngineProcess, that_it_runs_is_news_once) {
+TEST(EngineProcess, That_it_runs_is_news_once) {
   EngineProcess engine;
   EXPECT_TRUE(engine.reported_by(hello(EngineState::running)));
   EXPECT_FALSE(engine.reported_by(hello(EngineState::running)));
   EXPECT_FALSE(engine.started());
 }
 
-TEST(EngineProcess, a_shim_that_was_given_up_may_be_back_with_it) {
+TEST(EngineProcess, A_shim_that_was_given_up_may_be_back_with_it) {
   EngineProcess engine;
   engine.started();
   engine.lost(kLaunch, false);
@@ -33,7 +33,7 @@ TEST(EngineProcess, a_shim_that_was_given_up_may_be_back_with_it) {
   EXPECT_EQ(engine.gone_at(), std::nullopt);
 }
 
-TEST(EngineProcess, only_the_end_of_one_that_ran_is_explained_by_memory) {
+TEST(EngineProcess, Only_the_end_of_one_that_ran_is_explained_by_memory) {
   EngineProcess engine;
   engine.lost(kLaunch, true);
   EXPECT_FALSE(engine.exit().oom);
@@ -43,7 +43,7 @@ TEST(EngineProcess, only_the_end_of_one_that_ran_is_explained_by_memory) {
   EXPECT_TRUE(engine.exit().oom);
 }
 
-TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
+TEST(EngineProcess, It_counts_as_killed_only_where_KILL_ended_it) {
   EngineProcess by_kill;
   by_kill.started();
   by_kill.exited(kLaunch, {.exit = {.code = 0, .signal = kSigKill}, .ordered = true},
@@ -60,7 +60,7 @@ TEST(EngineProcess, it_counts_as_killed_only_where_KILL_ended_it) {
   EXPECT_FALSE(by_itself.was_killed()) << "our KILL came after its end";
 }
 
-TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
+TEST(EngineProcess, Only_the_end_of_one_that_nobody_ordered_was_its_own) {
   EngineProcess engine;
   engine.started();
   engine.exited(kLaunch, {.exit = {.code = 3}, .ordered = true}, Reported::at_once);
@@ -68,7 +68,7 @@ TEST(EngineProcess, only_the_end_of_one_that_nobody_ordered_was_its_own) {
   EXPECT_EQ(engine.exit_text(false), "the engine exited by itself with code 3");
 }
 
-TEST(EngineProcess, the_code_of_a_failed_exec_counts_only_without_a_start_before_it) {
+TEST(EngineProcess, The_code_of_a_failed_exec_counts_only_without_a_start_before_it) {
   auto const text = [](int code, bool starts) {
     EngineProcess engine;
     if (starts) {
@@ -84,7 +84,7 @@ TEST(EngineProcess, the_code_of_a_failed_exec_counts_only_without_a_start_before
   EXPECT_EQ(text(127, true), "the engine exited by itself with code 127");
 }
 
-TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
+TEST(EngineProcess, An_order_of_an_earlier_life_is_kept) {
   EngineProcess engine;
   ShimHello reported = hello(EngineState::running);
   reported.ordered = true;
@@ -94,7 +94,7 @@ TEST(EngineProcess, an_order_of_an_earlier_life_is_kept) {
   EXPECT_FALSE(engine.is_ordered());
 }
 
-TEST(ShimLink, without_a_watch_on_its_process_it_is_lost_after_a_second) {
+TEST(ShimLink, Without_a_watch_on_its_process_it_is_lost_after_a_second) {
   ShimLink shim;
   shim.hello(hello(EngineState::running));
   EXPECT_TRUE(shim.disconnected(kLaunch, {.watched = false}));
@@ -106,7 +106,7 @@ TEST(ShimLink, without_a_watch_on_its_process_it_is_lost_after_a_second) {
   EXPECT_EQ(shim.next_deadline(), std::nullopt);
 }
 
-TEST(ShimLink, after_a_stop_the_next_one_is_awaited_if_there_was_one) {
+TEST(ShimLink, After_a_stop_the_next_one_is_awaited_if_there_was_one) {
   ShimLink shim;
   shim.stop_ended();
   EXPECT_EQ(shim.state(), ShimState::never);
@@ -118,7 +118,7 @@ TEST(ShimLink, after_a_stop_the_next_one_is_awaited_if_there_was_one) {
   EXPECT_FALSE(shim.is_released()) << "the stop that ended last had no shim";
 }
 
-TEST(Registrations, one_that_gave_up_and_confirms_late_has_confirmed) {
+TEST(Registrations, One_that_gave_up_and_confirms_late_has_confirmed) {
   Registrations registrations(2);
   registrations.register_all();
   registrations.deregister_all();
@@ -133,7 +133,7 @@ TEST(Registrations, one_that_gave_up_and_confirms_late_has_confirmed) {
   EXPECT_EQ(registrations.records()[1].detail, "refused") << "it says why it came late";
 }
 
-TEST(Registrations, a_registration_by_an_earlier_life_is_assumed_without_an_order) {
+TEST(Registrations, A_registration_by_an_earlier_life_is_assumed_without_an_order) {
   Registrations none(0);
   none.assume_registered();
   EXPECT_FALSE(none.is_registered());

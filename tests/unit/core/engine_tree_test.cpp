@@ -14,7 +14,7 @@ EngineProcessDied tree_death(std::string name, Instant at, int signal = 0) {
   return {.pid = 17, .name = std::move(name), .signal = signal, .at = at};
 }
 
-TEST(EngineTreeTest, processes_left_by_the_main_one_are_waited_for_until_the_last_end_is_reported) {
+TEST(EngineTreeTest, Processes_left_by_the_main_one_are_waited_for_until_the_last_end_is_reported) {
   EngineTree tree;
   EXPECT_EQ(tree.state(), EngineTree::State::whole);
   tree.left_behind(kEnd, 2, 10s);
@@ -27,7 +27,7 @@ TEST(EngineTreeTest, processes_left_by_the_main_one_are_waited_for_until_the_las
   EXPECT_EQ(tree.names(), std::vector<std::string>{"vllm"}) << "for the report";
 }
 
-TEST(EngineTreeTest, the_wait_ends_a_moment_after_the_grace_or_after_the_kill) {
+TEST(EngineTreeTest, The_wait_ends_a_moment_after_the_grace_or_after_the_kill) {
   EngineTree tree;
   tree.left_behind(kEnd, 1, 10s);
   EXPECT_EQ(tree.gone_by(kKill), kEnd + 10s + 2250ms);
@@ -37,14 +37,14 @@ TEST(EngineTreeTest, the_wait_ends_a_moment_after_the_grace_or_after_the_kill) {
   EXPECT_EQ(tree.counted_from(kEnd), kEnd + 10s) << "as the shim counts its patience";
 }
 
-TEST(EngineTreeTest, a_rest_that_was_killed_is_not_waited_for_until_its_grace_is_over) {
+TEST(EngineTreeTest, A_rest_that_was_killed_is_not_waited_for_until_its_grace_is_over) {
   EngineTree tree;
   tree.left_behind(kEnd, 1, 10s);
   tree.rest_killed(kEnd + 1s);
   EXPECT_EQ(tree.gone_by(kKill), kEnd + 1s + 2250ms);
 }
 
-TEST(EngineTreeTest, a_rest_of_workers_alone_is_told_apart_from_a_server_behind_a_shell) {
+TEST(EngineTreeTest, A_rest_of_workers_alone_is_told_apart_from_a_server_behind_a_shell) {
   std::vector<std::string> const patterns{"VLLM::EngineCore*", "VLLM::Worker*"};
   auto const are = [&](std::vector<std::string> names) {
     return are_workers(patterns, {.alive = 3, .names = std::move(names)});
@@ -56,13 +56,13 @@ TEST(EngineTreeTest, a_rest_of_workers_alone_is_told_apart_from_a_server_behind_
   EXPECT_FALSE(are({})) << "too many to be named, or an older shim";
 }
 
-TEST(EngineTreeTest, nobody_left_is_gone_at_once) {
+TEST(EngineTreeTest, Nobody_left_is_gone_at_once) {
   EngineTree tree;
   tree.left_behind(kEnd, 0, 10s);
   EXPECT_EQ(tree.state(), EngineTree::State::gone);
 }
 
-TEST(EngineTreeTest, the_first_death_is_named_for_some_seconds) {
+TEST(EngineTreeTest, The_first_death_is_named_for_some_seconds) {
   EngineTree tree;
   tree.died(kEnd, tree_death("VLLM::EngineCore", kEnd, 9));
   tree.died(kEnd + 1s, tree_death("VLLM::Worker_TP0", kEnd + 1s));
@@ -73,7 +73,7 @@ TEST(EngineTreeTest, the_first_death_is_named_for_some_seconds) {
   EXPECT_EQ(tree.first_death(kEnd + 6s), "ninja, pid 17, vanished 0.0 s before");
 }
 
-TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
+TEST(EngineTreeTest, Names_match_whole_or_by_their_beginning) {
   std::vector<std::string> const patterns{"VLLM::EngineCore*", "core"};
   EXPECT_TRUE(matches_any(patterns, "VLLM::EngineCore"));
   EXPECT_TRUE(matches_any(patterns, "VLLM::EngineCore_DP0"));
@@ -82,7 +82,7 @@ TEST(EngineTreeTest, names_match_whole_or_by_their_beginning) {
   EXPECT_FALSE(matches_any({}, "core"));
 }
 
-TEST(EngineTreeTest, a_death_is_the_last_one_only_where_no_essential_process_is_left) {
+TEST(EngineTreeTest, A_death_is_the_last_one_only_where_no_essential_process_is_left) {
   std::vector<std::string> const patterns{"core*"};
   EngineProcessDied death = tree_death("core_0", kEnd);
   EXPECT_FALSE(is_last_of(patterns, death)) << "an older shim does not report what is left";

@@ -13,7 +13,7 @@ struct ExitRow {
 
 class ExitCodeTable : public testing::TestWithParam<ExitRow> {};
 
-TEST_P(ExitCodeTable, gives_the_documented_code) {
+TEST_P(ExitCodeTable, Gives_the_documented_code) {
   EXPECT_EQ(exit_code(GetParam().facts), GetParam().code);
 }
 

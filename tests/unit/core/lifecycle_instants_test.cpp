@@ -7,7 +7,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-TEST(LifecycleInstants, a_waiter_that_ends_as_a_held_stop_begins_leaves_the_queue_once) {
+TEST(LifecycleInstants, A_waiter_that_ends_as_a_held_stop_begins_leaves_the_queue_once) {
   Settings settings;
   settings.admission.running = 1;
   settings.admission.waiting = 1;

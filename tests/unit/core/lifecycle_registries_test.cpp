@@ -6,7 +6,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-TEST(LifecycleRegistries, a_removal_that_is_confirmed_after_its_time_is_reported_as_confirmed) {
+TEST(LifecycleRegistries, A_removal_that_is_confirmed_after_its_time_is_reported_as_confirmed) {
   using State = RegistryRecord::State;
   Settings settings;
   settings.registries = 2;

@@ -44,7 +44,7 @@ bool busy_after(LoadReported const& report) {
   return loads.is_busy(kLoadStart);
 }
 
-TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
+TEST(LoadMonitor, Is_busy_strictly_above_either_threshold) {
   EXPECT_FALSE(busy_after(decode(0, 85)));
   EXPECT_TRUE(busy_after(decode(0, 86)));
   EXPECT_TRUE(busy_after(decode(0, 87)));  // the seed's example
@@ -54,7 +54,7 @@ TEST(LoadMonitor, IsBusyStrictlyAboveEitherThreshold) {
   EXPECT_TRUE(busy_after(prefill(0, 10'001)));
 }
 
-TEST(LoadMonitor, AShareOfNoBlocksAndAFigureThatIsMissingAreNotBusy) {
+TEST(LoadMonitor, A_share_of_no_blocks_and_a_figure_that_is_missing_are_not_busy) {
   EXPECT_FALSE(busy_after(decode(0, 100, 0)));
   LoadReported without_total = decode(0, 100);
   without_total.kv_total_blocks.reset();
@@ -63,7 +63,7 @@ TEST(LoadMonitor, AShareOfNoBlocksAndAFigureThatIsMissingAreNotBusy) {
   EXPECT_TRUE(busy_after(decode(0, UINT64_MAX, 1)));
 }
 
-TEST(LoadMonitor, WithoutThresholdsNothingIsBusy) {
+TEST(LoadMonitor, Without_thresholds_nothing_is_busy) {
   LoadMonitor loads;
   loads.report(kLoadStart, decode(0, 100));
   EXPECT_FALSE(loads.is_busy(kLoadStart));
@@ -73,7 +73,7 @@ TEST(LoadMonitor, WithoutThresholdsNothingIsBusy) {
   EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, IsBusyOnlyIfAllRanksAre) {
+TEST(LoadMonitor, Is_busy_only_if_all_ranks_are) {
   LoadMonitor loads(thresholds());
   EXPECT_FALSE(loads.is_busy(kLoadStart));
   loads.report(kLoadStart, decode(0, 90));
@@ -83,7 +83,7 @@ TEST(LoadMonitor, IsBusyOnlyIfAllRanksAre) {
   EXPECT_TRUE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, ARankWithoutFreshDataIsFree) {
+TEST(LoadMonitor, A_rank_without_fresh_data_is_free) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, decode(0, 90));
   loads.report(kLoadStart + Duration{4'000}, decode(1, 90));
@@ -96,7 +96,7 @@ TEST(LoadMonitor, ARankWithoutFreshDataIsFree) {
   EXPECT_TRUE(loads.is_busy(kLoadStart + Duration{12'000}));
 }
 
-TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
+TEST(LoadMonitor, The_peers_that_are_gone_have_no_ranks) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, decode(0, 90));
   LoadReported other = decode(1, 10);
@@ -109,7 +109,7 @@ TEST(LoadMonitor, ThePeersThatAreGoneHaveNoRanks) {
   EXPECT_FALSE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, BlocksThatSdksReportOutrankTheGauges) {
+TEST(LoadMonitor, Blocks_that_sdks_report_outrank_the_gauges) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, gauge(90));
   EXPECT_TRUE(loads.is_busy(kLoadStart));
@@ -122,7 +122,7 @@ TEST(LoadMonitor, BlocksThatSdksReportOutrankTheGauges) {
   EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
 }
 
-TEST(LoadMonitor, GaugesCountForRanksThatReportNoBlocks) {
+TEST(LoadMonitor, Gauges_count_for_ranks_that_report_no_blocks) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, prefill(0, 5));
   EXPECT_FALSE(loads.is_busy(kLoadStart));
@@ -137,7 +137,7 @@ TEST(LoadMonitor, GaugesCountForRanksThatReportNoBlocks) {
   EXPECT_TRUE(loads.is_busy_by_ranks(kLoadStart));
 }
 
-TEST(LoadMonitor, GaugesSpeakAgainWhenTheRanksHaveFallenSilent) {
+TEST(LoadMonitor, Gauges_speak_again_when_the_ranks_have_fallen_silent) {
   LoadMonitor loads(thresholds());
   loads.report(kLoadStart, decode(0, 10));
   loads.report(kLoadStart + Duration{10'000}, gauge(90));
@@ -149,7 +149,7 @@ TEST(LoadMonitor, GaugesSpeakAgainWhenTheRanksHaveFallenSilent) {
   EXPECT_FALSE(loads.is_busy(kLoadStart + Duration{10'002}));
 }
 
-TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
+TEST(LoadMonitor, More_ranks_than_any_engine_has_are_not_kept) {
   LoadMonitor loads(thresholds());
   for (std::uint32_t rank = 0; rank < kMostRanks; ++rank) {
     EXPECT_TRUE(loads.report(kLoadStart, decode(rank, 90)));
@@ -159,7 +159,7 @@ TEST(LoadMonitor, MoreRanksThanAnyEngineHasAreNotKept) {
   EXPECT_EQ(loads.ranks().size(), kMostRanks);
 }
 
-TEST(LoadMonitor, ARankThatHasNeverReportedIsFreeWhereTheirNumberIsKnown) {
+TEST(LoadMonitor, A_rank_that_has_never_reported_is_free_where_their_number_is_known) {
   LoadThresholds of_two = thresholds();
   of_two.ranks = 2;
   LoadMonitor loads(of_two);
@@ -169,7 +169,7 @@ TEST(LoadMonitor, ARankThatHasNeverReportedIsFreeWhereTheirNumberIsKnown) {
   EXPECT_TRUE(loads.is_busy(kLoadStart));
 }
 
-TEST(LoadMonitor, NamesTheFigureThatMakesTheEngineBusy) {
+TEST(LoadMonitor, Names_the_figure_that_makes_the_engine_busy) {
   LoadMonitor loads(thresholds());
   EXPECT_FALSE(loads.excess(kLoadStart));
   loads.report(kLoadStart, gauge(90));

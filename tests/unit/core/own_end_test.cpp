@@ -33,27 +33,27 @@ struct OwnEndTest : testing::Test {
   OwnEnd::Facts facts;
 };
 
-TEST_F(OwnEndTest, it_waits_for_a_signal_of_the_shim_before_it_deregisters) {
+TEST_F(OwnEndTest, It_waits_for_a_signal_of_the_shim_before_it_deregisters) {
   EXPECT_EQ(next(1'999ms), EndOrder::none);
   EXPECT_EQ(own.stage(), Stage::announced);
   EXPECT_EQ(own.next_deadline(), kSignal + 2s);
   EXPECT_EQ(next(2s), EndOrder::deregister);
 }
 
-TEST_F(OwnEndTest, without_anything_relayed_it_ends_as_soon_as_the_registries_have_settled) {
+TEST_F(OwnEndTest, Without_anything_relayed_it_ends_as_soon_as_the_registries_have_settled) {
   next(2s);
   EXPECT_EQ(next(3s), EndOrder::none);
   facts.registries_settled = true;
   EXPECT_EQ(next(3s), EndOrder::exit);
 }
 
-TEST_F(OwnEndTest, registries_that_hang_hold_it_for_their_timeout_alone) {
+TEST_F(OwnEndTest, Registries_that_hang_hold_it_for_their_timeout_alone) {
   next(2s);
   EXPECT_EQ(next(6'999ms), EndOrder::none);
   EXPECT_EQ(next(7s), EndOrder::exit);
 }
 
-TEST_F(OwnEndTest, late_requests_are_served_until_nobody_sends_any_more) {
+TEST_F(OwnEndTest, Late_requests_are_served_until_nobody_sends_any_more) {
   have_relayed();
   facts.registries_settled = true;
   next(2s);
@@ -66,7 +66,7 @@ TEST_F(OwnEndTest, late_requests_are_served_until_nobody_sends_any_more) {
   EXPECT_EQ(next(5s), EndOrder::exit);
 }
 
-TEST_F(OwnEndTest, requests_are_stopped_and_killed_at_the_cancel_points_of_a_stop) {
+TEST_F(OwnEndTest, Requests_are_stopped_and_killed_at_the_cancel_points_of_a_stop) {
   have_relayed();
   facts.registries_settled = true;
   next(2s);
@@ -80,7 +80,7 @@ TEST_F(OwnEndTest, requests_are_stopped_and_killed_at_the_cancel_points_of_a_sto
   EXPECT_EQ(next(kill_cancel() + facts.budgets.settle), EndOrder::exit);
 }
 
-TEST_F(OwnEndTest, a_second_signal_changes_nothing_and_a_stop_takes_over) {
+TEST_F(OwnEndTest, A_second_signal_changes_nothing_and_a_stop_takes_over) {
   own.begin_restart(kSignal + 1s);
   EXPECT_EQ(own.signalled_at(), kSignal);
   own.stop_begins();

@@ -21,7 +21,7 @@ struct PeerTableTest : testing::Test {
   PeerTable peers;
 };
 
-TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
+TEST_F(PeerTableTest, One_that_is_not_back_in_time_is_lost) {
   connect(1, "a");
   peers.disconnected(kConnected, 1, 5s);
   EXPECT_EQ(peers.next_deadline(), kConnected + 5s);
@@ -32,14 +32,14 @@ TEST_F(PeerTableTest, one_that_is_not_back_in_time_is_lost) {
   EXPECT_FALSE(peers.remove(1));
 }
 
-TEST_F(PeerTableTest, a_watched_critical_peer_loses_only_its_requests) {
+TEST_F(PeerTableTest, A_watched_critical_peer_loses_only_its_requests) {
   peers.connected({.peer = 1, .name = "a", .critical = true, .watched = true});
   peers.disconnected(kConnected, 1, 5s);
   EXPECT_EQ(due(5s), Due::requests_lost);
   EXPECT_TRUE(peers.knows(1));
 }
 
-TEST_F(PeerTableTest, it_is_back_when_what_its_hello_promised_was_announced) {
+TEST_F(PeerTableTest, It_is_back_when_what_its_hello_promised_was_announced) {
   connect(1, "a", 2);
   connect(2, "b");
   EXPECT_EQ(peers.returned(), 1U);
@@ -50,7 +50,7 @@ TEST_F(PeerTableTest, it_is_back_when_what_its_hello_promised_was_announced) {
   EXPECT_EQ(peers.returned(), 2U);
 }
 
-TEST_F(PeerTableTest, a_cleanup_waits_for_those_that_were_connected) {
+TEST_F(PeerTableTest, A_cleanup_waits_for_those_that_were_connected) {
   connect(1, "a");
   connect(2, "b");
   peers.disconnected(kConnected, 2, 5s);
@@ -61,7 +61,7 @@ TEST_F(PeerTableTest, a_cleanup_waits_for_those_that_were_connected) {
   EXPECT_EQ(peers.unclean_text(), "");
 }
 
-TEST_F(PeerTableTest, one_that_leaves_before_it_is_done_is_unclean_after_a_moment) {
+TEST_F(PeerTableTest, One_that_leaves_before_it_is_done_is_unclean_after_a_moment) {
   connect(1, "a");
   peers.ask_to_clean_up();
   peers.disconnected(kConnected, 1, 5s);
@@ -72,7 +72,7 @@ TEST_F(PeerTableTest, one_that_leaves_before_it_is_done_is_unclean_after_a_momen
   EXPECT_EQ(peers.unclean_text(), "'a' disconnected before cleanup.done");
 }
 
-TEST_F(PeerTableTest, with_the_engine_gone_nobody_comes_back_to_clean_up) {
+TEST_F(PeerTableTest, With_the_engine_gone_nobody_comes_back_to_clean_up) {
   connect(1, "a");
   peers.ask_to_clean_up();
   peers.disconnected(kConnected, 1, 5s);
@@ -80,7 +80,7 @@ TEST_F(PeerTableTest, with_the_engine_gone_nobody_comes_back_to_clean_up) {
   EXPECT_FALSE(peers.are_cleaning_up());
 }
 
-TEST_F(PeerTableTest, one_that_comes_back_is_asked_again_and_its_answer_counts) {
+TEST_F(PeerTableTest, One_that_comes_back_is_asked_again_and_its_answer_counts) {
   connect(1, "a");
   peers.ask_to_clean_up();
   peers.disconnected(kConnected, 1, 5s);
@@ -93,7 +93,7 @@ TEST_F(PeerTableTest, one_that_comes_back_is_asked_again_and_its_answer_counts) 
   EXPECT_EQ(peers.unclean_text(), "");
 }
 
-TEST_F(PeerTableTest, even_when_its_time_was_over_already) {
+TEST_F(PeerTableTest, Even_when_its_time_was_over_already) {
   connect(1, "a");
   peers.ask_to_clean_up();
   peers.disconnected(kConnected, 1, 5s);
@@ -104,7 +104,7 @@ TEST_F(PeerTableTest, even_when_its_time_was_over_already) {
   EXPECT_EQ(peers.unclean_text(), "");
 }
 
-TEST_F(PeerTableTest, a_source_stays_one_while_it_is_away_and_counts_as_here_only_when_connected) {
+TEST_F(PeerTableTest, A_source_stays_one_while_it_is_away_and_counts_as_here_only_when_connected) {
   connect(1, "a");
   EXPECT_FALSE(peers.has_source());
   peers.became_source(1);

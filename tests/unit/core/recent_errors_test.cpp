@@ -5,7 +5,7 @@
 namespace lastcall::lifecycle {
 namespace {
 
-TEST(RecentErrors, counts_those_of_the_window_and_no_older_ones) {
+TEST(RecentErrors, Counts_those_of_the_window_and_no_older_ones) {
   RecentErrors errors;
   Instant const begin = instant_from_ms(1'000'000);
   EXPECT_EQ(errors.count(begin), 0U);
@@ -18,7 +18,7 @@ TEST(RecentErrors, counts_those_of_the_window_and_no_older_ones) {
   EXPECT_EQ(errors.count(begin + Duration{3'100}), 0U);
 }
 
-TEST(RecentErrors, a_slot_that_is_used_again_forgets_what_it_held) {
+TEST(RecentErrors, A_slot_that_is_used_again_forgets_what_it_held) {
   RecentErrors errors;
   Instant now = instant_from_ms(0);
   for (int i = 0; i < 1'000; ++i) {

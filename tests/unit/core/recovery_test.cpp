@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Instant kRestart = instant_from_ms(1'000'000);
 
-TEST(Recovery, ends_by_itself_where_nobody_reports_an_earlier_life) {
+TEST(Recovery, Ends_by_itself_where_nobody_reports_an_earlier_life) {
   Recovery recovery;
   recovery.started(kRestart);
   EXPECT_EQ(recovery.next_deadline(), kRestart + kRecoveryWindow);
@@ -20,7 +20,7 @@ TEST(Recovery, ends_by_itself_where_nobody_reports_an_earlier_life) {
   EXPECT_EQ(recovery.next_deadline(), std::nullopt);
 }
 
-TEST(Recovery, commands_wait_for_it_and_are_taken_once) {
+TEST(Recovery, Commands_wait_for_it_and_are_taken_once) {
   Recovery recovery;
   recovery.started(kRestart);
   EXPECT_TRUE(recovery.hold(DrainRequested{.exit = true}));
@@ -31,7 +31,7 @@ TEST(Recovery, commands_wait_for_it_and_are_taken_once) {
   EXPECT_FALSE(recovery.has_held());
 }
 
-TEST(Recovery, peers_of_an_earlier_life_are_awaited_until_all_are_back) {
+TEST(Recovery, Peers_of_an_earlier_life_are_awaited_until_all_are_back) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 2, 1);
   EXPECT_TRUE(recovery.awaits_peers());
@@ -41,14 +41,14 @@ TEST(Recovery, peers_of_an_earlier_life_are_awaited_until_all_are_back) {
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
-TEST(Recovery, and_no_longer_than_the_window) {
+TEST(Recovery, And_no_longer_than_the_window) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 2, 0);
   recovery.update(kRestart + kRecoveryWindow, 0);
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
-TEST(Recovery, peers_that_did_not_come_back_in_time_are_missing_until_all_are_back) {
+TEST(Recovery, Peers_that_did_not_come_back_in_time_are_missing_until_all_are_back) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 2, 0);
   EXPECT_TRUE(recovery.misses_peers());
@@ -60,7 +60,7 @@ TEST(Recovery, peers_that_did_not_come_back_in_time_are_missing_until_all_are_ba
   EXPECT_FALSE(recovery.misses_peers());
 }
 
-TEST(Recovery, peers_that_were_missing_before_a_drain_are_not_part_of_it) {
+TEST(Recovery, Peers_that_were_missing_before_a_drain_are_not_part_of_it) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 1, 0);
   recovery.drain_begins();
@@ -71,13 +71,13 @@ TEST(Recovery, peers_that_were_missing_before_a_drain_are_not_part_of_it) {
   EXPECT_FALSE(recovery.misses_peers());
 }
 
-TEST(Recovery, those_that_were_back_before_the_blob_are_not_awaited) {
+TEST(Recovery, Those_that_were_back_before_the_blob_are_not_awaited) {
   Recovery recovery;
   recovery.restored(kRestart, "boot", true, 2, 2);
   EXPECT_FALSE(recovery.awaits_peers());
 }
 
-TEST(Recovery, a_fingerprint_differs_by_what_is_held) {
+TEST(Recovery, A_fingerprint_differs_by_what_is_held) {
   Recovery one;
   Recovery other;
   one.hold(DrainRequested{.exit = true});

@@ -24,7 +24,7 @@ Remembered a_stop() {
   return r;
 }
 
-TEST(Remembered, comes_back_as_it_was) {
+TEST(Remembered, Comes_back_as_it_was) {
   Remembered const r = a_stop();
   auto const back = decode_remembered(encode(r));
   ASSERT_TRUE(back);
@@ -42,7 +42,7 @@ TEST(Remembered, comes_back_as_it_was) {
   EXPECT_EQ(back->outcomes, r.outcomes);
 }
 
-TEST(Remembered, keeps_how_much_was_in_flight) {
+TEST(Remembered, Keeps_how_much_was_in_flight) {
   Remembered r = a_stop();
   auto back = decode_remembered(encode(r));
   ASSERT_TRUE(back);
@@ -58,7 +58,7 @@ TEST(Remembered, keeps_how_much_was_in_flight) {
   EXPECT_EQ(back->unseen, std::optional<std::uint64_t>(0));
 }
 
-TEST(Remembered, of_a_drain_has_no_stop) {
+TEST(Remembered, Of_a_drain_has_no_stop) {
   Remembered r;
   r.progress.phase = Phase::drained;
   auto const back = decode_remembered(encode(r));
@@ -67,7 +67,7 @@ TEST(Remembered, of_a_drain_has_no_stop) {
   EXPECT_FALSE(back->progress.drain_limit);
 }
 
-TEST(Remembered, keeps_what_bounds_a_preStop_call) {
+TEST(Remembered, Keeps_what_bounds_a_preStop_call) {
   Remembered r;
   r.progress.phase = Phase::draining;
   r.progress.hook = {.called_at = instant_from_ms(1'000), .deletion = true, .grace = {}};
@@ -80,7 +80,7 @@ TEST(Remembered, keeps_what_bounds_a_preStop_call) {
   EXPECT_EQ(back->progress.hook, r.progress.hook);
 }
 
-TEST(Remembered, keeps_any_detail_in_one_line_and_within_1_KiB) {
+TEST(Remembered, Keeps_any_detail_in_one_line_and_within_1_KiB) {
   Remembered r = a_stop();
   for (int byte = 0; byte < 256; ++byte) {
     r.progress.stop->cause.detail = std::string(5'000, static_cast<char>(byte));
@@ -98,13 +98,13 @@ TEST(Remembered, keeps_any_detail_in_one_line_and_within_1_KiB) {
   }
 }
 
-TEST(Remembered, ignores_words_that_a_newer_version_knows) {
+TEST(Remembered, Ignores_words_that_a_newer_version_knows) {
   auto const back = decode_remembered(encode(a_stop()) + " colour=blue future");
   ASSERT_TRUE(back);
   EXPECT_EQ(back->sdk_peers, 3U);
 }
 
-TEST(Remembered, refuses_what_is_not_ours) {
+TEST(Remembered, Refuses_what_is_not_ours) {
   for (char const* const blob :
        {"", "lastcall", "something else", "lastcall1", "lastcall1 phase=", "lastcall1 phase=nap",
         "lastcall1 phase=cleaning_up", "lastcall1 phase=exited cause=signal",
@@ -114,7 +114,7 @@ TEST(Remembered, refuses_what_is_not_ours) {
   }
 }
 
-TEST(Remembered, survives_any_damage_without_harm) {
+TEST(Remembered, Survives_any_damage_without_harm) {
   std::mt19937 random(7);  // NOLINT: the same damage each time
   std::string const blob = encode(a_stop());
   for (int i = 0; i < 50'000; ++i) {

@@ -20,7 +20,7 @@ struct RequestLedgerIngress : LedgerTest {
   }
 };
 
-TEST_F(RequestLedgerIngress, an_sdk_request_of_the_same_id_or_root_counts_with_the_relayed_one) {
+TEST_F(RequestLedgerIngress, An_sdk_request_of_the_same_id_or_root_counts_with_the_relayed_one) {
   relay("r");
   begin(1, "r");
   begin_of("sub", "r");
@@ -30,7 +30,7 @@ TEST_F(RequestLedgerIngress, an_sdk_request_of_the_same_id_or_root_counts_with_t
   EXPECT_EQ(ledger.roots_in_flight(), 2U);
 }
 
-TEST_F(RequestLedgerIngress, a_cancel_of_the_relayed_request_reaches_its_sdk_request_once) {
+TEST_F(RequestLedgerIngress, A_cancel_of_the_relayed_request_reaches_its_sdk_request_once) {
   relay("r", true);
   begin(1, "r");
   EXPECT_EQ(
@@ -41,7 +41,7 @@ TEST_F(RequestLedgerIngress, a_cancel_of_the_relayed_request_reaches_its_sdk_req
   EXPECT_EQ(ledger.news.cancelled[0].stream, true);
 }
 
-TEST_F(RequestLedgerIngress, an_sdk_request_outlives_the_relayed_one_and_then_counts_itself) {
+TEST_F(RequestLedgerIngress, An_sdk_request_outlives_the_relayed_one_and_then_counts_itself) {
   relay("r");
   begin(1, "r");
   EXPECT_TRUE(ledger.end(now, kIngressPeer, "r", Outcome::cancelled));
@@ -50,7 +50,7 @@ TEST_F(RequestLedgerIngress, an_sdk_request_outlives_the_relayed_one_and_then_co
   EXPECT_EQ(ledger.roots_in_flight(), 0U);
 }
 
-TEST_F(RequestLedgerIngress, a_relayed_request_fails_because_its_part_was_handed_off) {
+TEST_F(RequestLedgerIngress, A_relayed_request_fails_because_its_part_was_handed_off) {
   struct Row {
     CancelReason reason;
     Outcome of_part;
@@ -73,7 +73,7 @@ TEST_F(RequestLedgerIngress, a_relayed_request_fails_because_its_part_was_handed
   }
 }
 
-TEST_F(RequestLedgerIngress, a_parent_that_is_named_goes_before_the_relayed_request) {
+TEST_F(RequestLedgerIngress, A_parent_that_is_named_goes_before_the_relayed_request) {
   relay("r");
   begin(1, "p");
   RequestBegun request;

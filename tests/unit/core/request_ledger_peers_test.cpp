@@ -5,7 +5,7 @@ namespace {
 
 using RequestLedgerPeers = LedgerTest;
 
-TEST_F(RequestLedgerPeers, a_peer_touches_only_its_own_requests) {
+TEST_F(RequestLedgerPeers, A_peer_touches_only_its_own_requests) {
   begin(1, "r");
   EXPECT_FALSE(ledger.owns(2, "r"));
   EXPECT_FALSE(ledger.end(now, 2, "r", Outcome::completed));
@@ -14,7 +14,7 @@ TEST_F(RequestLedgerPeers, a_peer_touches_only_its_own_requests) {
   EXPECT_EQ(state("r"), RequestState::live);
 }
 
-TEST_F(RequestLedgerPeers, a_batch_holds_what_has_the_same_mode_and_reason) {
+TEST_F(RequestLedgerPeers, A_batch_holds_what_has_the_same_mode_and_reason) {
   for (char const* const id : {"a", "b", "c", "d"}) {
     begin(1, id);
   }
@@ -32,7 +32,7 @@ TEST_F(RequestLedgerPeers, a_batch_holds_what_has_the_same_mode_and_reason) {
   EXPECT_TRUE(ledger.take_cancels(1, 100).ids.empty());
 }
 
-TEST_F(RequestLedgerPeers, a_batch_is_never_longer_than_asked) {
+TEST_F(RequestLedgerPeers, A_batch_is_never_longer_than_asked) {
   for (int i = 0; i < 10; ++i) {
     begin(1, std::to_string(i));
   }
@@ -42,14 +42,14 @@ TEST_F(RequestLedgerPeers, a_batch_is_never_longer_than_asked) {
   EXPECT_EQ(ledger.take_cancels(1, 4).ids.size(), 2U);
 }
 
-TEST_F(RequestLedgerPeers, a_kill_that_overtakes_a_waiting_stop_is_sent_once) {
+TEST_F(RequestLedgerPeers, A_kill_that_overtakes_a_waiting_stop_is_sent_once) {
   begin(1, "r");
   stop("r");
   kill("r");
   EXPECT_EQ(sent(), Lines{"kill r"});
 }
 
-TEST_F(RequestLedgerPeers, a_kill_after_a_sent_stop_is_sent_too) {
+TEST_F(RequestLedgerPeers, A_kill_after_a_sent_stop_is_sent_too) {
   begin(1, "r");
   stop("r");
   EXPECT_EQ(sent(), Lines{"stop r"});
@@ -57,7 +57,7 @@ TEST_F(RequestLedgerPeers, a_kill_after_a_sent_stop_is_sent_too) {
   EXPECT_EQ(sent(), Lines{"kill r"});
 }
 
-TEST_F(RequestLedgerPeers, a_peer_is_notified_once_that_cancels_wait) {
+TEST_F(RequestLedgerPeers, A_peer_is_notified_once_that_cancels_wait) {
   begin(1, "a");
   begin(1, "b");
   begin(2, "c");
@@ -65,7 +65,7 @@ TEST_F(RequestLedgerPeers, a_peer_is_notified_once_that_cancels_wait) {
   EXPECT_EQ(ledger.news.ready, (std::vector<PeerId>{1, 2}));
 }
 
-TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
+TEST_F(RequestLedgerPeers, Requests_stay_in_flight_while_their_peer_is_away) {
   begin(1, "r");
   ledger.peer_disconnected(now, 1);
   EXPECT_EQ(ledger.in_flight(), 1U);
@@ -78,7 +78,7 @@ TEST_F(RequestLedgerPeers, requests_stay_in_flight_while_their_peer_is_away) {
   EXPECT_EQ(ledger.unconfirmed(), 0U);
 }
 
-TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) {
+TEST_F(RequestLedgerPeers, A_resumed_request_of_a_peer_that_is_away_is_adopted) {
   begin(1, "r");
   begin(1, "child", "r");
   stop("r");
@@ -93,12 +93,12 @@ TEST_F(RequestLedgerPeers, a_resumed_request_of_a_peer_that_is_away_is_adopted) 
   EXPECT_TRUE(ledger.end(now, 3, "r", Outcome::cancelled));
 }
 
-TEST_F(RequestLedgerPeers, a_resumed_request_that_nobody_knows_begins) {
+TEST_F(RequestLedgerPeers, A_resumed_request_that_nobody_knows_begins) {
   EXPECT_EQ(begin(1, "r", {}, true), RequestLedger::Begin::begun);
   EXPECT_EQ(begin(2, "r", {}, true), RequestLedger::Begin::begun) << "peer 1 is still connected";
 }
 
-TEST_F(RequestLedgerPeers, one_that_ran_before_has_its_age_and_none_is_of_the_future) {
+TEST_F(RequestLedgerPeers, One_that_ran_before_has_its_age_and_none_is_of_the_future) {
   begin(1, "new");
   for (auto const& [id, ms] : {std::pair("old", 400), std::pair("older", 100)}) {
     RequestBegun request;
@@ -123,7 +123,7 @@ TEST_F(RequestLedgerPeers, one_that_ran_before_has_its_age_and_none_is_of_the_fu
   EXPECT_EQ(ledger.news.settled.back().elapsed, Duration{0});
 }
 
-TEST_F(RequestLedgerPeers, cancels_are_chosen_in_the_order_of_begin) {
+TEST_F(RequestLedgerPeers, Cancels_are_chosen_in_the_order_of_begin) {
   begin(2, "first");
   begin(1, "second");
   begin(2, "third");
@@ -140,7 +140,7 @@ TEST_F(RequestLedgerPeers, cancels_are_chosen_in_the_order_of_begin) {
   EXPECT_EQ(sent(2), (Lines{"stop first", "stop third"}));
 }
 
-TEST_F(RequestLedgerPeers, the_oldest_request_is_known) {
+TEST_F(RequestLedgerPeers, The_oldest_request_is_known) {
   EXPECT_FALSE(ledger.oldest());
   begin(1, "a");
   now += Duration{500};
@@ -149,7 +149,7 @@ TEST_F(RequestLedgerPeers, the_oldest_request_is_known) {
   EXPECT_EQ(ledger.oldest(), now);
 }
 
-TEST_F(RequestLedgerPeers, a_copy_goes_on_by_itself) {
+TEST_F(RequestLedgerPeers, A_copy_goes_on_by_itself) {
   begin(1, "kept");
   begin(1, "ended");
   RequestLedger copy = ledger;
@@ -160,7 +160,7 @@ TEST_F(RequestLedgerPeers, a_copy_goes_on_by_itself) {
   EXPECT_EQ(copy.in_flight(), 1U);
 }
 
-TEST_F(RequestLedgerPeers, invented_model_names_are_bounded) {
+TEST_F(RequestLedgerPeers, Invented_model_names_are_bounded) {
   for (int i = 0; i < 2'000; ++i) {
     RequestBegun request;
     request.peer = 1;

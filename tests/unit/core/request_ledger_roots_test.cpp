@@ -21,7 +21,7 @@ struct RequestLedgerRoots : LedgerTest {
   }
 };
 
-TEST_F(RequestLedgerRoots, an_id_is_cancelled_at_every_peer_that_has_it) {
+TEST_F(RequestLedgerRoots, An_id_is_cancelled_at_every_peer_that_has_it) {
   begin(1, "r");
   begin(2, "r");
   begin(2, "other");
@@ -31,7 +31,7 @@ TEST_F(RequestLedgerRoots, an_id_is_cancelled_at_every_peer_that_has_it) {
   EXPECT_EQ(ledger.cancel_id(now, "none", CancelMode::stop, CancelReason::operator_), 0U);
 }
 
-TEST_F(RequestLedgerRoots, a_root_is_cancelled_with_all_its_parts_in_the_order_of_their_begin) {
+TEST_F(RequestLedgerRoots, A_root_is_cancelled_with_all_its_parts_in_the_order_of_their_begin) {
   part(1, "second", "r");
   begin(1, "r");
   part(1, "third", "r");
@@ -42,19 +42,19 @@ TEST_F(RequestLedgerRoots, a_root_is_cancelled_with_all_its_parts_in_the_order_o
   EXPECT_EQ(sent(2), Lines{"stop elsewhere"});
 }
 
-TEST_F(RequestLedgerRoots, a_peer_reaches_its_own_parts_only) {
+TEST_F(RequestLedgerRoots, A_peer_reaches_its_own_parts_only) {
   part(1, "own", "r");
   part(2, "not_own", "r");
   EXPECT_EQ(stop_root(ledger, "r", 1), 1U);
   EXPECT_EQ(state("not_own"), RequestState::live);
 }
 
-TEST_F(RequestLedgerRoots, a_request_of_that_id_that_belongs_to_another_root_is_left_alone) {
+TEST_F(RequestLedgerRoots, A_request_of_that_id_that_belongs_to_another_root_is_left_alone) {
   part(1, "r", "another");
   EXPECT_EQ(stop_root(ledger, "r"), 0U);
 }
 
-TEST_F(RequestLedgerRoots, a_part_that_moved_to_a_new_connection_is_reached_there) {
+TEST_F(RequestLedgerRoots, A_part_that_moved_to_a_new_connection_is_reached_there) {
   part(1, "p", "r");
   ledger.peer_disconnected(now, 1);
   ledger.peer_connected(3);
@@ -63,7 +63,7 @@ TEST_F(RequestLedgerRoots, a_part_that_moved_to_a_new_connection_is_reached_ther
 }
 
 /// Against a walk over everything, whatever began, ended and was copied before.
-TEST_F(RequestLedgerRoots, it_finds_what_a_walk_over_all_requests_finds) {
+TEST_F(RequestLedgerRoots, It_finds_what_a_walk_over_all_requests_finds) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     auto const pick = [&random](unsigned below) { return random() % below; };

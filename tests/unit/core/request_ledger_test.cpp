@@ -5,7 +5,7 @@ namespace {
 
 using RequestLedgerTree = LedgerTest;
 
-TEST_F(RequestLedgerTree, state_only_rises_and_each_call_returns_whether_it_was_the_first) {
+TEST_F(RequestLedgerTree, State_only_rises_and_each_call_returns_whether_it_was_the_first) {
   begin(1, "r");
   EXPECT_EQ(stop("r"), 1U);
   EXPECT_EQ(stop("r"), 0U);
@@ -17,7 +17,7 @@ TEST_F(RequestLedgerTree, state_only_rises_and_each_call_returns_whether_it_was_
   EXPECT_EQ(state("r"), RequestState::killed);
 }
 
-TEST_F(RequestLedgerTree, a_cancel_is_counted_once_whatever_arrives_twice) {
+TEST_F(RequestLedgerTree, A_cancel_is_counted_once_whatever_arrives_twice) {
   begin(1, "r");
   stop("r", CancelReason::client_disconnect);
   stop("r");
@@ -37,7 +37,7 @@ TEST_F(RequestLedgerTree, a_cancel_is_counted_once_whatever_arrives_twice) {
   EXPECT_EQ(ledger.unconfirmed(), 0U);
 }
 
-TEST_F(RequestLedgerTree, an_end_without_a_confirmation_confirms) {
+TEST_F(RequestLedgerTree, An_end_without_a_confirmation_confirms) {
   begin(1, "r");
   stop("r");
   ledger.end(now + Duration{5}, 1, "r", Outcome::cancelled);
@@ -45,7 +45,7 @@ TEST_F(RequestLedgerTree, an_end_without_a_confirmation_confirms) {
   EXPECT_EQ(ledger.news.confirmed[0].elapsed, Duration{5});
 }
 
-TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated) {
+TEST_F(RequestLedgerTree, A_handed_off_request_that_ends_cancelled_has_migrated) {
   struct Row {
     CancelReason reason;
     Outcome reported;
@@ -65,7 +65,7 @@ TEST_F(RequestLedgerTree, a_handed_off_request_that_ends_cancelled_has_migrated)
   }
 }
 
-TEST_F(RequestLedgerTree, requests_cut_by_the_engines_death_end_as_engine_dead_however_reported) {
+TEST_F(RequestLedgerTree, Requests_cut_by_the_engines_death_end_as_engine_dead_however_reported) {
   std::pair<Outcome, Outcome> const cells[] = {{Outcome::cancelled, Outcome::engine_dead},
                                                {Outcome::error, Outcome::engine_dead},
                                                {Outcome::completed, Outcome::completed},
@@ -78,7 +78,7 @@ TEST_F(RequestLedgerTree, requests_cut_by_the_engines_death_end_as_engine_dead_h
   }
 }
 
-TEST_F(RequestLedgerTree, a_parents_cancel_reaches_children_in_link_order) {
+TEST_F(RequestLedgerTree, A_parents_cancel_reaches_children_in_link_order) {
   begin(1, "top");
   begin(1, "a", "top");
   begin(1, "b", "top");
@@ -88,7 +88,7 @@ TEST_F(RequestLedgerTree, a_parents_cancel_reaches_children_in_link_order) {
   EXPECT_EQ(sent(), (Lines{"stop top", "stop a", "stop aa", "stop b", "stop c"}));
 }
 
-TEST_F(RequestLedgerTree, a_child_linked_to_a_cancelled_parent_gets_the_same_at_once) {
+TEST_F(RequestLedgerTree, A_child_linked_to_a_cancelled_parent_gets_the_same_at_once) {
   begin(1, "top");
   stop("top");
   begin(1, "a", "top");
@@ -99,7 +99,7 @@ TEST_F(RequestLedgerTree, a_child_linked_to_a_cancelled_parent_gets_the_same_at_
   EXPECT_EQ(state("b"), RequestState::killed);
 }
 
-TEST_F(RequestLedgerTree, an_ended_child_is_unlinked_and_its_siblings_stay) {
+TEST_F(RequestLedgerTree, An_ended_child_is_unlinked_and_its_siblings_stay) {
   begin(1, "top");
   begin(1, "a", "top");
   begin(1, "b", "top");
@@ -111,7 +111,7 @@ TEST_F(RequestLedgerTree, an_ended_child_is_unlinked_and_its_siblings_stay) {
   EXPECT_EQ(sent(), (Lines{"stop top", "stop a", "stop c"}));
 }
 
-TEST_F(RequestLedgerTree, children_of_an_ended_parent_stand_alone) {
+TEST_F(RequestLedgerTree, Children_of_an_ended_parent_stand_alone) {
   begin(1, "top");
   begin(1, "a", "top");
   begin(1, "b", "top");
@@ -121,7 +121,7 @@ TEST_F(RequestLedgerTree, children_of_an_ended_parent_stand_alone) {
   EXPECT_EQ(state("b"), RequestState::live);
 }
 
-TEST_F(RequestLedgerTree, sub_requests_do_not_count_again) {
+TEST_F(RequestLedgerTree, Sub_requests_do_not_count_again) {
   begin(1, "top");
   begin(1, "a", "top");
   begin(2, "b", "top");  // another process works for the same user
@@ -141,7 +141,7 @@ TEST_F(RequestLedgerTree, sub_requests_do_not_count_again) {
   EXPECT_EQ(counted, 1U);
 }
 
-TEST_F(RequestLedgerTree, refuses_a_live_duplicate_and_a_request_that_is_its_own_parent) {
+TEST_F(RequestLedgerTree, Refuses_a_live_duplicate_and_a_request_that_is_its_own_parent) {
   EXPECT_EQ(begin(1, "r"), RequestLedger::Begin::begun);
   EXPECT_EQ(begin(1, "r"), RequestLedger::Begin::duplicate);
   EXPECT_EQ(begin(2, "r"), RequestLedger::Begin::begun);
@@ -149,7 +149,7 @@ TEST_F(RequestLedgerTree, refuses_a_live_duplicate_and_a_request_that_is_its_own
   EXPECT_EQ(ledger.in_flight(), 2U);
 }
 
-TEST_F(RequestLedgerTree, a_chain_of_100000_children_is_cancelled_without_recursion) {
+TEST_F(RequestLedgerTree, A_chain_of_100000_children_is_cancelled_without_recursion) {
   constexpr int kDeep = 100'000;
   begin(1, "0");
   for (int i = 1; i < kDeep; ++i) {
@@ -178,7 +178,7 @@ TEST_F(RequestLedgerTree, 100000_children_of_one_parent_keep_their_order) {
   }
 }
 
-TEST_F(RequestLedgerTree, a_place_that_is_used_again_remembers_nothing) {
+TEST_F(RequestLedgerTree, A_place_that_is_used_again_remembers_nothing) {
   for (int round = 0; round < 1'000; ++round) {
     begin(1, "r");
     begin(1, "child", "r");

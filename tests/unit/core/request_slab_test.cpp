@@ -10,7 +10,7 @@ namespace {
 
 using Index = RequestSlab::Index;
 
-TEST(RequestSlab, an_erased_place_is_used_again_with_another_generation) {
+TEST(RequestSlab, An_erased_place_is_used_again_with_another_generation) {
   RequestSlab slab;
   Index const first = slab.insert(1, "a", "");
   auto const generation = slab[first].generation;
@@ -22,7 +22,7 @@ TEST(RequestSlab, an_erased_place_is_used_again_with_another_generation) {
   EXPECT_EQ(slab.size(), 1U);
 }
 
-TEST(RequestSlab, entries_stand_in_the_order_of_their_begin) {
+TEST(RequestSlab, Entries_stand_in_the_order_of_their_begin) {
   RequestSlab slab;
   Index const a = slab.insert(1, "a", "");
   Index const b = slab.insert(1, "b", "");
@@ -33,7 +33,7 @@ TEST(RequestSlab, entries_stand_in_the_order_of_their_begin) {
   EXPECT_EQ(slab.newest(), c);
 }
 
-TEST(RequestSlab, those_of_a_root_are_found_when_the_first_of_them_is_gone) {
+TEST(RequestSlab, Those_of_a_root_are_found_when_the_first_of_them_is_gone) {
   RequestSlab slab;
   Index const first = slab.insert(1, "a", "root");
   Index const second = slab.insert(1, "b", "root");
@@ -45,7 +45,7 @@ TEST(RequestSlab, those_of_a_root_are_found_when_the_first_of_them_is_gone) {
   EXPECT_EQ(slab.first_of_root("root"), RequestSlab::kNone);
 }
 
-TEST(RequestSlab, children_of_an_erased_parent_have_none) {
+TEST(RequestSlab, Children_of_an_erased_parent_have_none) {
   RequestSlab slab;
   Index const parent = slab.insert(1, "p", "");
   Index const first = slab.insert(1, "a", "");
@@ -57,7 +57,7 @@ TEST(RequestSlab, children_of_an_erased_parent_have_none) {
   EXPECT_EQ(slab[second].links.previous_sibling, RequestSlab::kNone);
 }
 
-TEST(RequestSlab, a_copy_finds_its_own_entries_when_the_original_is_gone) {
+TEST(RequestSlab, A_copy_finds_its_own_entries_when_the_original_is_gone) {
   auto original = std::make_unique<RequestSlab>();
   original->insert(1, std::string(40, 'a'), std::string(40, 'r'));
   RequestSlab copy(*original);
@@ -66,7 +66,7 @@ TEST(RequestSlab, a_copy_finds_its_own_entries_when_the_original_is_gone) {
   EXPECT_NE(copy.first_of_root(std::string(40, 'r')), RequestSlab::kNone);
 }
 
-TEST(RequestSlab, an_entry_that_moves_is_found_at_its_new_peer_alone) {
+TEST(RequestSlab, An_entry_that_moves_is_found_at_its_new_peer_alone) {
   RequestSlab slab;
   Index const index = slab.insert(1, "a", "");
   slab.move_to(index, 2);

@@ -27,7 +27,7 @@ class ResponsivenessTest : public ::testing::Test {
   Responsiveness::Signs signs;
 };
 
-TEST_F(ResponsivenessTest, a_check_may_be_unanswered_for_5_seconds) {
+TEST_F(ResponsivenessTest, A_check_may_be_unanswered_for_5_seconds) {
   signs.unanswered_since = in(1s);
   EXPECT_EQ(at(5'999ms), Silence::none);
   EXPECT_EQ(next(), in(6s));
@@ -38,7 +38,7 @@ TEST_F(ResponsivenessTest, a_check_may_be_unanswered_for_5_seconds) {
   EXPECT_FALSE(next());
 }
 
-TEST_F(ResponsivenessTest, a_byte_breaks_it_while_the_check_stays_unanswered) {
+TEST_F(ResponsivenessTest, A_byte_breaks_it_while_the_check_stays_unanswered) {
   signs.unanswered_since = in(0s);
   EXPECT_EQ(at(5s), Silence::checks);
   signs.progress_at = in(6s);
@@ -48,7 +48,7 @@ TEST_F(ResponsivenessTest, a_byte_breaks_it_while_the_check_stays_unanswered) {
   EXPECT_EQ(at(15s), Silence::checks);
 }
 
-TEST_F(ResponsivenessTest, tokens_may_stand_still_for_twice_the_longest_first_token) {
+TEST_F(ResponsivenessTest, Tokens_may_stand_still_for_twice_the_longest_first_token) {
   EXPECT_EQ(machine.patience(), 60s);
   machine.first_token(200ms);
   EXPECT_EQ(machine.patience(), 5s);
@@ -62,7 +62,7 @@ TEST_F(ResponsivenessTest, tokens_may_stand_still_for_twice_the_longest_first_to
   EXPECT_EQ(at(9s), Silence::tokens);
 }
 
-TEST_F(ResponsivenessTest, checks_that_pass_do_not_break_the_silence_of_tokens) {
+TEST_F(ResponsivenessTest, Checks_that_pass_do_not_break_the_silence_of_tokens) {
   machine.first_token(1s);
   signs.work_since = in(0s);
   signs.tokens_at = in(6s);
@@ -73,7 +73,7 @@ TEST_F(ResponsivenessTest, checks_that_pass_do_not_break_the_silence_of_tokens) 
   EXPECT_EQ(at(9s), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, a_stopped_process_that_a_canary_asks_is_not_forgiven_without_an_answer) {
+TEST_F(ResponsivenessTest, A_stopped_process_that_a_canary_asks_is_not_forgiven_without_an_answer) {
   signs.idle_since = in(0s);
   machine.process_stopped(in(0s), "core", true);
   EXPECT_EQ(at(0s), Silence::process);
@@ -87,7 +87,7 @@ TEST_F(ResponsivenessTest, a_stopped_process_that_a_canary_asks_is_not_forgiven_
   EXPECT_EQ(at(61s), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_have_left) {
+TEST_F(ResponsivenessTest, The_silence_of_tokens_is_forgiven_when_the_clients_have_left) {
   machine.first_token(1s);
   signs.work_since = in(0s);
   signs.tokens_at = in(6s);
@@ -103,7 +103,7 @@ TEST_F(ResponsivenessTest, the_silence_of_tokens_is_forgiven_when_the_clients_ha
   EXPECT_EQ(at(26s), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, lines_sent_before_a_process_was_stopped_are_no_sign_of_life) {
+TEST_F(ResponsivenessTest, Lines_sent_before_a_process_was_stopped_are_no_sign_of_life) {
   machine.process_stopped(in(1s), "vllm", false);
   signs.progress_at = in(1'200ms);
   EXPECT_EQ(at(1'200ms), Silence::process);
@@ -111,7 +111,7 @@ TEST_F(ResponsivenessTest, lines_sent_before_a_process_was_stopped_are_no_sign_o
   EXPECT_EQ(at(1'500ms), Silence::none);
 }
 
-TEST_F(ResponsivenessTest, out_of_one_silence_into_another_is_the_same_fall) {
+TEST_F(ResponsivenessTest, Out_of_one_silence_into_another_is_the_same_fall) {
   machine.process_stopped(in(0s), "vllm", false);
   ASSERT_EQ(at(0s), Silence::process);
   signs.unanswered_since = in(1s);
@@ -123,7 +123,7 @@ TEST_F(ResponsivenessTest, out_of_one_silence_into_another_is_the_same_fall) {
   EXPECT_EQ(machine.fell_silent_at(), in(0s));
 }
 
-TEST_F(ResponsivenessTest, restored_it_waits_for_what_would_have_broken_it) {
+TEST_F(ResponsivenessTest, Restored_it_waits_for_what_would_have_broken_it) {
   machine.restore(in(0s), Silence::checks);
   EXPECT_EQ(at(1s), Silence::checks);
   signs.check_at = in(2s);
@@ -133,7 +133,7 @@ TEST_F(ResponsivenessTest, restored_it_waits_for_what_would_have_broken_it) {
   EXPECT_FALSE(other.fell_silent_at()) << "nothing was restored, and nothing holds the next fall";
 }
 
-TEST_F(ResponsivenessTest, a_canary_of_an_earlier_life_is_not_waited_for) {
+TEST_F(ResponsivenessTest, A_canary_of_an_earlier_life_is_not_waited_for) {
   machine.restore(in(0s), Silence::canary);
   EXPECT_EQ(at(0s), Silence::tokens);
   signs.idle_since = in(0s);

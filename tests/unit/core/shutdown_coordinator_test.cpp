@@ -45,7 +45,7 @@ struct CoordinatorTest : testing::Test {
   Facts facts;
 };
 
-TEST_F(CoordinatorTest, confirmed_registries_leave_late_accept_and_then_phase_2) {
+TEST_F(CoordinatorTest, Confirmed_registries_leave_late_accept_and_then_phase_2) {
   serve();
   stop();
   facts.registries_settled = false;
@@ -60,7 +60,7 @@ TEST_F(CoordinatorTest, confirmed_registries_leave_late_accept_and_then_phase_2)
   EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::completed);
 }
 
-TEST_F(CoordinatorTest, only_a_limit_that_comes_before_the_others_changes_anything) {
+TEST_F(CoordinatorTest, Only_a_limit_that_comes_before_the_others_changes_anything) {
   serve();
   stop();
   EXPECT_FALSE(c.limit_drain(kStart, 100s));
@@ -70,7 +70,7 @@ TEST_F(CoordinatorTest, only_a_limit_that_comes_before_the_others_changes_anythi
   EXPECT_FALSE(c.limit_drain(kStart, 20s));
 }
 
-TEST_F(CoordinatorTest, registries_that_fail_are_recorded_and_hold_nothing) {
+TEST_F(CoordinatorTest, Registries_that_fail_are_recorded_and_hold_nothing) {
   serve();
   stop();
   facts.registries_confirmed = false;
@@ -79,7 +79,7 @@ TEST_F(CoordinatorTest, registries_that_fail_are_recorded_and_hold_nothing) {
   EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::failed);
 }
 
-TEST_F(CoordinatorTest, registries_that_hang_end_phase_1_after_its_timeout) {
+TEST_F(CoordinatorTest, Registries_that_hang_end_phase_1_after_its_timeout) {
   serve();
   stop();
   facts.registries_settled = false;
@@ -88,7 +88,7 @@ TEST_F(CoordinatorTest, registries_that_hang_end_phase_1_after_its_timeout) {
   EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::timed_out);
 }
 
-TEST_F(CoordinatorTest, the_gate_holds_while_anything_graceful_is_in_flight) {
+TEST_F(CoordinatorTest, The_gate_holds_while_anything_graceful_is_in_flight) {
   drain_now();
   facts.graceful = 1;
   facts.ungraceful = 2;
@@ -102,7 +102,7 @@ TEST_F(CoordinatorTest, the_gate_holds_while_anything_graceful_is_in_flight) {
   EXPECT_EQ(c.phases().record(Phase::draining).outcome, PhaseOutcome::completed);
 }
 
-TEST_F(CoordinatorTest, phase_3_begins_when_none_is_left_and_does_not_wait_for_the_kill) {
+TEST_F(CoordinatorTest, Phase_3_begins_when_none_is_left_and_does_not_wait_for_the_kill) {
   drain_now();
   facts.ungraceful = 1;
   EXPECT_EQ(next(2s), Move::stop_ungraceful);
@@ -110,7 +110,7 @@ TEST_F(CoordinatorTest, phase_3_begins_when_none_is_left_and_does_not_wait_for_t
   EXPECT_EQ(next(2'100ms), Move::enter_cleaning_up);
 }
 
-TEST_F(CoordinatorTest, at_the_cancel_points_all_is_stopped_then_killed_and_the_reserve_is_kept) {
+TEST_F(CoordinatorTest, At_the_cancel_points_all_is_stopped_then_killed_and_the_reserve_is_kept) {
   drain_now();
   facts.graceful = 3;
   EXPECT_EQ(c.next_deadline(facts), kStart + 54s);
@@ -125,7 +125,7 @@ TEST_F(CoordinatorTest, at_the_cancel_points_all_is_stopped_then_killed_and_the_
   EXPECT_EQ(c.phases().record(Phase::draining).outcome, PhaseOutcome::timed_out);
 }
 
-TEST_F(CoordinatorTest, an_unknown_number_of_requests_costs_drain_unknown) {
+TEST_F(CoordinatorTest, An_unknown_number_of_requests_costs_drain_unknown) {
   drain_now();
   facts.in_flight_known = false;
   EXPECT_EQ(next(15'999ms), Move::none);
@@ -133,14 +133,14 @@ TEST_F(CoordinatorTest, an_unknown_number_of_requests_costs_drain_unknown) {
   EXPECT_EQ(next(16s), Move::enter_cleaning_up);
 }
 
-TEST_F(CoordinatorTest, gauges_that_report_idle_open_the_gate) {
+TEST_F(CoordinatorTest, Gauges_that_report_idle_open_the_gate) {
   drain_now();
   facts.in_flight_known = false;
   facts.gauges_idle = true;
   EXPECT_EQ(next(2s), Move::enter_cleaning_up);
 }
 
-TEST_F(CoordinatorTest, no_gate_is_empty_while_peers_of_an_earlier_life_are_expected) {
+TEST_F(CoordinatorTest, No_gate_is_empty_while_peers_of_an_earlier_life_are_expected) {
   drain_now();
   facts.recovering = true;
   EXPECT_EQ(next(20s), Move::none);
@@ -150,7 +150,7 @@ TEST_F(CoordinatorTest, no_gate_is_empty_while_peers_of_an_earlier_life_are_expe
   EXPECT_EQ(next(21s), Move::enter_cleaning_up);
 }
 
-TEST_F(CoordinatorTest, a_drain_has_no_deadline_and_rests_in_drained) {
+TEST_F(CoordinatorTest, A_drain_has_no_deadline_and_rests_in_drained) {
   serve();
   c.begin_drain(kStart, std::nullopt);
   next(0s);
@@ -165,7 +165,7 @@ TEST_F(CoordinatorTest, a_drain_has_no_deadline_and_rests_in_drained) {
   EXPECT_EQ(c.phase(), Phase::serving);
 }
 
-TEST_F(CoordinatorTest, a_stop_joins_a_drain_and_keeps_the_finished_phases) {
+TEST_F(CoordinatorTest, A_stop_joins_a_drain_and_keeps_the_finished_phases) {
   serve();
   c.begin_drain(kStart, std::nullopt);
   next(0s);
@@ -177,21 +177,21 @@ TEST_F(CoordinatorTest, a_stop_joins_a_drain_and_keeps_the_finished_phases) {
   EXPECT_EQ(c.phases().record(Phase::deregistering).outcome, PhaseOutcome::completed);
 }
 
-TEST_F(CoordinatorTest, a_stop_while_starting_is_abbreviated) {
+TEST_F(CoordinatorTest, A_stop_while_starting_is_abbreviated) {
   stop();
   EXPECT_EQ(c.phase(), Phase::cleaning_up);
   EXPECT_TRUE(c.stop()->in_starting);
   EXPECT_EQ(c.deadline(), kStart + 5s);
 }
 
-TEST_F(CoordinatorTest, a_fatal_stop_has_5_seconds) {
+TEST_F(CoordinatorTest, A_fatal_stop_has_5_seconds) {
   serve();
   c.begin_stop(kStart + 3s, {CauseKind::dead, {}}, StopMode::fatal, kStart + 3s, false);
   EXPECT_EQ(c.phase(), Phase::cleaning_up);
   EXPECT_EQ(c.deadline(), kStart + 8s);
 }
 
-TEST_F(CoordinatorTest, an_aborted_drain_moves_the_deadline_closer_and_never_away) {
+TEST_F(CoordinatorTest, An_aborted_drain_moves_the_deadline_closer_and_never_away) {
   drain_now();
   c.abort_drain(kStart + 10s, kFatalTotal);
   EXPECT_EQ(c.deadline(), kStart + 15s);
@@ -200,7 +200,7 @@ TEST_F(CoordinatorTest, an_aborted_drain_moves_the_deadline_closer_and_never_awa
   EXPECT_EQ(c.deadline(), kStart + 15s);
 }
 
-TEST_F(CoordinatorTest, a_restored_stop_keeps_its_deadline_and_its_cancel_points) {
+TEST_F(CoordinatorTest, A_restored_stop_keeps_its_deadline_and_its_cancel_points) {
   drain_now();
   ShutdownCoordinator other{settings};
   other.restore(kStart + 20s, c.progress());

@@ -69,7 +69,7 @@ constexpr bool restart_stages_only_rise() {
 }
 static_assert(restart_stages_only_rise());
 
-TEST(StateTable, an_impossible_event_is_a_broken_invariant) {
+TEST(StateTable, An_impossible_event_is_a_broken_invariant) {
   constexpr StateTable<ShimState, ShimEvent, 1, 1> kTable{
       {{impossible(ShimState::never, "nothing of the kind happens")}}};
   EXPECT_EXIT((cell_of<ShimState, ShimEvent>(kTable, ShimState::never, ShimEvent::hello)),

@@ -21,14 +21,14 @@ struct StopClockTest : testing::Test {
   StopClock clock{settings};
 };
 
-TEST_F(StopClockTest, the_cancel_points_are_counted_back_from_the_deadline) {
+TEST_F(StopClockTest, The_cancel_points_are_counted_back_from_the_deadline) {
   stop();
   EXPECT_EQ(clock.stop()->deadline, kClockStart + 60s);
   EXPECT_EQ(clock.stop_cancel_point(), kClockStart + 54s);
   EXPECT_EQ(clock.kill_cancel_point(), kClockStart + 55s);
 }
 
-TEST_F(StopClockTest, a_deadline_moves_closer_and_never_away) {
+TEST_F(StopClockTest, A_deadline_moves_closer_and_never_away) {
   stop();
   EXPECT_FALSE(clock.limit_deadline(kClockStart + 61s));
   EXPECT_TRUE(clock.limit_deadline(kClockStart + 30s));
@@ -37,14 +37,14 @@ TEST_F(StopClockTest, a_deadline_moves_closer_and_never_away) {
   EXPECT_EQ(clock.stop()->deadline, kClockStart + 30s);
 }
 
-TEST_F(StopClockTest, a_grace_that_was_read_shortens_the_stop_under_way_once) {
+TEST_F(StopClockTest, A_grace_that_was_read_shortens_the_stop_under_way_once) {
   stop();
   EXPECT_TRUE(clock.limit_grace(32s, false));
   EXPECT_EQ(clock.stop()->deadline, kClockStart + 30s);
   EXPECT_FALSE(clock.limit_grace(40s, false)) << "it is that short already";
 }
 
-TEST_F(StopClockTest, an_order_to_end_keeps_to_a_bound_that_becomes_known_later) {
+TEST_F(StopClockTest, An_order_to_end_keeps_to_a_bound_that_becomes_known_later) {
   clock.limit_drain(kClockStart);
   clock.ask_to_end(kClockStart);
   EXPECT_EQ(clock.kill_at(kClockStart), kClockStart + settings.shutdown.cancel_settle);
@@ -56,7 +56,7 @@ TEST_F(StopClockTest, an_order_to_end_keeps_to_a_bound_that_becomes_known_later)
   EXPECT_EQ(clock.kill_at(kClockStart + 4'950ms), kClockStart + kRestartHook) << "asked once";
 }
 
-TEST_F(StopClockTest, a_hook_bounds_a_drain_until_its_calls_have_returned) {
+TEST_F(StopClockTest, A_hook_bounds_a_drain_until_its_calls_have_returned) {
   clock.begin_hook(kClockStart, true);
   EXPECT_EQ(clock.hook_limit(), kClockStart + kRestartHook);
   EXPECT_EQ(clock.stop_cancel_point(), kClockStart + kRestartHook - clock.budgets().settle);
@@ -66,14 +66,14 @@ TEST_F(StopClockTest, a_hook_bounds_a_drain_until_its_calls_have_returned) {
   EXPECT_EQ(clock.stop_cancel_point(), std::nullopt);
 }
 
-TEST_F(StopClockTest, time_that_prestop_used_is_gone_for_the_stop_that_follows) {
+TEST_F(StopClockTest, Time_that_prestop_used_is_gone_for_the_stop_that_follows) {
   settings.pod_grace = 32s;
   StopClock within{settings};
   within.begin_hook(kClockStart, true);
   EXPECT_EQ(within.budgets_of(kClockStart + 10s).total, 20s);
 }
 
-TEST(DrainGate, a_cut_is_asked_once_and_kills_a_settle_later) {
+TEST(DrainGate, A_cut_is_asked_once_and_kills_a_settle_later) {
   Settings const settings;
   DrainGate gate{settings};
   Facts facts;
@@ -93,7 +93,7 @@ TEST(DrainGate, a_cut_is_asked_once_and_kills_a_settle_later) {
   EXPECT_EQ(gate.next_in_draining(kClockStart + 1s, facts, bounds).step, DrainGate::Step::closed);
 }
 
-TEST(DrainGate, a_cut_of_all_outranks_one_of_those_that_do_not_hold_the_drain) {
+TEST(DrainGate, A_cut_of_all_outranks_one_of_those_that_do_not_hold_the_drain) {
   Settings const settings;
   DrainGate gate{settings};
   Facts facts;

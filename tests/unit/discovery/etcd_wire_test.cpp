@@ -6,7 +6,7 @@
 namespace lastcall::discovery::etcd {
 namespace {
 
-TEST(EtcdValue, names_its_owner) {
+TEST(EtcdValue, Names_its_owner) {
   Instance const instance{.dynamo_namespace = "n",
                           .component = "c",
                           .endpoint = "e",
@@ -21,13 +21,13 @@ TEST(EtcdValue, names_its_owner) {
   EXPECT_EQ(value["instance_id"], 26);
 }
 
-TEST(EtcdValue, of_others_names_no_owner) {
+TEST(EtcdValue, Of_others_names_no_owner) {
   for (char const* value : {"", "x", "[]", "7", "{}", R"({"pod_uid":7})"}) {
     EXPECT_EQ(owner_of(value), "") << value;
   }
 }
 
-TEST(EtcdAnswer, of_a_range_is_a_key_or_none) {
+TEST(EtcdAnswer, Of_a_range_is_a_key_or_none) {
   EXPECT_FALSE(parse_range(R"({"header":{"revision":"3"}})")->exists);
   auto const found = parse_range(
       R"({"header":{},"kvs":[{"mod_revision":"7","lease":"12","value":"Zm9v"}],"count":"1"})");
@@ -37,7 +37,7 @@ TEST(EtcdAnswer, of_a_range_is_a_key_or_none) {
   EXPECT_EQ(found->value, "foo");
 }
 
-TEST(EtcdAnswer, that_is_not_etcds_is_nothing) {
+TEST(EtcdAnswer, That_is_not_etcds_is_nothing) {
   for (char const* body :
        {"", "null", "[]", "{}", "<html>", R"({"header":7})", R"({"header":{},"kvs":7})",
         R"({"header":{},"kvs":[{},{}]})", R"({"header":{},"kvs":[{"mod_revision":"x"}]})",
@@ -49,7 +49,7 @@ TEST(EtcdAnswer, that_is_not_etcds_is_nothing) {
   }
 }
 
-TEST(EtcdAnswer, of_a_transaction_has_what_was_found_instead) {
+TEST(EtcdAnswer, Of_a_transaction_has_what_was_found_instead) {
   auto const done = parse_transaction(R"({"header":{"revision":"9"},"succeeded":true})");
   ASSERT_TRUE(done && done->succeeded);
   EXPECT_EQ(done->revision, 9);
@@ -62,19 +62,19 @@ TEST(EtcdAnswer, of_a_transaction_has_what_was_found_instead) {
   EXPECT_FALSE(parse_transaction(R"({"header":{"revision":"9"}})"));
 }
 
-TEST(EtcdAnswer, of_a_keep_alive_without_a_life_means_the_lease_is_gone) {
+TEST(EtcdAnswer, Of_a_keep_alive_without_a_life_means_the_lease_is_gone) {
   EXPECT_EQ(parse_kept_alive(R"({"result":{"header":{},"ID":"1","TTL":"10"}})"), 10);
   EXPECT_EQ(parse_kept_alive(R"({"result":{"header":{},"ID":"1"}})"), 0);
   EXPECT_FALSE(parse_kept_alive(R"({"result":{"TTL":"ten"}})"));
 }
 
-TEST(EtcdAnswer, of_a_failure_has_its_words_or_at_least_its_status) {
+TEST(EtcdAnswer, Of_a_failure_has_its_words_or_at_least_its_status) {
   EXPECT_EQ(parse_failure(404, R"({"error":"no lease","code":5})").message, "no lease");
   EXPECT_EQ(parse_failure(404, R"({"error":"no lease","code":5})").code, 5);
   EXPECT_EQ(parse_failure(502, "<html>").message, "HTTP status 502");
 }
 
-TEST(EtcdAnswer, of_a_failure_is_told_apart_from_answers_of_others) {
+TEST(EtcdAnswer, Of_a_failure_is_told_apart_from_answers_of_others) {
   EXPECT_TRUE(parse_failure(404, R"({"error":"no lease","code":5,"message":"no lease"})").is_etcds);
   EXPECT_TRUE(parse_failure(404, R"({"code":5,"message":"no lease","details":[]})").is_etcds);
   auto const of_stream =
@@ -88,7 +88,7 @@ TEST(EtcdAnswer, of_a_failure_is_told_apart_from_answers_of_others) {
   }
 }
 
-TEST(EtcdAnswer, of_success_has_a_header) {
+TEST(EtcdAnswer, Of_success_has_a_header) {
   EXPECT_TRUE(is_answer(R"({"header":{"revision":"3"}})"));
   EXPECT_TRUE(is_answer(R"({"result":{"header":{},"TTL":"3"}})"));
   for (char const* body : {"", "<html>hi</html>", "{}", R"({"status":"ok"})", "[]"}) {

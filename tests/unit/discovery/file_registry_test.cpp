@@ -82,7 +82,7 @@ TEST_F(FileRegistryTest, A_file_in_its_place_that_is_too_long_is_not_read_whole)
   EXPECT_LT(fs::file_size(file_of(instance())), 1'000U);
 }
 
-TEST_F(FileRegistryTest, writes_one_whole_file) {
+TEST_F(FileRegistryTest, Writes_one_whole_file) {
   auto const mine = registry();
   auto const result = enter(*mine);
   EXPECT_TRUE(result.confirmed) << result.reason;
@@ -98,7 +98,7 @@ TEST_F(FileRegistryTest, writes_one_whole_file) {
   EXPECT_EQ(content.at("started_at").get<std::string>().size(), 20U);
 }
 
-TEST_F(FileRegistryTest, deregister_removes_it_and_confirms) {
+TEST_F(FileRegistryTest, Deregister_removes_it_and_confirms) {
   auto const mine = registry();
   enter(*mine);
   auto const result = remove(*mine);
@@ -107,7 +107,7 @@ TEST_F(FileRegistryTest, deregister_removes_it_and_confirms) {
   EXPECT_TRUE(remove(*mine).confirmed) << "twice is harmless";
 }
 
-TEST_F(FileRegistryTest, makes_a_missing_directory_and_deregisters_from_none) {
+TEST_F(FileRegistryTest, Makes_a_missing_directory_and_deregisters_from_none) {
   auto const parent = directory_;
   directory_ += "/a/b";
   EXPECT_TRUE(remove(*registry()).confirmed);
@@ -116,7 +116,7 @@ TEST_F(FileRegistryTest, makes_a_missing_directory_and_deregisters_from_none) {
   directory_ = parent;
 }
 
-TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_replaced) {
+TEST_F(FileRegistryTest, A_file_of_our_earlier_life_is_replaced) {
   write(file_of(instance()), R"({"pod_uid": "pod-1", "advertise": "http://old"})");
   write(fs::path(directory_) / ("." + instance_hex(instance().id) + ".json.tmp"), "half");
   EXPECT_TRUE(enter(*registry()).confirmed);
@@ -125,13 +125,13 @@ TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_replaced) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(FileRegistryTest, a_file_of_our_earlier_life_is_removed_without_registering_first) {
+TEST_F(FileRegistryTest, A_file_of_our_earlier_life_is_removed_without_registering_first) {
   write(file_of(instance()), R"({"pod_uid": "pod-1"})");
   EXPECT_TRUE(remove(*registry()).confirmed);
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(FileRegistryTest, what_an_earlier_life_was_writing_when_it_was_killed_is_removed) {
+TEST_F(FileRegistryTest, What_an_earlier_life_was_writing_when_it_was_killed_is_removed) {
   auto const torn = fs::path(directory_) / ("." + instance_hex(instance().id) + ".json.tmp");
   write(torn, R"({"instance_id": 7, "pod_)");
   EXPECT_TRUE(remove(*registry()).confirmed);
@@ -141,7 +141,7 @@ TEST_F(FileRegistryTest, what_an_earlier_life_was_writing_when_it_was_killed_is_
   EXPECT_EQ(files(), 1U) << "it belongs to another pod";
 }
 
-TEST_F(FileRegistryTest, foreign_files_are_left_alone) {
+TEST_F(FileRegistryTest, Foreign_files_are_left_alone) {
   auto const other = fs::path(directory_) / "1234.json";
   write(other, "theirs");
   write(file_of(instance()), R"({"pod_uid": "pod-2"})");
@@ -155,13 +155,13 @@ TEST_F(FileRegistryTest, foreign_files_are_left_alone) {
   EXPECT_EQ(read(file_of(instance())), R"({"pod_uid": "pod-2"})");
 }
 
-TEST_F(FileRegistryTest, a_file_that_cannot_be_read_is_an_error_and_no_end) {
+TEST_F(FileRegistryTest, A_file_that_cannot_be_read_is_an_error_and_no_end) {
   fs::create_directories(file_of(instance()));
   EXPECT_FALSE(enter(*registry()).confirmed);
   EXPECT_FALSE(remove(*registry()).confirmed);
 }
 
-TEST_F(FileRegistryTest, failures_name_the_path_and_the_reason) {
+TEST_F(FileRegistryTest, Failures_name_the_path_and_the_reason) {
   directory_ += "/file";
   write(directory_, "not a directory");
   auto const result = enter(*registry());
@@ -171,7 +171,7 @@ TEST_F(FileRegistryTest, failures_name_the_path_and_the_reason) {
   directory_ = fs::path(directory_).parent_path();
 }
 
-TEST_F(FileRegistryTest, does_not_follow_a_link_in_place_of_its_temporary_file) {
+TEST_F(FileRegistryTest, Does_not_follow_a_link_in_place_of_its_temporary_file) {
   auto const victim = fs::path(directory_) / "victim";
   write(victim, "precious");
   fs::create_symlink(victim,
@@ -180,7 +180,7 @@ TEST_F(FileRegistryTest, does_not_follow_a_link_in_place_of_its_temporary_file) 
   EXPECT_EQ(read(victim), "precious");
 }
 
-TEST_F(FileRegistryTest, a_directory_that_may_be_written_but_not_listed_will_do) {
+TEST_F(FileRegistryTest, A_directory_that_may_be_written_but_not_listed_will_do) {
   constexpr uid_t kNobody = 65'534;
   uid_t const self = ::geteuid();
   ::chmod(directory_.c_str(), self == 0 ? 0333 : 0300);
@@ -200,7 +200,7 @@ TEST_F(FileRegistryTest, a_directory_that_may_be_written_but_not_listed_will_do)
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(FileRegistryTest, may_be_destroyed_while_it_works) {
+TEST_F(FileRegistryTest, May_be_destroyed_while_it_works) {
   bool reported = false;
   {
     auto const gone = registry();

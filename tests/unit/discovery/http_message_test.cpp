@@ -14,7 +14,7 @@ Instance const kInstance{.dynamo_namespace = "n",
                          .model = "a\"b\n",
                          .pod_uid = "p"};
 
-TEST(HttpMessage, without_a_template_has_everything) {
+TEST(HttpMessage, Without_a_template_has_everything) {
   auto const message = nlohmann::json::parse(http_message("", "register", kInstance));
   EXPECT_EQ(message["action"], "register");
   EXPECT_EQ(message["instance_id"], 26);
@@ -22,14 +22,14 @@ TEST(HttpMessage, without_a_template_has_everything) {
   EXPECT_EQ(message["model"], "a\"b\n");
 }
 
-TEST(HttpMessage, puts_values_in_as_inside_a_json_text) {
+TEST(HttpMessage, Puts_values_in_as_inside_a_json_text) {
   EXPECT_EQ(http_message("x", "register", kInstance), "x");
   EXPECT_EQ(http_message(R"({"m":"${model}","i":${instance_id}})", "register", kInstance),
             R"({"m":"a\"b\n","i":26})");
   EXPECT_EQ(http_message("${action}${action}", "deregister", kInstance), "deregisterderegister");
 }
 
-TEST(HttpMessage, leaves_what_it_does_not_know) {
+TEST(HttpMessage, Leaves_what_it_does_not_know) {
   EXPECT_EQ(http_message("${nothing} $ {x} ${", "register", kInstance), "${nothing} $ {x} ${");
 }
 

@@ -151,7 +151,7 @@ class HttpWorkerTest : public LoopTest {
 
 constexpr Duration kLong{20'000};
 
-TEST_F(HttpWorkerTest, keeps_its_connection) {
+TEST_F(HttpWorkerTest, Keeps_its_connection) {
   Server const server(Manner::answers);
   ask(server, kLong);
   ask(server, kLong);
@@ -161,7 +161,7 @@ TEST_F(HttpWorkerTest, keeps_its_connection) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpWorkerTest, bears_a_status_line_of_8000_characters) {
+TEST_F(HttpWorkerTest, Bears_a_status_line_of_8000_characters) {
   Server const server(
       Manner::says, "HTTP/1.1 200 " + std::string(8'000, 'x') + "\r\nContent-Length: 2\r\n\r\nok");
   ask(server, kLong);
@@ -169,7 +169,7 @@ TEST_F(HttpWorkerTest, bears_a_status_line_of_8000_characters) {
   EXPECT_EQ(replies_[0].body, "ok");
 }
 
-TEST_F(HttpWorkerTest, reads_chunks_up_to_their_trailers_and_keeps_the_connection) {
+TEST_F(HttpWorkerTest, Reads_chunks_up_to_their_trailers_and_keeps_the_connection) {
   Server const server(Manner::says,
                       "HTTP/1.1 100 Continue\r\n\r\n"
                       "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -184,7 +184,7 @@ TEST_F(HttpWorkerTest, reads_chunks_up_to_their_trailers_and_keeps_the_connectio
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpWorkerTest, takes_no_answer_whose_head_or_chunk_has_no_end_or_is_another_thing) {
+TEST_F(HttpWorkerTest, Takes_no_answer_whose_head_or_chunk_has_no_end_or_is_another_thing) {
   std::string const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   std::pair<std::string, std::string> const answers[] = {
       {"HTTP/1.1 200 " + std::string(200'000, 'a') + "\r\nContent-Length: 0\r\n\r\n", ""},
@@ -259,13 +259,13 @@ class Connecting : public HttpWorkerTest {
   }
 };
 
-TEST_F(Connecting, can_be_interrupted_where_the_other_side_takes_no_connection) {
+TEST_F(Connecting, Can_be_interrupted_where_the_other_side_takes_no_connection) {
   Deaf const deaf;
   ask(deaf, kLong);
   interrupt_promptly();
 }
 
-TEST_F(Connecting, can_be_interrupted_in_a_handshake_that_hangs) {
+TEST_F(Connecting, Can_be_interrupted_in_a_handshake_that_hangs) {
   Server const mute(Manner::silent);
   auto where = mute.where();
   where.tls = true;
@@ -274,7 +274,7 @@ TEST_F(Connecting, can_be_interrupted_in_a_handshake_that_hangs) {
   interrupt_promptly();
 }
 
-TEST_F(Connecting, ends_at_its_deadline_where_the_other_side_takes_no_connection) {
+TEST_F(Connecting, Ends_at_its_deadline_where_the_other_side_takes_no_connection) {
   Deaf const deaf;
   ask(deaf, Duration{200});
   ASSERT_TRUE(replied(1));
@@ -283,7 +283,7 @@ TEST_F(Connecting, ends_at_its_deadline_where_the_other_side_takes_no_connection
 
 class Hanging : public HttpWorkerTest, public ::testing::WithParamInterface<Manner> {};
 
-TEST_P(Hanging, ends_at_its_deadline) {
+TEST_P(Hanging, Ends_at_its_deadline) {
   Server const server(GetParam());
   auto const began = TimePoint::clock::now();
   ask(server, Duration{200});
@@ -294,7 +294,7 @@ TEST_P(Hanging, ends_at_its_deadline) {
   EXPECT_GE(TimePoint::clock::now() - began, Duration{190});
 }
 
-TEST_P(Hanging, can_be_interrupted_and_the_next_job_begins) {
+TEST_P(Hanging, Can_be_interrupted_and_the_next_job_begins) {
   Server const hangs(GetParam());
   Server const answers(Manner::answers);
   ask(hangs, kLong);
@@ -311,7 +311,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, Hanging,
                          testing::Values(Manner::silent, Manner::drips_its_head,
                                          Manner::drips_its_body));
 
-TEST_F(HttpWorkerTest, a_job_whose_time_is_over_before_its_turn_asks_nobody) {
+TEST_F(HttpWorkerTest, A_job_whose_time_is_over_before_its_turn_asks_nobody) {
   Server const hangs(Manner::silent);
   Server const answers(Manner::answers);
   ask(hangs, Duration{200});
@@ -327,14 +327,14 @@ class WithoutThread : public HttpWorkerTest {
   WithoutThread() : HttpWorkerTest(std::size_t{1} << 60U) {}
 };
 
-TEST_F(WithoutThread, a_server_that_answers_is_asked) {
+TEST_F(WithoutThread, A_server_that_answers_is_asked) {
   Server const answers(Manner::answers);
   ask(answers, kLong);
   ASSERT_TRUE(replied(1));
   EXPECT_EQ(replies_[0].status, 200);
 }
 
-TEST_F(WithoutThread, a_server_that_hangs_does_not_hold_up_the_loop) {
+TEST_F(WithoutThread, A_server_that_hangs_does_not_hold_up_the_loop) {
   Server const hangs(Manner::silent);
   auto const began = TimePoint::clock::now();
   ask(hangs, kLong);
@@ -343,7 +343,7 @@ TEST_F(WithoutThread, a_server_that_hangs_does_not_hold_up_the_loop) {
   EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
 }
 
-TEST(HttpWorkerEnd, does_not_wait_for_a_server_that_hangs) {
+TEST(HttpWorkerEnd, Does_not_wait_for_a_server_that_hangs) {
   Server const server(Manner::silent);
   boost::asio::io_context io;
   bool then_ran = false;

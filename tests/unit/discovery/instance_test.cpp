@@ -23,14 +23,14 @@ constexpr Vector kVectors[] = {
     {"", "", "3bd4c8601b2a4"},
 };
 
-TEST(InstanceId, has_its_documented_values) {
+TEST(InstanceId, Has_its_documented_values) {
   for (auto const& vector : kVectors) {
     EXPECT_EQ(instance_hex(instance_id(vector.pod_uid, vector.endpoint)), vector.hex)
         << vector.pod_uid << " " << vector.endpoint;
   }
 }
 
-TEST(InstanceId, fits_into_a_double) {
+TEST(InstanceId, Fits_into_a_double) {
   for (int i = 0; i < 10'000; ++i) {
     auto const id = instance_id("pod-" + std::to_string(i), "generate");
     EXPECT_GT(id, 0U);
@@ -39,7 +39,7 @@ TEST(InstanceId, fits_into_a_double) {
   }
 }
 
-TEST(InstanceId, tells_pods_and_endpoints_apart) {
+TEST(InstanceId, Tells_pods_and_endpoints_apart) {
   std::set<std::uint64_t> ids;
   for (int pod = 0; pod < 1000; ++pod) {
     for (auto const* const endpoint : {"generate", "clear_kv_blocks", "prefill"}) {
@@ -50,12 +50,12 @@ TEST(InstanceId, tells_pods_and_endpoints_apart) {
   EXPECT_NE(instance_id("ab", "c"), instance_id("a", "bc"));
 }
 
-TEST(InstanceHex, is_lower_case_without_padding) {
+TEST(InstanceHex, Is_lower_case_without_padding) {
   EXPECT_EQ(instance_hex(0x1a2b), "1a2b");
   EXPECT_EQ(instance_hex((std::uint64_t{1} << 53) - 1), "1fffffffffffff");
 }
 
-TEST(HostIdentity, is_stable_and_not_empty) {
+TEST(HostIdentity, Is_stable_and_not_empty) {
   EXPECT_EQ(host_identity(), host_identity());
   EXPECT_NE(host_identity(), "/");
 }

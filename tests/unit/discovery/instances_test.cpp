@@ -15,13 +15,13 @@ namespace {
 using Json = nlohmann::json;
 using Urls = std::vector<std::string>;
 
-TEST(EtcdInstances, are_below_a_namespace_or_one_component_of_it) {
+TEST(EtcdInstances, Are_below_a_namespace_or_one_component_of_it) {
   EXPECT_EQ(etcd::instances_prefix("", ""), "v1/instances/");
   EXPECT_EQ(etcd::instances_prefix("dynamo", ""), "v1/instances/dynamo/");
   EXPECT_EQ(etcd::instances_prefix("dynamo", "decode"), "v1/instances/dynamo/decode/");
 }
 
-TEST(EtcdInstances, are_those_that_the_registry_writes) {
+TEST(EtcdInstances, Are_those_that_the_registry_writes) {
   Instance const instance{.dynamo_namespace = "dynamo",
                           .component = "backend",
                           .endpoint = "generate",
@@ -42,7 +42,7 @@ TEST(EtcdInstances, are_those_that_the_registry_writes) {
   }
 }
 
-TEST(EtcdInstances, read_pages) {
+TEST(EtcdInstances, Read_pages) {
   Json const kv{{"key", base64_encode("k")}, {"value", base64_encode("v")}};
   auto const page = etcd::parse_page(
       Json{{"header", {{"revision", "7"}}}, {"kvs", Json::array({kv})}, {"more", true}}.dump());
@@ -57,7 +57,7 @@ TEST(EtcdInstances, read_pages) {
   EXPECT_FALSE(etcd::parse_page(R"({"header":{"revision":"7"},"more":true})"));
 }
 
-TEST(EtcdInstances, read_changes_and_the_ends_of_watches) {
+TEST(EtcdInstances, Read_changes_and_the_ends_of_watches) {
   Json const put{
       {"kv", {{"key", base64_encode("k")}, {"value", base64_encode("v")}, {"mod_revision", "8"}}}};
   Json const gone{{"type", "DELETE"}, {"kv", {{"key", base64_encode("l")}, {"mod_revision", "9"}}}};
@@ -94,7 +94,7 @@ std::string list(Json const& ports, Json const& endpoints) {
   return Json{{"metadata", {{"resourceVersion", "7"}}}, {"items", Json::array({slice})}}.dump();
 }
 
-TEST(SliceUrls, are_those_of_endpoints_that_take_requests) {
+TEST(SliceUrls, Are_those_of_endpoints_that_take_requests) {
   kubernetes::SliceUrls slices("");
   Json const ports = Json::array({{{"name", "http"}, {"port", 8080}}});
   ASSERT_TRUE(slices.take_list(
@@ -108,7 +108,7 @@ TEST(SliceUrls, are_those_of_endpoints_that_take_requests) {
   EXPECT_EQ(slices.urls(), Urls{});
 }
 
-TEST(SliceUrls, choose_the_port_by_name_or_number) {
+TEST(SliceUrls, Choose_the_port_by_name_or_number) {
   Json const ports = Json::array({{{"name", "a"}, {"port", 1}}, {{"name", "b"}, {"port", 2}}});
   auto const with = [&](char const* port) {
     kubernetes::SliceUrls slices(port);
@@ -121,7 +121,7 @@ TEST(SliceUrls, choose_the_port_by_name_or_number) {
   EXPECT_EQ(with("c"), Urls{});
 }
 
-TEST(SliceUrls, name_a_pod_of_both_address_families_once) {
+TEST(SliceUrls, Name_a_pod_of_both_address_families_once) {
   kubernetes::SliceUrls slices("");
   Json const ports = Json::array({{{"name", "http"}, {"port", 8080}}});
   auto const pod = [](char const* uid, char const* address, bool is_ready) {
@@ -143,7 +143,7 @@ TEST(SliceUrls, name_a_pod_of_both_address_families_once) {
   EXPECT_EQ(slices.urls(), (Urls{"http://10.0.0.1:8080", "http://[fd00::3]:8080"}));
 }
 
-TEST(SliceUrls, take_bookmarks_and_end_at_errors) {
+TEST(SliceUrls, Take_bookmarks_and_end_at_errors) {
   kubernetes::SliceUrls slices("");
   EXPECT_TRUE(
       slices.take_change(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"44"}}})"));

@@ -28,7 +28,7 @@ class IpcRegistryTest : public LoopTest {
                         [this] { return expected_until_; }};
 };
 
-TEST_F(IpcRegistryTest, registering_is_confirmed_without_asking) {
+TEST_F(IpcRegistryTest, Registering_is_confirmed_without_asking) {
   registry_.register_instances(in(Duration{1000}),
                                [this](RegistryResult result) { result_ = result; });
   ASSERT_TRUE(ends());
@@ -36,13 +36,13 @@ TEST_F(IpcRegistryTest, registering_is_confirmed_without_asking) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(IpcRegistryTest, without_peers_there_is_nothing_to_remove) {
+TEST_F(IpcRegistryTest, Without_peers_there_is_nothing_to_remove) {
   deregister();
   ASSERT_TRUE(ends());
   EXPECT_TRUE(result_->confirmed);
 }
 
-TEST_F(IpcRegistryTest, peers_of_an_earlier_life_are_waited_for) {
+TEST_F(IpcRegistryTest, Peers_of_an_earlier_life_are_waited_for) {
   expected_until_ = in(Duration{20'000});
   deregister();
   run_for(Duration{20});
@@ -55,7 +55,7 @@ TEST_F(IpcRegistryTest, peers_of_an_earlier_life_are_waited_for) {
   EXPECT_TRUE(result_);
 }
 
-TEST_F(IpcRegistryTest, peers_of_an_earlier_life_that_stay_away_have_nothing_to_remove) {
+TEST_F(IpcRegistryTest, Peers_of_an_earlier_life_that_stay_away_have_nothing_to_remove) {
   expected_until_ = in(Duration{20});
   deregister();
   run_for(Duration{10});
@@ -66,7 +66,7 @@ TEST_F(IpcRegistryTest, peers_of_an_earlier_life_that_stay_away_have_nothing_to_
   EXPECT_TRUE(result_->confirmed);
 }
 
-TEST_F(IpcRegistryTest, is_confirmed_when_each_peer_has_acked) {
+TEST_F(IpcRegistryTest, Is_confirmed_when_each_peer_has_acked) {
   peers_ = {1, 2};
   deregister();
   registry_.peer_done(1);
@@ -79,7 +79,7 @@ TEST_F(IpcRegistryTest, is_confirmed_when_each_peer_has_acked) {
   EXPECT_TRUE(result_->confirmed);
 }
 
-TEST_F(IpcRegistryTest, a_peer_whose_process_is_gone_needs_no_ack) {
+TEST_F(IpcRegistryTest, A_peer_whose_process_is_gone_needs_no_ack) {
   peers_ = {1, 2};
   deregister();
   registry_.peer_done(1);
@@ -88,7 +88,7 @@ TEST_F(IpcRegistryTest, a_peer_whose_process_is_gone_needs_no_ack) {
   EXPECT_TRUE(result_->confirmed);
 }
 
-TEST_F(IpcRegistryTest, a_peer_that_joins_meanwhile_is_waited_for_too) {
+TEST_F(IpcRegistryTest, A_peer_that_joins_meanwhile_is_waited_for_too) {
   peers_ = {1};
   deregister();
   registry_.peer_joined(2);
@@ -99,7 +99,7 @@ TEST_F(IpcRegistryTest, a_peer_that_joins_meanwhile_is_waited_for_too) {
   EXPECT_TRUE(result_);
 }
 
-TEST_F(IpcRegistryTest, a_process_that_is_back_on_another_connection_owes_one_answer) {
+TEST_F(IpcRegistryTest, A_process_that_is_back_on_another_connection_owes_one_answer) {
   peers_ = {1, 2};
   deregister(Duration{50});
   registry_.peer_done(2);
@@ -118,7 +118,7 @@ TEST_F(IpcRegistryTest, a_process_that_is_back_on_another_connection_owes_one_an
   EXPECT_TRUE(result_->confirmed);
 }
 
-TEST_F(IpcRegistryTest, the_last_peer_of_an_earlier_life_ends_the_waiting_when_it_is_back) {
+TEST_F(IpcRegistryTest, The_last_peer_of_an_earlier_life_ends_the_waiting_when_it_is_back) {
   expected_until_ = in(Duration{20'000});
   deregister();
   registry_.peer_joined(1);
@@ -133,7 +133,7 @@ TEST_F(IpcRegistryTest, the_last_peer_of_an_earlier_life_ends_the_waiting_when_i
   registry_.peers_may_be_back();
 }
 
-TEST_F(IpcRegistryTest, silence_is_a_failure_that_counts_the_silent) {
+TEST_F(IpcRegistryTest, Silence_is_a_failure_that_counts_the_silent) {
   peers_ = {1, 2, 3};
   deregister(Duration{50});
   registry_.peer_done(2);
@@ -143,7 +143,7 @@ TEST_F(IpcRegistryTest, silence_is_a_failure_that_counts_the_silent) {
   registry_.peer_done(1);  // late, and harmless
 }
 
-TEST_F(IpcRegistryTest, can_be_asked_again) {
+TEST_F(IpcRegistryTest, Can_be_asked_again) {
   peers_ = {1};
   deregister(Duration{20});
   ASSERT_TRUE(ends());

@@ -36,7 +36,7 @@ std::string change(char const* type, Json object) {
 
 using Names = std::vector<std::string>;
 
-TEST(DeletionCost, is_written_again_where_the_number_has_moved_by_more_than_an_eighth) {
+TEST(DeletionCost, Is_written_again_where_the_number_has_moved_by_more_than_an_eighth) {
   EXPECT_TRUE(is_another_cost(std::nullopt, 0));
   EXPECT_FALSE(is_another_cost(0, 0));
   EXPECT_TRUE(is_another_cost(0, 1));
@@ -48,13 +48,13 @@ TEST(DeletionCost, is_written_again_where_the_number_has_moved_by_more_than_an_e
   EXPECT_TRUE(is_another_cost(3, 4));
 }
 
-TEST(DeletionCost, is_an_annotation_of_this_pod_alone) {
+TEST(DeletionCost, Is_an_annotation_of_this_pod_alone) {
   auto const patch = Json::parse(cost_patch(kPod, 7));
   EXPECT_EQ(patch["metadata"]["uid"], "u-1");
   EXPECT_EQ(patch["metadata"]["annotations"]["controller.kubernetes.io/pod-deletion-cost"], "7");
 }
 
-TEST(Slices, are_ready_where_the_pod_is_or_the_condition_is_missing) {
+TEST(Slices, Are_ready_where_the_pod_is_or_the_condition_is_missing) {
   Slices slices(kPod);
   ASSERT_TRUE(slices.take_list(list({slice("a", true), slice("b", false), slice("c", nullptr),
                                      slice("d", true, "u-2", "qwen-0")})));
@@ -62,13 +62,13 @@ TEST(Slices, are_ready_where_the_pod_is_or_the_condition_is_missing) {
   EXPECT_EQ(slices.resource_version(), "7");
 }
 
-TEST(Slices, know_the_pod_by_its_name_where_no_uid_is_known) {
+TEST(Slices, Know_the_pod_by_its_name_where_no_uid_is_known) {
   Slices slices({.space = "models", .name = "qwen-0", .uid = ""});
   ASSERT_TRUE(slices.take_list(list({slice("a", true, "u-9"), slice("b", true, "u-9", "qwen-1")})));
   EXPECT_EQ(slices.ready_in(), Names{"a"});
 }
 
-TEST(Slices, follow_changes) {
+TEST(Slices, Follow_changes) {
   Slices slices(kPod);
   ASSERT_TRUE(slices.take_list(list({slice("a", true)})));
   EXPECT_TRUE(slices.take_change(change("ADDED", slice("b", true))));
@@ -79,7 +79,7 @@ TEST(Slices, follow_changes) {
   EXPECT_EQ(slices.resource_version(), "8");
 }
 
-TEST(Slices, are_listed_again_after_an_error_of_the_watch) {
+TEST(Slices, Are_listed_again_after_an_error_of_the_watch) {
   Slices slices(kPod);
   for (char const* line : {"", "{", "null", "[]", R"({"type":"ERROR","object":{"code":410}})",
                            R"({"type":"BOOKMARK","object":{}})", R"({"type":"ADDED"})"}) {
@@ -87,7 +87,7 @@ TEST(Slices, are_listed_again_after_an_error_of_the_watch) {
   }
 }
 
-TEST(Slices, take_no_list_that_is_none) {
+TEST(Slices, Take_no_list_that_is_none) {
   Slices slices(kPod);
   for (char const* body : {"", "<html>", "[]", "{}", R"({"metadata":{"resourceVersion":7}})",
                            R"({"metadata":{"resourceVersion":"7"},"items":{}})"}) {
@@ -96,7 +96,7 @@ TEST(Slices, take_no_list_that_is_none) {
   EXPECT_TRUE(slices.take_list(R"({"metadata":{"resourceVersion":"7"}})"));
 }
 
-TEST(Slices, of_several_pages_are_one_list) {
+TEST(Slices, Of_several_pages_are_one_list) {
   Slices slices(kPod);
   auto first = Json::parse(list({slice("a", true)}));
   first["metadata"]["continue"] = "1/b";
@@ -109,12 +109,12 @@ TEST(Slices, of_several_pages_are_one_list) {
   EXPECT_EQ(slices.ready_in(), Names{"b"});
 }
 
-TEST(KubernetesRequests, name_the_page) {
+TEST(KubernetesRequests, Name_the_page) {
   EXPECT_EQ(page_suffix("/x", 50, ""), "?limit=50");
   EXPECT_EQ(page_suffix("/x?y", 6, "aZ9-=&"), "&limit=6&continue=aZ9%2D%3D%26");
 }
 
-TEST(KubernetesRequests, name_the_services_and_the_version) {
+TEST(KubernetesRequests, Name_the_services_and_the_version) {
   EXPECT_EQ(slices_path(kPod.space, "v1", {}),
             "/apis/discovery.k8s.io/v1/namespaces/models/endpointslices");
   auto const path = slices_path(kPod.space, "v1beta1", {"a", "b"});
@@ -127,7 +127,7 @@ TEST(KubernetesRequests, name_the_services_and_the_version) {
             "?watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=5");
 }
 
-TEST(KubernetesRequests, carry_the_uid) {
+TEST(KubernetesRequests, Carry_the_uid) {
   auto const condition = Json::parse(condition_patch(kPod, "x/y", false, "now"));
   EXPECT_EQ(condition["metadata"]["uid"], "u-1");
   EXPECT_EQ(condition["status"]["conditions"][0]["status"], "False");
@@ -136,13 +136,13 @@ TEST(KubernetesRequests, carry_the_uid) {
   EXPECT_TRUE(label["metadata"]["labels"]["x/y"].is_null());
 }
 
-TEST(KubernetesRequests, keep_an_event_within_the_limit_of_the_api) {
+TEST(KubernetesRequests, Keep_an_event_within_the_limit_of_the_api) {
   auto const event = Json::parse(event_body(kPod, true, std::string(5000, 'x'), "now"));
   EXPECT_EQ(event["message"].get<std::string>().size(), 1024U);
   EXPECT_EQ(event["type"], "Warning");
 }
 
-TEST(KubernetesPod, is_deleted_when_the_api_marks_this_very_pod) {
+TEST(KubernetesPod, Is_deleted_when_the_api_marks_this_very_pod) {
   auto const grace_of = [](std::string const& metadata) {
     return deletion_grace(kPod, R"({"metadata":{)" + metadata + "}}");
   };
@@ -157,7 +157,7 @@ TEST(KubernetesPod, is_deleted_when_the_api_marks_this_very_pod) {
   EXPECT_EQ(deletion_grace(kPod, "<html>"), std::nullopt);
 }
 
-TEST(KubernetesRequests, report_why_they_were_refused) {
+TEST(KubernetesRequests, Report_why_they_were_refused) {
   EXPECT_EQ(refusal_of(403, R"({"message":"pods is forbidden"})"),
             "HTTP status 403: pods is forbidden");
   EXPECT_EQ(refusal_of(502, "<html>"), "HTTP status 502");

@@ -7,7 +7,7 @@
 namespace lastcall::discovery::test {
 namespace {
 
-TEST_F(RegistrySetTest, a_removal_that_was_given_up_is_tried_on_until_it_is_confirmed) {
+TEST_F(RegistrySetTest, A_removal_that_was_given_up_is_tried_on_until_it_is_confirmed) {
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{60});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -26,7 +26,7 @@ TEST_F(RegistrySetTest, a_removal_that_was_given_up_is_tried_on_until_it_is_conf
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(RegistrySetTest, registering_again_ends_what_is_left_of_a_removal) {
+TEST_F(RegistrySetTest, Registering_again_ends_what_is_left_of_a_removal) {
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -39,7 +39,7 @@ TEST_F(RegistrySetTest, registering_again_ends_what_is_left_of_a_removal) {
   EXPECT_EQ(state(0), RegistryState::registered);
 }
 
-TEST_F(RegistrySetTest, disconnecting_ends_what_is_left_of_a_removal) {
+TEST_F(RegistrySetTest, Disconnecting_ends_what_is_left_of_a_removal) {
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -50,7 +50,7 @@ TEST_F(RegistrySetTest, disconnecting_ends_what_is_left_of_a_removal) {
   EXPECT_EQ(a_.removed, attempts);
 }
 
-TEST_F(RegistrySetTest, a_second_removal_takes_over_what_is_left_of_the_first) {
+TEST_F(RegistrySetTest, A_second_removal_takes_over_what_is_left_of_the_first) {
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -60,7 +60,7 @@ TEST_F(RegistrySetTest, a_second_removal_takes_over_what_is_left_of_the_first) {
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, the_end_of_the_first_removals_time_does_not_end_the_second) {
+TEST_F(RegistrySetTest, The_end_of_the_first_removals_time_does_not_end_the_second) {
   a_.by_hand = true;
   TimePoint const first_ends = in(Duration{20});
   boost::asio::steady_timer before(io_, first_ends - std::chrono::microseconds(1));
@@ -75,7 +75,7 @@ TEST_F(RegistrySetTest, the_end_of_the_first_removals_time_does_not_end_the_seco
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
+TEST_F(RegistrySetTest, Asking_to_leave_without_waiting_asks_each_once) {
   a_.failures_to_come = 1;
   set_.ask_all_to_leave();
   ASSERT_TRUE(run_until([&] { return state(0) == RegistryState::failed; }));
@@ -89,7 +89,7 @@ TEST_F(RegistrySetTest, asking_to_leave_without_waiting_asks_each_once) {
   EXPECT_EQ(b_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, a_registry_that_asks_processes_asks_each_once) {
+TEST_F(RegistrySetTest, A_registry_that_asks_processes_asks_each_once) {
   a_.asks_once = true;
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{30});

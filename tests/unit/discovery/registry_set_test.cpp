@@ -7,7 +7,7 @@
 namespace lastcall::discovery::test {
 namespace {
 
-TEST_F(RegistrySetTest, registers_everywhere_and_reports_each) {
+TEST_F(RegistrySetTest, Registers_everywhere_and_reports_each) {
   set_.register_all();
   EXPECT_EQ(state(0), RegistryState::registering);
   ASSERT_TRUE(both(RegistryState::registered));
@@ -15,7 +15,7 @@ TEST_F(RegistrySetTest, registers_everywhere_and_reports_each) {
   EXPECT_EQ(set_.status()[0].attempts, 1U);
 }
 
-TEST_F(RegistrySetTest, deregister_all_ends_when_each_has_confirmed) {
+TEST_F(RegistrySetTest, Deregister_all_ends_when_each_has_confirmed) {
   set_.register_all();
   both(RegistryState::registered);
   b_.by_hand = true;
@@ -28,7 +28,7 @@ TEST_F(RegistrySetTest, deregister_all_ends_when_each_has_confirmed) {
   EXPECT_EQ(results_[1].state, RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, failures_are_retried_and_reported) {
+TEST_F(RegistrySetTest, Failures_are_retried_and_reported) {
   a_.failures_to_come = 3;
   set_.register_all();
   ASSERT_TRUE(both(RegistryState::registered));
@@ -42,7 +42,7 @@ TEST_F(RegistrySetTest, failures_are_retried_and_reported) {
             3);
 }
 
-TEST_F(RegistrySetTest, the_time_of_an_attempt_is_that_of_its_own_operation) {
+TEST_F(RegistrySetTest, The_time_of_an_attempt_is_that_of_its_own_operation) {
   a_.by_hand = true;
   set_.register_all();
   run_for(Duration{30});
@@ -56,7 +56,7 @@ TEST_F(RegistrySetTest, the_time_of_an_attempt_is_that_of_its_own_operation) {
   a_.answer(RegistryResult::ok());
 }
 
-TEST_F(RegistrySetTest, deregistering_is_retried_inside_its_budget) {
+TEST_F(RegistrySetTest, Deregistering_is_retried_inside_its_budget) {
   a_.failures_to_come = 2;
   remove_all();
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -64,7 +64,7 @@ TEST_F(RegistrySetTest, deregistering_is_retried_inside_its_budget) {
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_is_kept_while_registering) {
+TEST_F(RegistrySetTest, A_wait_that_a_server_asks_for_is_kept_while_registering) {
   a_.failures_to_come = 1;
   a_.retry_after = Duration{150};
   auto const began = TimePoint::clock::now();
@@ -73,7 +73,7 @@ TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_is_kept_while_registering)
   EXPECT_GE(TimePoint::clock::now() - began, a_.retry_after);
 }
 
-TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_leaves_half_of_a_stops_time) {
+TEST_F(RegistrySetTest, A_wait_that_a_server_asks_for_leaves_half_of_a_stops_time) {
   a_.failures_to_come = 1;
   a_.retry_after = Duration{3'600'000};
   auto const began = TimePoint::clock::now();
@@ -84,7 +84,7 @@ TEST_F(RegistrySetTest, a_wait_that_a_server_asks_for_leaves_half_of_a_stops_tim
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, a_registry_that_hangs_is_given_up_at_the_deadline) {
+TEST_F(RegistrySetTest, A_registry_that_hangs_is_given_up_at_the_deadline) {
   a_.by_hand = true;
   remove_all(Duration{60});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -96,7 +96,7 @@ TEST_F(RegistrySetTest, a_registry_that_hangs_is_given_up_at_the_deadline) {
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(RegistrySetTest, a_registry_that_fails_for_ever_is_given_up_with_its_reason) {
+TEST_F(RegistrySetTest, A_registry_that_fails_for_ever_is_given_up_with_its_reason) {
   a_.failures_to_come = 1'000'000;
   remove_all(Duration{60});
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -105,13 +105,13 @@ TEST_F(RegistrySetTest, a_registry_that_fails_for_ever_is_given_up_with_its_reas
   EXPECT_GT(a_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, deregistering_is_tried_also_when_nothing_was_registered) {
+TEST_F(RegistrySetTest, Deregistering_is_tried_also_when_nothing_was_registered) {
   remove_all();
   ASSERT_TRUE(run_until([&] { return ends_ == 1; }));
   EXPECT_EQ(a_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, a_confirmed_removal_is_not_repeated) {
+TEST_F(RegistrySetTest, A_confirmed_removal_is_not_repeated) {
   remove_all();
   run_until([&] { return ends_ == 1; });
   remove_all();
@@ -119,7 +119,7 @@ TEST_F(RegistrySetTest, a_confirmed_removal_is_not_repeated) {
   EXPECT_EQ(a_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, a_removal_waits_for_the_registration_under_way) {
+TEST_F(RegistrySetTest, A_removal_waits_for_the_registration_under_way) {
   a_.by_hand = true;
   set_.register_all();
   remove_all();
@@ -132,7 +132,7 @@ TEST_F(RegistrySetTest, a_removal_waits_for_the_registration_under_way) {
   EXPECT_EQ(results_[0].state, RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, a_registration_that_ends_after_the_removal_was_given_up_is_undone) {
+TEST_F(RegistrySetTest, A_registration_that_ends_after_the_removal_was_given_up_is_undone) {
   a_.by_hand = true;
   set_.register_all();
   remove_all(Duration{30});
@@ -144,7 +144,7 @@ TEST_F(RegistrySetTest, a_registration_that_ends_after_the_removal_was_given_up_
   EXPECT_EQ(state(0), RegistryState::deregistered);
 }
 
-TEST_F(RegistrySetTest, registering_again_ends_a_removal_under_way) {
+TEST_F(RegistrySetTest, Registering_again_ends_a_removal_under_way) {
   a_.by_hand = true;
   remove_all();
   set_.register_all();
@@ -157,7 +157,7 @@ TEST_F(RegistrySetTest, registering_again_ends_a_removal_under_way) {
   EXPECT_TRUE(both(RegistryState::registered));
 }
 
-TEST_F(RegistrySetTest, two_removals_at_once_end_together) {
+TEST_F(RegistrySetTest, Two_removals_at_once_end_together) {
   a_.by_hand = true;
   remove_all();
   remove_all();
@@ -166,7 +166,7 @@ TEST_F(RegistrySetTest, two_removals_at_once_end_together) {
   EXPECT_EQ(a_.removed, 1);
 }
 
-TEST_F(RegistrySetTest, a_lost_entry_is_registered_again) {
+TEST_F(RegistrySetTest, A_lost_entry_is_registered_again) {
   set_.register_all();
   both(RegistryState::registered);
   a_.lose("lease expired");
@@ -176,7 +176,7 @@ TEST_F(RegistrySetTest, a_lost_entry_is_registered_again) {
   EXPECT_EQ(a_.entered, 2);
 }
 
-TEST_F(RegistrySetTest, an_entry_lost_during_a_removal_stays_lost) {
+TEST_F(RegistrySetTest, An_entry_lost_during_a_removal_stays_lost) {
   set_.register_all();
   both(RegistryState::registered);
   a_.by_hand = true;
@@ -187,7 +187,7 @@ TEST_F(RegistrySetTest, an_entry_lost_during_a_removal_stays_lost) {
   EXPECT_EQ(a_.entered, 1);
 }
 
-TEST_F(RegistrySetTest, for_a_while_only_those_leave_that_can_enter_again) {
+TEST_F(RegistrySetTest, For_a_while_only_those_leave_that_can_enter_again) {
   set_.register_all();
   both(RegistryState::registered);
   b_.stays_away = true;
@@ -205,7 +205,7 @@ TEST_F(RegistrySetTest, for_a_while_only_those_leave_that_can_enter_again) {
   ASSERT_TRUE(both(RegistryState::deregistered)) << "for good, all of them";
 }
 
-TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
+TEST_F(RegistrySetTest, An_empty_set_is_done_at_once_but_not_inside_the_call) {
   RegistrySet none(io_.get_executor(), [](RegistryStatus const&) {});
   int ends = 0;
   auto const count = [&](std::vector<RegistryStatus> const&) { ++ends; };
@@ -216,7 +216,7 @@ TEST_F(RegistrySetTest, an_empty_set_is_done_at_once_but_not_inside_the_call) {
   EXPECT_TRUE(run_until([&] { return ends == 2; }));
 }
 
-TEST_F(RegistrySetTest, one_that_enters_last_waits_for_the_others) {
+TEST_F(RegistrySetTest, One_that_enters_last_waits_for_the_others) {
   a_.enters_last = true;
   b_.failures_to_come = 2;
   b_.by_hand = true;
@@ -235,7 +235,7 @@ TEST_F(RegistrySetTest, one_that_enters_last_waits_for_the_others) {
   EXPECT_EQ(state(0), RegistryState::registered) << "what is lost later takes nothing back";
 }
 
-TEST_F(RegistrySetTest, one_that_waits_for_the_others_leaves_without_having_entered) {
+TEST_F(RegistrySetTest, One_that_waits_for_the_others_leaves_without_having_entered) {
   a_.enters_last = true;
   b_.failures_to_come = 1'000'000;
   set_.register_all();
@@ -250,14 +250,14 @@ TEST_F(RegistrySetTest, one_that_waits_for_the_others_leaves_without_having_ente
   EXPECT_EQ(a_.entered, 1);
 }
 
-TEST_F(RegistrySetTest, those_that_enter_last_do_not_wait_for_each_other) {
+TEST_F(RegistrySetTest, Those_that_enter_last_do_not_wait_for_each_other) {
   a_.enters_last = true;
   b_.enters_last = true;
   set_.register_all();
   EXPECT_TRUE(both(RegistryState::registered));
 }
 
-TEST_F(RegistrySetTest, disconnecting_waits_for_those_that_have_something_to_give_back) {
+TEST_F(RegistrySetTest, Disconnecting_waits_for_those_that_have_something_to_give_back) {
   a_.disconnects = true;
   set_.disconnect_all(in(Duration{20'000}), [this](auto const&) { ++ends_; });
   run_for(Duration{20});
@@ -266,7 +266,7 @@ TEST_F(RegistrySetTest, disconnecting_waits_for_those_that_have_something_to_giv
   EXPECT_TRUE(run_until([&] { return ends_ == 1; }));
 }
 
-TEST_F(RegistrySetTest, disconnecting_ends_at_its_deadline) {
+TEST_F(RegistrySetTest, Disconnecting_ends_at_its_deadline) {
   a_.disconnects = true;
   set_.disconnect_all(in(Duration{30}), [this](auto const&) { ++ends_; });
   EXPECT_TRUE(run_until([&] { return ends_ == 1; }));
@@ -274,7 +274,7 @@ TEST_F(RegistrySetTest, disconnecting_ends_at_its_deadline) {
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(RegistrySetTest, nothing_is_tried_any_more_after_disconnecting) {
+TEST_F(RegistrySetTest, Nothing_is_tried_any_more_after_disconnecting) {
   a_.failures_to_come = 1'000'000;
   set_.register_all();
   ASSERT_TRUE(run_until([&] { return a_.entered >= 2; }));

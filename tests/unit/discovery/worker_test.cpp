@@ -26,7 +26,7 @@ std::size_t count_threads(std::string const& name) {
 
 class WorkerThread : public LoopTest {};
 
-TEST_F(WorkerThread, works_in_order_off_the_loop_and_reports_on_it) {
+TEST_F(WorkerThread, Works_in_order_off_the_loop_and_reports_on_it) {
   Worker worker(io_.get_executor(), "test");
   auto const loop = std::this_thread::get_id();
   std::vector<int> order;
@@ -50,7 +50,7 @@ TEST_F(WorkerThread, works_in_order_off_the_loop_and_reports_on_it) {
   EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 5), (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
-TEST_F(WorkerThread, is_there_only_while_there_is_work) {
+TEST_F(WorkerThread, Is_there_only_while_there_is_work) {
   Worker worker(io_.get_executor(), "now_and_then");
   EXPECT_EQ(count_threads("now_and_then"), 0U);
   bool done = false;
@@ -71,7 +71,7 @@ TEST_F(WorkerThread, is_there_only_while_there_is_work) {
   EXPECT_TRUE(run_until([&] { return done; }));
 }
 
-TEST_F(WorkerThread, that_is_kept_waits_for_later_jobs_and_ends_with_its_worker) {
+TEST_F(WorkerThread, That_is_kept_waits_for_later_jobs_and_ends_with_its_worker) {
   {
     Worker worker(io_.get_executor(), "kept", kSmallStack, Worker::Thread::kept);
     EXPECT_EQ(count_threads("kept"), 0U);
@@ -88,7 +88,7 @@ TEST_F(WorkerThread, that_is_kept_waits_for_later_jobs_and_ends_with_its_worker)
   }));
 }
 
-TEST_F(WorkerThread, that_cannot_be_started_leaves_its_jobs_to_the_loop_unless_it_is_kept) {
+TEST_F(WorkerThread, That_cannot_be_started_leaves_its_jobs_to_the_loop_unless_it_is_kept) {
   constexpr std::size_t kNoSuchStack = std::size_t{1} << 50U;
   Worker brief(io_.get_executor(), "brief", kNoSuchStack);
   bool done = false;
@@ -99,7 +99,7 @@ TEST_F(WorkerThread, that_cannot_be_started_leaves_its_jobs_to_the_loop_unless_i
   run_for(Duration{250});
 }
 
-TEST_F(WorkerThread, a_job_that_hangs_does_not_hold_up_the_end) {
+TEST_F(WorkerThread, A_job_that_hangs_does_not_hold_up_the_end) {
   auto const release = std::make_shared<std::promise<void>>();
   auto const gone = std::make_shared<std::promise<void>>();
   std::promise<void> begun;

@@ -99,7 +99,7 @@ class ClientConnectionTest : public testing::Test {
   bool ended = false;  // whether the last call of received() found the end
 };
 
-TEST_F(ClientConnectionTest, bytes_that_are_not_used_are_kept_for_later) {
+TEST_F(ClientConnectionTest, Bytes_that_are_not_used_are_kept_for_later) {
   lines->most = 1;
   sent("a\nb\nc");
   lines->connection.read_more();
@@ -114,7 +114,7 @@ TEST_F(ClientConnectionTest, bytes_that_are_not_used_are_kept_for_later) {
   EXPECT_EQ(lines->keeps, 1);
 }
 
-TEST_F(ClientConnectionTest, output_waits_for_a_client_that_is_slow_to_read) {
+TEST_F(ClientConnectionTest, Output_waits_for_a_client_that_is_slow_to_read) {
   std::string const piece(65536, 'x');
   std::size_t written = 0;
   while (lines->connection.is_flushed()) {
@@ -134,7 +134,7 @@ TEST_F(ClientConnectionTest, output_waits_for_a_client_that_is_slow_to_read) {
   EXPECT_EQ(lines->connection.unwritten().capacity(), 0U);
 }
 
-TEST_F(ClientConnectionTest, it_ends_once_everything_is_written) {
+TEST_F(ClientConnectionTest, It_ends_once_everything_is_written) {
   std::string const piece(65536, 'x');
   while (lines->connection.is_flushed()) {
     lines->connection.write(piece);
@@ -151,7 +151,7 @@ TEST_F(ClientConnectionTest, it_ends_once_everything_is_written) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(ClientConnectionTest, it_lingers_while_its_client_sends) {
+TEST_F(ClientConnectionTest, It_lingers_while_its_client_sends) {
   sent("more");
   lines->connection.write("bye");
   lines->connection.end_once_written(relay::After::close);
@@ -169,7 +169,7 @@ TEST_F(ClientConnectionTest, it_lingers_while_its_client_sends) {
   EXPECT_EQ(lines->connection.state(), State::closed);
 }
 
-TEST_F(ClientConnectionTest, a_client_that_has_gone_is_reported_and_nothing_more_is_written) {
+TEST_F(ClientConnectionTest, A_client_that_has_gone_is_reported_and_nothing_more_is_written) {
   other.close();
   lines->connection.write("hello");
   EXPECT_EQ(lines->losses, 1);

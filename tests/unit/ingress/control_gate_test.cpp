@@ -52,7 +52,7 @@ class ControlGateTest : public testing::Test {
   Seen seen;
 };
 
-TEST_F(ControlGateTest, a_path_of_work_is_open_and_not_reported) {
+TEST_F(ControlGateTest, A_path_of_work_is_open_and_not_reported) {
   ControlGate::Decision const decision = decide("/v1/completions");
   EXPECT_EQ(decision.verdict, Verdict::open);
   EXPECT_FALSE(decision.is_control);
@@ -61,7 +61,7 @@ TEST_F(ControlGateTest, a_path_of_work_is_open_and_not_reported) {
   EXPECT_TRUE(seen.calls.empty());
 }
 
-TEST_F(ControlGateTest, an_open_path_that_puts_the_engine_to_sleep_is_reported) {
+TEST_F(ControlGateTest, An_open_path_that_puts_the_engine_to_sleep_is_reported) {
   EXPECT_EQ(decide("/sleep?level=1").verdict, Verdict::open);
   ASSERT_EQ(seen.calls.size(), 1U);
   EXPECT_TRUE(seen.calls[0].is_granted);
@@ -70,7 +70,7 @@ TEST_F(ControlGateTest, an_open_path_that_puts_the_engine_to_sleep_is_reported) 
   EXPECT_EQ(seen.path, "/sleep");
 }
 
-TEST_F(ControlGateTest, the_token_opens_the_operators_paths_only) {
+TEST_F(ControlGateTest, The_token_opens_the_operators_paths_only) {
   control.token = "secret";
   EXPECT_EQ(decide("/reset").verdict, Verdict::operators_only);
   EXPECT_EQ(decide("/reset", "X-Lastcall-Token: wrong\r\n").verdict, Verdict::operators_only);
@@ -84,17 +84,17 @@ TEST_F(ControlGateTest, the_token_opens_the_operators_paths_only) {
   EXPECT_FALSE(seen.calls[4].is_granted);
 }
 
-TEST_F(ControlGateTest, without_operators_nobody_is_asked_for_a_token) {
+TEST_F(ControlGateTest, Without_operators_nobody_is_asked_for_a_token) {
   EXPECT_EQ(decide("/reset").verdict, Verdict::refused);
   EXPECT_EQ(decide("/reset", "X-Lastcall-Token: \r\n").verdict, Verdict::refused);
 }
 
-TEST_F(ControlGateTest, an_ambiguous_path_is_decided_by_nothing_else) {
+TEST_F(ControlGateTest, An_ambiguous_path_is_decided_by_nothing_else) {
   EXPECT_EQ(decide("/open/../never").verdict, Verdict::ambiguous);
   EXPECT_TRUE(seen.calls.empty());
 }
 
-TEST_F(ControlGateTest, a_report_has_the_start_of_a_long_path) {
+TEST_F(ControlGateTest, A_report_has_the_start_of_a_long_path) {
   EXPECT_EQ(decide("/never/" + std::string(1000, 'x')).verdict, Verdict::refused);
   EXPECT_EQ(seen.path, "/never/" + std::string(193, 'x'));
 }

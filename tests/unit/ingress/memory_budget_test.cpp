@@ -7,7 +7,7 @@
 namespace lastcall::ingress {
 namespace {
 
-TEST(MemoryBudget, is_the_sum_of_what_its_holders_have) {
+TEST(MemoryBudget, Is_the_sum_of_what_its_holders_have) {
   MemoryBudget budget(1'000);
   auto first = std::make_unique<Charge>(budget);
   Charge second(budget);
@@ -31,7 +31,7 @@ TEST(MemoryBudget, is_the_sum_of_what_its_holders_have) {
   EXPECT_EQ(budget.peak(), 400U);
 }
 
-TEST(MemoryBudget, without_a_limit_is_never_tight) {
+TEST(MemoryBudget, Without_a_limit_is_never_tight) {
   MemoryBudget budget(0);
   Charge charge(budget);
   charge.set(std::size_t{1} << 40U);

@@ -109,7 +109,7 @@ TEST(Refusals, Text_that_looks_right_and_is_not_is_reported) {
   EXPECT_THAT(injected("kind: Pod\rmetadata: {name: p}\r"),
               HasSubstr("(line 1 has a carriage return without a line feed"));
   EXPECT_EQ(injected("metadata: {}\n\xef\xbb\xbfkind: Pod\n"),
-            "m.yaml:2:1: a byte order mark (U+FEFF), expected it at the start alone");
+            "m.yaml:2:1: a byte order mark (U+FEFF), expected it only at the start");
   std::string const joined = "kind: x\n---\n\xef\xbb\xbf" + pod + "      image: \"\xef\xbb\xbf\"\n";
   EXPECT_EQ(uninjected(injected(joined)), joined);
 }
@@ -127,6 +127,8 @@ TEST(Refusals, A_quote_that_another_one_closes_is_reported_where_it_opened) {
   EXPECT_THAT(injected(head + "\"a\n     b\"\nx: [\n"),
               HasSubstr("m.yaml:9:1: not valid YAML: end"));
   EXPECT_THAT(injected(head + "\"a\" b\n"), HasSubstr("m.yaml:6:16: not valid YAML: end"));
+  EXPECT_THAT(injected("kind: Pod\nspec: {a: \"b\n  c\", d: [e}\n"),
+              HasSubstr("m.yaml:3:11: not valid YAML: end of sequence flow"));
 }
 
 TEST(Refusals, A_merge_key_beside_containers_that_are_written_out_hides_nothing) {

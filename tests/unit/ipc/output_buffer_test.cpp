@@ -12,7 +12,7 @@ bool none(std::size_t, std::string&) {
   return false;
 }
 
-TEST(OutputBuffer, LinesFollowInTheirOrderOnceThoseBeforeThemWereWritten) {
+TEST(OutputBuffer, Lines_follow_in_their_order_once_those_before_them_were_written) {
   OutputBuffer buffer;
   EXPECT_TRUE(buffer.is_empty());
   buffer.waiting() += "one\n";
@@ -28,7 +28,7 @@ TEST(OutputBuffer, LinesFollowInTheirOrderOnceThoseBeforeThemWereWritten) {
   EXPECT_TRUE(buffer.is_empty());
 }
 
-TEST(OutputBuffer, CancelsAreMadeOnlyWhenNothingBeforeThemWaits) {
+TEST(OutputBuffer, Cancels_are_made_only_when_nothing_before_them_waits) {
   OutputBuffer buffer;
   int asked = 0;
   auto const one = [&](std::size_t room, std::string& out) {
@@ -52,7 +52,7 @@ TEST(OutputBuffer, CancelsAreMadeOnlyWhenNothingBeforeThemWaits) {
   EXPECT_EQ(buffer.next(one), "ancel\n");
 }
 
-TEST(OutputBuffer, CancelsThatAreLeftAreAskedForAgain) {
+TEST(OutputBuffer, Cancels_that_are_left_are_asked_for_again) {
   OutputBuffer buffer;
   int left = 2;
   auto const some = [&](std::size_t, std::string& out) {
@@ -67,7 +67,7 @@ TEST(OutputBuffer, CancelsThatAreLeftAreAskedForAgain) {
   EXPECT_TRUE(buffer.is_empty());
 }
 
-TEST(OutputBuffer, ManyLinesLeaveNoRoomForCancels) {
+TEST(OutputBuffer, Many_lines_leave_no_room_for_cancels) {
   OutputBuffer buffer;
   buffer.cancels_ready();
   buffer.waiting().assign(OutputBuffer::kCancelRoom, 'x');
@@ -78,7 +78,7 @@ TEST(OutputBuffer, ManyLinesLeaveNoRoomForCancels) {
   EXPECT_EQ(buffer.next(never).size(), OutputBuffer::kCancelRoom);
 }
 
-TEST(OutputBuffer, NothingIsLeftAfterClear) {
+TEST(OutputBuffer, Nothing_is_left_after_clear) {
   OutputBuffer buffer;
   buffer.waiting() += "one\n";
   EXPECT_EQ(buffer.next(none), "one\n");

@@ -20,7 +20,7 @@ ServerOptions few() {
   return options;
 }
 
-TEST(Places, AnEngineBeyondTheLimitGetsAnExtraPlaceAndAnOperatorNone) {
+TEST(Places, An_engine_beyond_the_limit_gets_an_extra_place_and_an_operator_none) {
   ServerOptions const options = few();
   Places places(options);
   EXPECT_FALSE(places.take(1, false, 7));
@@ -33,7 +33,7 @@ TEST(Places, AnEngineBeyondTheLimitGetsAnExtraPlaceAndAnOperatorNone) {
   EXPECT_EQ(places.why_none(true, 8), "");
 }
 
-TEST(Places, AnExtraPlaceThatIsGivenBackFreesNoOther) {
+TEST(Places, An_extra_place_that_is_given_back_frees_no_other) {
   ServerOptions const options = few();
   Places places(options);
   EXPECT_FALSE(places.take(1, false, 7));
@@ -44,7 +44,7 @@ TEST(Places, AnExtraPlaceThatIsGivenBackFreesNoOther) {
   EXPECT_FALSE(places.take(4, false, 7));
 }
 
-TEST(Places, AProcessHasItsShareUnlessItIsNotKnown) {
+TEST(Places, A_process_has_its_share_unless_it_is_not_known) {
   ServerOptions options = few();
   options.max_connections = 9;
   options.max_of_process = 2;
@@ -59,7 +59,7 @@ TEST(Places, AProcessHasItsShareUnlessItIsNotKnown) {
   EXPECT_EQ(places.why_none(false, 7), "");
 }
 
-TEST(Places, TheOldestThatStillNeedsItsExtraPlaceLeaves) {
+TEST(Places, The_oldest_that_still_needs_its_extra_place_leaves) {
   ServerOptions const options = few();
   Places places(options);
   places.take(1, false, 7);

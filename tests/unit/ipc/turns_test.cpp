@@ -48,7 +48,7 @@ class TurnsTest : public testing::Test {
   std::shared_ptr<Turns> turns = std::make_shared<Turns>(io, std::make_shared<Outbox>(io));
 };
 
-TEST_F(TurnsTest, operators_without_end_do_not_keep_others_from_their_turns) {
+TEST_F(TurnsTest, Operators_without_end_do_not_keep_others_from_their_turns) {
   for (int i = 0; i < 80; ++i) {  // each of them is late again when its turn comes
     added(Right::of_way);
   }
@@ -59,7 +59,7 @@ TEST_F(TurnsTest, operators_without_end_do_not_keep_others_from_their_turns) {
   EXPECT_GE(one_of_the_crowd->turns, 1);
 }
 
-TEST_F(TurnsTest, a_crowd_does_not_keep_the_shim_from_its_turn_for_long) {
+TEST_F(TurnsTest, A_crowd_does_not_keep_the_shim_from_its_turn_for_long) {
   for (int i = 0; i < 200; ++i) {
     added(Right::crowd);
   }
@@ -68,7 +68,7 @@ TEST_F(TurnsTest, a_crowd_does_not_keep_the_shim_from_its_turn_for_long) {
   EXPECT_GE(shim->turns, 1);
 }
 
-TEST_F(TurnsTest, a_reader_that_waited_for_others_goes_on_at_the_place_it_had) {
+TEST_F(TurnsTest, A_reader_that_waited_for_others_goes_on_at_the_place_it_had) {
   auto const first = added(Right::crowd);
   take_slices(1);  // it comes after the next ones now
   auto const second = added(Right::crowd);
@@ -81,7 +81,7 @@ TEST_F(TurnsTest, a_reader_that_waited_for_others_goes_on_at_the_place_it_had) {
   EXPECT_EQ(third->turns, 1);
 }
 
-TEST_F(TurnsTest, without_a_crowd_sessions_are_read_in_their_order) {
+TEST_F(TurnsTest, Without_a_crowd_sessions_are_read_in_their_order) {
   auto const engine = added(Right::crowd);
   auto const shim = added(Right::of_way);
   take_slices(1);

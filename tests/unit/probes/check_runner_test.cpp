@@ -65,7 +65,7 @@ class Runner : public ::testing::Test {
   std::function<void()> on_outcome_;
 };
 
-TEST_F(Runner, the_first_round_comes_at_once) {
+TEST_F(Runner, The_first_round_comes_at_once) {
   make(1h);
   add("a", true);
   add("b", true);
@@ -75,7 +75,7 @@ TEST_F(Runner, the_first_round_comes_at_once) {
   EXPECT_EQ(rounds_.size(), 1U);
 }
 
-TEST_F(Runner, rounds_keep_the_interval) {
+TEST_F(Runner, Rounds_keep_the_interval) {
   make(50ms);
   add("a", true);
   runner_->start();
@@ -84,7 +84,7 @@ TEST_F(Runner, rounds_keep_the_interval) {
   EXPECT_EQ(starts_, static_cast<int>(rounds_.size()));
 }
 
-TEST_F(Runner, rounds_of_a_starting_engine_come_fast_and_then_ever_slower) {
+TEST_F(Runner, Rounds_of_a_starting_engine_come_fast_and_then_ever_slower) {
   make(1h);
   add("a", true);
   runner_->while_starting([] { return true; });
@@ -97,7 +97,7 @@ TEST_F(Runner, rounds_of_a_starting_engine_come_fast_and_then_ever_slower) {
   }
 }
 
-TEST_F(Runner, once_it_has_started_the_interval_holds) {
+TEST_F(Runner, Once_it_has_started_the_interval_holds) {
   make(1h);
   add("a", true);
   bool starting = true;
@@ -110,13 +110,13 @@ TEST_F(Runner, once_it_has_started_the_interval_holds) {
   EXPECT_LE(rounds_.size(), 4U) << "one may have been due when it was ready";
 }
 
-TEST_F(Runner, rounds_come_without_any_check_too) {
+TEST_F(Runner, Rounds_come_without_any_check_too) {
   make(10ms);
   runner_->start();
   EXPECT_TRUE(run_until([&] { return rounds_.size() >= 3; }));
 }
 
-TEST_F(Runner, a_check_never_overlaps_itself_and_does_not_hold_up_others) {
+TEST_F(Runner, A_check_never_overlaps_itself_and_does_not_hold_up_others) {
   make(10ms);
   add("stuck", false);
   add("good", true);
@@ -126,7 +126,7 @@ TEST_F(Runner, a_check_never_overlaps_itself_and_does_not_hold_up_others) {
   EXPECT_EQ(std::count(outcomes_.begin(), outcomes_.end(), "stuck"), 0);
 }
 
-TEST_F(Runner, missed_rounds_are_not_made_up_for) {
+TEST_F(Runner, Missed_rounds_are_not_made_up_for) {
   make(20ms);
   add("a", true);
   runner_->start();
@@ -140,7 +140,7 @@ TEST_F(Runner, missed_rounds_are_not_made_up_for) {
   EXPECT_LT(rounds_.size(), 6U);
 }
 
-TEST_F(Runner, nothing_is_reported_after_stop) {
+TEST_F(Runner, Nothing_is_reported_after_stop) {
   make(10ms);
   add("a", true);
   runner_->start();
@@ -153,7 +153,7 @@ TEST_F(Runner, nothing_is_reported_after_stop) {
   EXPECT_EQ(rounds_.size(), before);
 }
 
-TEST_F(Runner, it_may_be_stopped_from_its_own_report) {
+TEST_F(Runner, It_may_be_stopped_from_its_own_report) {
   make(10ms);
   add("a", true);
   on_outcome_ = [this] { runner_->stop(); };
@@ -164,7 +164,7 @@ TEST_F(Runner, it_may_be_stopped_from_its_own_report) {
   EXPECT_EQ(outcomes_.size(), 1U);
 }
 
-TEST_F(Runner, a_round_that_is_asked_for_comes_now) {
+TEST_F(Runner, A_round_that_is_asked_for_comes_now) {
   make(1h);
   add("a", true);
   runner_->start();
@@ -173,7 +173,7 @@ TEST_F(Runner, a_round_that_is_asked_for_comes_now) {
   EXPECT_TRUE(run_until([&] { return outcomes_.size() == 2; }));
 }
 
-TEST_F(Runner, a_check_may_run_beside_the_rounds_unless_it_runs_already) {
+TEST_F(Runner, A_check_may_run_beside_the_rounds_unless_it_runs_already) {
   make(1h);
   add("good", true);
   add("stuck", false);
@@ -186,7 +186,7 @@ TEST_F(Runner, a_check_may_run_beside_the_rounds_unless_it_runs_already) {
   EXPECT_EQ(rounds_.size(), 1U);
 }
 
-TEST_F(Runner, a_round_that_is_asked_for_does_not_start_what_was_not_started) {
+TEST_F(Runner, A_round_that_is_asked_for_does_not_start_what_was_not_started) {
   make(10ms);
   add("a", true);
   runner_->run_now();

@@ -52,7 +52,7 @@ class Checks : public ::testing::Test {
   boost::asio::io_context io_;
 };
 
-TEST_F(Checks, success_and_redirect_statuses_pass) {
+TEST_F(Checks, Success_and_redirect_statuses_pass) {
   for (int const status : {200, 204, 302}) {
     auto const outcome = check_answer(http_response(status));
     EXPECT_EQ(outcome.result, CheckResult::passed) << status << outcome.detail;
@@ -61,7 +61,7 @@ TEST_F(Checks, success_and_redirect_statuses_pass) {
   }
 }
 
-TEST_F(Checks, dead_statuses_are_definite_failures_and_quote_the_body) {
+TEST_F(Checks, Dead_statuses_are_definite_failures_and_quote_the_body) {
   auto const outcome =
       check_answer(http_response(503, "engine core\r\ndied " + std::string(9999, 'x')));
   EXPECT_EQ(outcome.result, CheckResult::failed_definite);
@@ -71,7 +71,7 @@ TEST_F(Checks, dead_statuses_are_definite_failures_and_quote_the_body) {
   EXPECT_EQ(check_answer(http_response(500)).result, CheckResult::failed_definite);
 }
 
-TEST_F(Checks, other_statuses_prove_neither) {
+TEST_F(Checks, Other_statuses_prove_neither) {
   for (int const status : {404, 401, 429, 502}) {
     auto const outcome = check_answer(http_response(status));
     EXPECT_EQ(outcome.result, CheckResult::failed_unclear) << status;
@@ -79,7 +79,7 @@ TEST_F(Checks, other_statuses_prove_neither) {
   }
 }
 
-TEST_F(Checks, the_set_of_dead_statuses_is_the_users) {
+TEST_F(Checks, The_set_of_dead_statuses_is_the_users) {
   FakeEngine engine(io_);
   auto const check = std::get<std::unique_ptr<Check>>(
       make_http_check(io_.get_executor(), {.url = url_of(engine), .dead_statuses = {404}}));
@@ -89,14 +89,14 @@ TEST_F(Checks, the_set_of_dead_statuses_is_the_users) {
   EXPECT_EQ(run(*check).result, CheckResult::failed_unclear);
 }
 
-TEST_F(Checks, a_refused_connection_is_a_definite_failure) {
+TEST_F(Checks, A_refused_connection_is_a_definite_failure) {
   auto const port = std::to_string(free_port());
   auto const outcome = run(*http("http://127.0.0.1:" + port + "/health"));
   EXPECT_EQ(outcome.result, CheckResult::failed_definite);
   EXPECT_EQ(outcome.detail, "connection refused by 127.0.0.1:" + port);
 }
 
-TEST_F(Checks, an_engine_that_accepts_and_never_answers_times_out) {
+TEST_F(Checks, An_engine_that_accepts_and_never_answers_times_out) {
   FakeEngine engine(io_);
   engine.never_answer();
   auto const outcome = run(*http(url_of(engine)), 100ms);
@@ -105,7 +105,7 @@ TEST_F(Checks, an_engine_that_accepts_and_never_answers_times_out) {
   EXPECT_TRUE(run_until([&] { return engine.open_now() == 0; })) << "the connection stays open";
 }
 
-TEST_F(Checks, the_deadline_covers_the_body_too) {
+TEST_F(Checks, The_deadline_covers_the_body_too) {
   auto const outcome = [&] {
     FakeEngine engine(io_);
     engine.answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
@@ -115,7 +115,7 @@ TEST_F(Checks, the_deadline_covers_the_body_too) {
   EXPECT_EQ(outcome.result, CheckResult::timed_out);
 }
 
-TEST_F(Checks, an_answer_that_is_cut_short_proves_neither) {
+TEST_F(Checks, An_answer_that_is_cut_short_proves_neither) {
   EXPECT_EQ(check_answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").result,
             CheckResult::failed_unclear);
   EXPECT_EQ(check_answer("HTTP/1.1 200 OK\r\nConte", FakeEngine::Then::reset).result,
@@ -123,11 +123,11 @@ TEST_F(Checks, an_answer_that_is_cut_short_proves_neither) {
   EXPECT_EQ(check_answer("").result, CheckResult::failed_unclear);
 }
 
-TEST_F(Checks, an_answer_that_is_not_http_proves_neither) {
+TEST_F(Checks, An_answer_that_is_not_http_proves_neither) {
   EXPECT_EQ(check_answer("SSH-2.0-OpenSSH_9.2\r\n").result, CheckResult::failed_unclear);
 }
 
-TEST_F(Checks, chunked_and_unframed_bodies_are_understood) {
+TEST_F(Checks, Chunked_and_unframed_bodies_are_understood) {
   EXPECT_EQ(
       check_answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
                    FakeEngine::Then::keep_open)
@@ -136,12 +136,12 @@ TEST_F(Checks, chunked_and_unframed_bodies_are_understood) {
   EXPECT_EQ(check_answer("HTTP/1.0 200 OK\r\n\r\nuntil the end").result, CheckResult::passed);
 }
 
-TEST_F(Checks, an_endless_body_is_no_fault_of_the_engines_health) {
+TEST_F(Checks, An_endless_body_is_no_fault_of_the_engines_health) {
   EXPECT_EQ(check_answer(http_response(200, std::string(1'000'000, 'b'))).result,
             CheckResult::passed);
 }
 
-TEST_F(Checks, the_request_names_host_path_and_closes) {
+TEST_F(Checks, The_request_names_host_path_and_closes) {
   FakeEngine engine(io_);
   engine.answer(http_response(200));
   run(*http(url_of(engine, "/v1/health?full=1")));
@@ -151,7 +151,7 @@ TEST_F(Checks, the_request_names_host_path_and_closes) {
   EXPECT_NE(request.find("Connection: close"), std::string::npos);
 }
 
-TEST_F(Checks, each_run_uses_a_connection_of_its_own_and_closes_it) {
+TEST_F(Checks, Each_run_uses_a_connection_of_its_own_and_closes_it) {
   FakeEngine engine(io_);
   engine.answer(http_response(200), FakeEngine::Then::keep_open);
   auto const check = http(url_of(engine));
@@ -162,7 +162,7 @@ TEST_F(Checks, each_run_uses_a_connection_of_its_own_and_closes_it) {
   EXPECT_TRUE(run_until([&] { return engine.open_now() == 0; }));
 }
 
-TEST_F(Checks, localhost_means_either_loopback) {
+TEST_F(Checks, Localhost_means_either_loopback) {
   FakeEngine v4(io_);
   v4.answer(http_response(200));
   EXPECT_EQ(run(*http("http://localhost:" + std::to_string(v4.port()))).result,
@@ -179,7 +179,7 @@ TEST_F(Checks, localhost_means_either_loopback) {
   }
 }
 
-TEST_F(Checks, a_name_that_does_not_resolve_is_not_a_dead_engine) {
+TEST_F(Checks, A_name_that_does_not_resolve_is_not_a_dead_engine) {
   auto const outcome = run(*http("http://no-such-host.invalid:8000/"));
   EXPECT_NE(outcome.result, CheckResult::failed_definite);
   EXPECT_NE(outcome.result, CheckResult::passed);
@@ -209,7 +209,7 @@ class NoMoreThreads {
   pthread_attr_t before_{};
 };
 
-TEST_F(Checks, an_engine_that_no_thread_can_look_up_was_not_asked_and_is_asked_again) {
+TEST_F(Checks, An_engine_that_no_thread_can_look_up_was_not_asked_and_is_asked_again) {
   auto const check = http("http://no-such-host.invalid:8000/");
   {
     NoMoreThreads const until_here;
@@ -220,7 +220,7 @@ TEST_F(Checks, an_engine_that_no_thread_can_look_up_was_not_asked_and_is_asked_a
   EXPECT_EQ(run(*check).result, CheckResult::failed_unclear);
 }
 
-TEST_F(Checks, a_cancelled_check_reports_nothing_more) {
+TEST_F(Checks, A_cancelled_check_reports_nothing_more) {
   FakeEngine engine(io_);
   engine.never_answer();
   auto const check = http(url_of(engine));
@@ -234,7 +234,7 @@ TEST_F(Checks, a_cancelled_check_reports_nothing_more) {
   EXPECT_FALSE(reported);
 }
 
-TEST_F(Checks, a_check_may_be_destroyed_in_its_own_report) {
+TEST_F(Checks, A_check_may_be_destroyed_in_its_own_report) {
   FakeEngine engine(io_);
   engine.answer(http_response(200));
   auto check = http(url_of(engine));
@@ -246,7 +246,7 @@ TEST_F(Checks, a_check_may_be_destroyed_in_its_own_report) {
   EXPECT_TRUE(run_until([&] { return reported; }));
 }
 
-TEST_F(Checks, urls_that_cannot_be_checked_are_refused_with_a_reason) {
+TEST_F(Checks, Urls_that_cannot_be_checked_are_refused_with_a_reason) {
   for (auto const* const url :
        {"", "127.0.0.1:8000/health", "https://127.0.0.1/", "http://", "http://:80/",
         "http://host:/x", "http://host:0/", "http://host:70000/", "http://host:8x/", "http://[::1/",
@@ -258,7 +258,7 @@ TEST_F(Checks, urls_that_cannot_be_checked_are_refused_with_a_reason) {
   }
 }
 
-TEST_F(Checks, tcp_passes_when_accepted_and_fails_when_refused) {
+TEST_F(Checks, Tcp_passes_when_accepted_and_fails_when_refused) {
   FakeEngine engine(io_);
   auto const check = make_tcp_check(io_.get_executor(), {"127.0.0.1", engine.port()});
   EXPECT_EQ(run(*check).result, CheckResult::passed);
@@ -268,7 +268,7 @@ TEST_F(Checks, tcp_passes_when_accepted_and_fails_when_refused) {
   EXPECT_NE(outcome.detail.find("connection refused"), std::string::npos);
 }
 
-TEST_F(Checks, an_asked_check_reports_the_answer) {
+TEST_F(Checks, An_asked_check_reports_the_answer) {
   bool asked = false;
   AskedCheck check(io_.get_executor(), [&] {
     asked = true;
@@ -284,12 +284,12 @@ TEST_F(Checks, an_asked_check_reports_the_answer) {
   EXPECT_EQ(outcome->detail, "dead");
 }
 
-TEST_F(Checks, an_asked_check_without_an_answer_times_out) {
+TEST_F(Checks, An_asked_check_without_an_answer_times_out) {
   AskedCheck check(io_.get_executor(), [] { return std::string{}; });
   EXPECT_EQ(run(check, 50ms).result, CheckResult::timed_out);
 }
 
-TEST_F(Checks, an_asked_check_that_cannot_ask_reports_that) {
+TEST_F(Checks, An_asked_check_that_cannot_ask_reports_that) {
   AskedCheck check(io_.get_executor(), [] { return std::string("no SDK is connected"); });
   auto const outcome = run(check);
   EXPECT_EQ(outcome.result, CheckResult::failed_unclear);

@@ -30,7 +30,7 @@ std::vector<Connection> open_slow(std::uint16_t port, std::size_t count) {
   return slow;
 }
 
-TEST(ListenerLimits, thirty_one_slow_clients_do_not_delay_a_probe) {
+TEST(ListenerLimits, Thirty_one_slow_clients_do_not_delay_a_probe) {
   HttpListener listener({.port = 0, .head_timeout = 30s}, &say_ok);
   ASSERT_FALSE(listener.start());
   auto const slow = open_slow(listener.port(), 31);
@@ -39,7 +39,7 @@ TEST(ListenerLimits, thirty_one_slow_clients_do_not_delay_a_probe) {
   EXPECT_LT(Clock::now() - began, 5s);  // far below the slow clients' 30 s
 }
 
-TEST(ListenerLimits, more_slow_clients_than_connections_do_not_keep_a_probe_out) {
+TEST(ListenerLimits, More_slow_clients_than_connections_do_not_keep_a_probe_out) {
   HttpListener listener({.port = 0, .head_timeout = 30s, .max_connections = 16}, &say_ok);
   ASSERT_FALSE(listener.start());
   auto const slow = open_slow(listener.port(), 100);
@@ -80,7 +80,7 @@ TEST(ListenerLimits, Answers_that_nobody_takes_hold_little_together) {
   EXPECT_LT(first.receive_all().size(), kLongAnswer);
 }
 
-TEST(ListenerLimits, a_long_value_of_any_header_costs_no_stack) {
+TEST(ListenerLimits, A_long_value_of_any_header_costs_no_stack) {
   HttpListener listener({.port = 0}, &say_ok);  // on the small stack of its thread
   ASSERT_FALSE(listener.start());
   for (char const* const name : {"Range: bytes=", "Accept: ", "Content-Type: ", "Host: "}) {
@@ -91,7 +91,7 @@ TEST(ListenerLimits, a_long_value_of_any_header_costs_no_stack) {
   }
 }
 
-TEST(ListenerLimits, requests_that_two_servers_read_differently_are_refused) {
+TEST(ListenerLimits, Requests_that_two_servers_read_differently_are_refused) {
   HttpListener listener({.port = 0}, &say_ok);
   ASSERT_FALSE(listener.start());
   std::string lines;
@@ -116,7 +116,7 @@ TEST(ListenerLimits, requests_that_two_servers_read_differently_are_refused) {
   }
 }
 
-TEST(ListenerLimits, a_client_that_drips_bytes_is_cut_off_by_one_deadline) {
+TEST(ListenerLimits, A_client_that_drips_bytes_is_cut_off_by_one_deadline) {
   HttpListener listener({.port = 0, .head_timeout = 200ms}, &say_ok);
   ASSERT_FALSE(listener.start());
   Connection const dripping(listener.port());
@@ -129,7 +129,7 @@ TEST(ListenerLimits, a_client_that_drips_bytes_is_cut_off_by_one_deadline) {
   EXPECT_TRUE(closed);
 }
 
-TEST(ListenerLimits, slow_clients_cost_no_threads) {
+TEST(ListenerLimits, Slow_clients_cost_no_threads) {
   HttpListener listener({.port = 0, .head_timeout = 30s}, &say_ok);
   ASSERT_FALSE(listener.start());
   auto const before = count_entries("/proc/self/task");
@@ -138,7 +138,7 @@ TEST(ListenerLimits, slow_clients_cost_no_threads) {
   EXPECT_EQ(count_entries("/proc/self/task"), before);
 }
 
-TEST(ListenerLimits, a_head_that_is_too_long_is_refused_early) {
+TEST(ListenerLimits, A_head_that_is_too_long_is_refused_early) {
   HttpListener listener({.port = 0, .head_timeout = 30s}, &say_ok);
   ASSERT_FALSE(listener.start());
   Connection const connection(listener.port());
@@ -146,7 +146,7 @@ TEST(ListenerLimits, a_head_that_is_too_long_is_refused_early) {
   EXPECT_EQ(parse_response(connection.receive_all()).status, 431);
 }
 
-TEST(ListenerLimits, a_head_may_come_in_pieces) {
+TEST(ListenerLimits, A_head_may_come_in_pieces) {
   HttpListener listener({.port = 0, .head_timeout = 30s}, &say_ok);
   ASSERT_FALSE(listener.start());
   Connection const connection(listener.port());
@@ -156,7 +156,7 @@ TEST(ListenerLimits, a_head_may_come_in_pieces) {
   EXPECT_EQ(parse_response(connection.receive_all()).status, 200);
 }
 
-TEST(ListenerLimits, stop_does_not_wait_for_idle_or_slow_clients) {
+TEST(ListenerLimits, Stop_does_not_wait_for_idle_or_slow_clients) {
   HttpListener listener({.port = 0, .head_timeout = 60s}, &say_ok);
   ASSERT_FALSE(listener.start());
   Connection const idle(listener.port());
@@ -169,7 +169,7 @@ TEST(ListenerLimits, stop_does_not_wait_for_idle_or_slow_clients) {
   listener.stop();  // twice is harmless
 }
 
-TEST(ListenerLimits, stop_does_not_wait_for_a_handler_that_never_answers) {
+TEST(ListenerLimits, Stop_does_not_wait_for_a_handler_that_never_answers) {
   std::promise<Responder> kept;
   HttpListener listener({.port = 0}, [&](Request const&, Responder responder) {
     kept.set_value(std::move(responder));
@@ -183,7 +183,7 @@ TEST(ListenerLimits, stop_does_not_wait_for_a_handler_that_never_answers) {
   responder.send({});  // late, and harmless
 }
 
-TEST(ListenerLimits, stop_still_sends_what_was_answered_before_it) {
+TEST(ListenerLimits, Stop_still_sends_what_was_answered_before_it) {
   std::promise<Responder> kept;
   HttpListener listener({.port = 0}, [&](Request const&, Responder responder) {
     kept.set_value(std::move(responder));
@@ -196,7 +196,7 @@ TEST(ListenerLimits, stop_still_sends_what_was_answered_before_it) {
   EXPECT_EQ(parse_response(waiting.receive_all()).body, "drained\n");
 }
 
-TEST(ListenerLimits, descriptors_are_flat_after_many_requests) {
+TEST(ListenerLimits, Descriptors_are_flat_after_many_requests) {
   HttpListener listener({.port = 0}, &say_ok);
   ASSERT_FALSE(listener.start());
   EXPECT_EQ(get(listener.port(), "/").status, 200);
@@ -207,7 +207,7 @@ TEST(ListenerLimits, descriptors_are_flat_after_many_requests) {
   EXPECT_LE(count_entries("/proc/self/fd"), before + 1);  // the last may be closing still
 }
 
-TEST(ListenerLimits, parallel_probes_all_get_their_answer) {
+TEST(ListenerLimits, Parallel_probes_all_get_their_answer) {
   HttpListener listener({.port = 0}, &say_ok);
   ASSERT_FALSE(listener.start());
   std::atomic<int> answered = 0;

@@ -34,7 +34,7 @@ class Listener : public ::testing::Test {
   std::unique_ptr<HttpListener> listener_;
 };
 
-TEST_F(Listener, answers_a_get_with_what_the_handler_returns) {
+TEST_F(Listener, Answers_a_get_with_what_the_handler_returns) {
   auto const port = listen(&echo_path).port();
   auto const response = get(port, "/livez");
   EXPECT_EQ(response.status, 200);
@@ -43,7 +43,7 @@ TEST_F(Listener, answers_a_get_with_what_the_handler_returns) {
   EXPECT_NE(response.head.find("Content-Length: 11"), std::string::npos);
 }
 
-TEST_F(Listener, serves_both_address_families_on_the_wildcard) {
+TEST_F(Listener, Serves_both_address_families_on_the_wildcard) {
   auto const port = listen(&echo_path).port();
   Connection const v6(port, true);
   if (!v6.is_open()) {
@@ -54,7 +54,7 @@ TEST_F(Listener, serves_both_address_families_on_the_wildcard) {
   EXPECT_EQ(get(port, "/four").body, "GET /four\n");
 }
 
-TEST_F(Listener, understands_httplibs_own_client) {
+TEST_F(Listener, Understands_httplibs_own_client) {
   auto const port = listen(&echo_path).port();
   httplib::Client client("127.0.0.1", port);
   for (int i = 0; i < 3; ++i) {  // it keeps connections where the server lets it
@@ -64,7 +64,7 @@ TEST_F(Listener, understands_httplibs_own_client) {
   }
 }
 
-TEST_F(Listener, sends_no_body_to_a_head_request) {
+TEST_F(Listener, Sends_no_body_to_a_head_request) {
   auto const port = listen(&echo_path).port();
   Connection const connection(port);
   connection.send("HEAD /livez HTTP/1.1\r\n\r\n");
@@ -73,7 +73,7 @@ TEST_F(Listener, sends_no_body_to_a_head_request) {
   EXPECT_EQ(response.body, "");
 }
 
-TEST_F(Listener, gives_the_handler_query_and_headers) {
+TEST_F(Listener, Gives_the_handler_query_and_headers) {
   std::promise<Request> seen;
   auto const port = listen([&](Request const& request, Responder responder) {
                       seen.set_value(request);
@@ -90,7 +90,7 @@ TEST_F(Listener, gives_the_handler_query_and_headers) {
   EXPECT_EQ(request.header("absent"), "");
 }
 
-TEST_F(Listener, answers_what_is_not_http_with_400) {
+TEST_F(Listener, Answers_what_is_not_http_with_400) {
   auto const port = listen(&echo_path).port();
   for (auto const* const bytes : {"GARBAGE\r\n\r\n", "GET /x HTTP/1.1\nHost: a\n\n", "\r\n\r\n"}) {
     Connection const connection(port);
@@ -101,7 +101,7 @@ TEST_F(Listener, answers_what_is_not_http_with_400) {
   }
 }
 
-TEST_F(Listener, turns_an_exception_of_the_handler_into_a_500_without_its_text) {
+TEST_F(Listener, Turns_an_exception_of_the_handler_into_a_500_without_its_text) {
   auto const port =
       listen([](Request const&, Responder) { throw std::runtime_error("secret"); }).port();
   auto const response = get(port, "/");
@@ -109,12 +109,12 @@ TEST_F(Listener, turns_an_exception_of_the_handler_into_a_500_without_its_text) 
   EXPECT_EQ((response.head + response.body).find("secret"), std::string::npos);
 }
 
-TEST_F(Listener, answers_500_when_the_handler_forgets_to) {
+TEST_F(Listener, Answers_500_when_the_handler_forgets_to) {
   auto const port = listen([](Request const&, Responder) {}).port();
   EXPECT_EQ(get(port, "/").status, 500);
 }
 
-TEST_F(Listener, lets_a_handler_answer_later_from_another_thread) {
+TEST_F(Listener, Lets_a_handler_answer_later_from_another_thread) {
   std::promise<Responder> kept;
   auto const port = listen([&](Request const& request, Responder responder) {
                       if (request.path == "/slow") {
@@ -134,7 +134,7 @@ TEST_F(Listener, lets_a_handler_answer_later_from_another_thread) {
   EXPECT_EQ(response.body, "done\n");
 }
 
-TEST_F(Listener, survives_a_caller_that_dies_before_its_late_answer) {
+TEST_F(Listener, Survives_a_caller_that_dies_before_its_late_answer) {
   std::promise<Responder> kept;
   auto const port = listen([&](Request const& request, Responder responder) {
                       if (request.path == "/slow") {
@@ -151,7 +151,7 @@ TEST_F(Listener, survives_a_caller_that_dies_before_its_late_answer) {
   EXPECT_EQ(get(port, "/after").status, 200);
 }
 
-TEST_F(Listener, answers_a_post_whose_large_body_it_does_not_want) {
+TEST_F(Listener, Answers_a_post_whose_large_body_it_does_not_want) {
   auto const port = listen([](Request const&, Responder responder) {
                       responder.send({.status = 405, .body = "no\n"});
                     }).port();
@@ -161,14 +161,14 @@ TEST_F(Listener, answers_a_post_whose_large_body_it_does_not_want) {
   EXPECT_EQ(parse_response(connection.receive_all()).status, 405);
 }
 
-TEST_F(Listener, sends_a_large_answer_whole) {
+TEST_F(Listener, Sends_a_large_answer_whole) {
   std::string const large(3'000'000, 'm');
   auto const port =
       listen([&](Request const&, Responder responder) { responder.send({.body = large}); }).port();
   EXPECT_EQ(get(port, "/metrics").body.size(), large.size());
 }
 
-TEST_F(Listener, reports_which_port_is_taken) {
+TEST_F(Listener, Reports_which_port_is_taken) {
   auto const port = listen(&echo_path).port();
   HttpListener second({.host = "::", .port = port}, &echo_path);
   auto const error = second.start();
@@ -179,14 +179,14 @@ TEST_F(Listener, reports_which_port_is_taken) {
   EXPECT_TRUE(third.start());
 }
 
-TEST_F(Listener, reports_that_a_name_is_not_an_address) {
+TEST_F(Listener, Reports_that_a_name_is_not_an_address) {
   HttpListener listener({.host = "example", .port = 0}, &echo_path);
   auto const error = listener.start();
   ASSERT_TRUE(error);
   EXPECT_NE(error->find("example"), std::string::npos);
 }
 
-TEST_F(Listener, can_be_started_again_on_the_same_port_at_once) {
+TEST_F(Listener, Can_be_started_again_on_the_same_port_at_once) {
   auto const port = listen(&echo_path).port();
   EXPECT_EQ(get(port, "/").status, 200);
   listener_->stop();
@@ -194,7 +194,7 @@ TEST_F(Listener, can_be_started_again_on_the_same_port_at_once) {
   EXPECT_EQ(get(port, "/").status, 200);
 }
 
-TEST_F(Listener, can_be_dropped_without_having_been_started) {
+TEST_F(Listener, Can_be_dropped_without_having_been_started) {
   HttpListener const listener(on_any_port(), &echo_path);
   HttpListener failed({.host = "256.0.0.1", .port = 0}, &echo_path);
   EXPECT_TRUE(failed.start());

@@ -34,7 +34,7 @@ std::string row_of(MetricFamily const& family) {
          (labels.empty() ? "none" : labels) + " | " + std::string(family.help) + " |";
 }
 
-TEST(MetricDocs, list_each_family_as_the_table_has_it_and_no_other) {
+TEST(MetricDocs, List_each_family_as_the_table_has_it_and_no_other) {
   std::map<std::string, std::string> in_code;
   Metrics const metrics({});
   for (auto const& family : metrics.families()) {
@@ -51,7 +51,7 @@ TEST(MetricDocs, list_each_family_as_the_table_has_it_and_no_other) {
   EXPECT_EQ(in_docs, in_code);
 }
 
-TEST(MetricTable, follows_the_naming_rules) {
+TEST(MetricTable, Follows_the_naming_rules) {
   Metrics const metrics({});
   for (auto const& family : metrics.families()) {
     bool const is_total = family.name.ends_with("_total");

@@ -96,7 +96,7 @@ std::size_t count_lines(std::string const& text, std::string const& begin) {
   return count;
 }
 
-TEST(Metrics, requests_are_counted_for_their_users_by_what_became_of_them) {
+TEST(Metrics, Requests_are_counted_for_their_users_by_what_became_of_them) {
   Metrics metrics(kIdentity);
   using lifecycle::Outcome;
   for (Outcome const outcome : {Outcome::completed, Outcome::cancelled, Outcome::lost}) {
@@ -121,7 +121,7 @@ TEST(Metrics, requests_are_counted_for_their_users_by_what_became_of_them) {
   EXPECT_TRUE(has_line(text, duration + "_sum{model=\"m\"} 90")) << text;
 }
 
-TEST(Metrics, requests_of_a_tier_above_are_counted_for_the_component_alone) {
+TEST(Metrics, Requests_of_a_tier_above_are_counted_for_the_component_alone) {
   Metrics metrics(kIdentity);
   metrics.requests().settled({.endpoint = "completions", .model = "m", .from_tier = true});
   std::string const text = metrics.serialize();
@@ -129,7 +129,7 @@ TEST(Metrics, requests_of_a_tier_above_are_counted_for_the_component_alone) {
   EXPECT_EQ(count_lines(text, "dynamo_component_request_duration_seconds_count"), 1U);
 }
 
-TEST(Metrics, every_line_is_valid_exposition_text) {
+TEST(Metrics, Every_line_is_valid_exposition_text) {
   Metrics metrics(kIdentity);
   PublishedState const state;
   use_everything(metrics, state);
@@ -144,7 +144,7 @@ TEST(Metrics, every_line_is_valid_exposition_text) {
   }
 }
 
-TEST(Metrics, every_sample_follows_the_type_line_of_its_family) {
+TEST(Metrics, Every_sample_follows_the_type_line_of_its_family) {
   Metrics metrics(kIdentity);
   PublishedState const state;
   use_everything(metrics, state);
@@ -161,7 +161,7 @@ TEST(Metrics, every_sample_follows_the_type_line_of_its_family) {
   }
 }
 
-TEST(Metrics, using_everything_fills_every_family_of_the_table) {
+TEST(Metrics, Using_everything_fills_every_family_of_the_table) {
   Metrics metrics(kIdentity);
   PublishedState const state;
   use_everything(metrics, state);
@@ -175,7 +175,7 @@ TEST(Metrics, using_everything_fills_every_family_of_the_table) {
   EXPECT_EQ(count_lines(text, "# TYPE "), kFamilyNames.size()) << "a family is not in the table";
 }
 
-TEST(Metrics, labels_are_those_of_the_table) {
+TEST(Metrics, Labels_are_those_of_the_table) {
   Metrics metrics(kIdentity);
   PublishedState const state;
   use_everything(metrics, state);
@@ -205,7 +205,7 @@ TEST(Metrics, labels_are_those_of_the_table) {
   }
 }
 
-TEST(Metrics, dynamo_series_read_as_in_its_documentation) {
+TEST(Metrics, Dynamo_series_read_as_in_its_documentation) {
   Metrics metrics(kIdentity);
   metrics.cancels().client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", true);
   metrics.cancels().client_cancelled("Qwen/Qwen3-0.6B", "chat_completions", false);
@@ -228,7 +228,7 @@ TEST(Metrics, dynamo_series_read_as_in_its_documentation) {
       << text;
 }
 
-TEST(Metrics, a_refusal_counts_as_full_only_where_limit_and_queue_were) {
+TEST(Metrics, A_refusal_counts_as_full_only_where_limit_and_queue_were) {
   Metrics metrics(kIdentity);
   metrics.requests().rejected("m", "e", RejectedReason::overloaded, {});  // by the engine's load
   metrics.requests().rejected("m", "e", RejectedReason::queue_timeout, {.begun = false});
@@ -240,7 +240,7 @@ TEST(Metrics, a_refusal_counts_as_full_only_where_limit_and_queue_were) {
       has_line(text, "dynamo_frontend_model_rejection_total{endpoint=\"e\",model=\"m\"} 3"));
 }
 
-TEST(Metrics, a_refusal_of_what_a_tier_above_relays_is_none_of_the_frontends) {
+TEST(Metrics, A_refusal_of_what_a_tier_above_relays_is_none_of_the_frontends) {
   Metrics metrics(kIdentity);
   metrics.requests().rejected("m", "e", RejectedReason::overloaded,
                               {.full = true, .from_tier = true});
@@ -249,7 +249,7 @@ TEST(Metrics, a_refusal_of_what_a_tier_above_relays_is_none_of_the_frontends) {
   EXPECT_TRUE(has_line(text, "dynamo_rejection_request_total 1")) << text;
 }
 
-TEST(Metrics, a_rank_that_reports_nothing_any_more_has_no_number) {
+TEST(Metrics, A_rank_that_reports_nothing_any_more_has_no_number) {
   Metrics metrics(kIdentity);
   metrics.admission().set_rank_load(3, 7, 9, std::nullopt);
   auto const text = metrics.serialize();
@@ -260,7 +260,7 @@ TEST(Metrics, a_rank_that_reports_nothing_any_more_has_no_number) {
       has_line(metrics.serialize(), "lastcall_rank_active_decode_blocks{dp_rank=\"3\"} Nan"));
 }
 
-TEST(Metrics, in_flight_rises_and_falls_with_requests) {
+TEST(Metrics, In_flight_rises_and_falls_with_requests) {
   Metrics metrics(kIdentity);
   metrics.requests().began("generate");
   metrics.requests().began("generate");
@@ -271,7 +271,7 @@ TEST(Metrics, in_flight_rises_and_falls_with_requests) {
       has_line(text, "lastcall_requests_total{endpoint=\"generate\",outcome=\"cancelled\"} 1"));
 }
 
-TEST(Metrics, a_refusal_because_of_a_drain_is_not_counted_as_lack_of_capacity) {
+TEST(Metrics, A_refusal_because_of_a_drain_is_not_counted_as_lack_of_capacity) {
   Metrics metrics(kIdentity);
   metrics.requests().rejected("m", "e", RejectedReason::draining, {});
   auto const text = metrics.serialize();
@@ -280,7 +280,7 @@ TEST(Metrics, a_refusal_because_of_a_drain_is_not_counted_as_lack_of_capacity) {
   EXPECT_EQ(count_lines(text, "dynamo_frontend_model_rejection_total"), 0U);
 }
 
-TEST(Metrics, exactly_one_phase_and_one_verdict_is_one) {
+TEST(Metrics, Exactly_one_phase_and_one_verdict_is_one) {
   Metrics metrics(kIdentity);
   metrics.lifecycle().set_phase(Phase::serving);
   metrics.lifecycle().set_phase(Phase::draining);
@@ -293,7 +293,7 @@ TEST(Metrics, exactly_one_phase_and_one_verdict_is_one) {
   EXPECT_TRUE(has_line(text, "lastcall_engine_health{verdict=\"healthy\"} 0"));
 }
 
-TEST(Metrics, the_deadline_is_there_only_while_a_stop_has_one) {
+TEST(Metrics, The_deadline_is_there_only_while_a_stop_has_one) {
   Metrics metrics(kIdentity);
   EXPECT_EQ(count_lines(metrics.serialize(), "lastcall_stop_deadline_left_seconds"), 0U);
   metrics.lifecycle().set_stop_deadline(monotonic_ms() + 3'600'000);
@@ -307,14 +307,14 @@ TEST(Metrics, the_deadline_is_there_only_while_a_stop_has_one) {
   EXPECT_EQ(count_lines(metrics.serialize(), "lastcall_stop_deadline_left_seconds"), 0U);
 }
 
-TEST(Metrics, labelled_families_are_absent_until_first_use) {
+TEST(Metrics, Labelled_families_are_absent_until_first_use) {
   Metrics metrics(kIdentity);
   auto const text = metrics.serialize();
   EXPECT_EQ(count_lines(text, "lastcall_signals_total"), 0U);
   EXPECT_TRUE(has_line(text, "lastcall_build_info{version=\"1.2.3\"} 1")) << text;
 }
 
-TEST(Metrics, names_that_others_choose_are_capped) {
+TEST(Metrics, Names_that_others_choose_are_capped) {
   Metrics metrics(kIdentity);
   for (int i = 0; i < 1000; ++i) {
     metrics.cancels().client_cancelled("model-" + std::to_string(i), "chat_completions", false);
@@ -327,7 +327,7 @@ TEST(Metrics, names_that_others_choose_are_capped) {
 }
 
 /// A series that is found again by its values is none that stood for others when they came.
-TEST(Metrics, a_model_that_came_too_late_has_a_series_once_the_engine_has_answered_for_it) {
+TEST(Metrics, A_model_that_came_too_late_has_a_series_once_the_engine_has_answered_for_it) {
   Metrics metrics(kIdentity);
   for (std::size_t i = 0; i < kMaxLabelValues; ++i) {
     metrics.ingress().first_byte("m" + std::to_string(i), "chat_completions", 1ms);
@@ -343,7 +343,7 @@ TEST(Metrics, a_model_that_came_too_late_has_a_series_once_the_engine_has_answer
   EXPECT_NE(text.find(std::string(kCount) + "model=\"other\"} 1"), std::string::npos);
 }
 
-TEST(Metrics, in_flight_returns_to_zero_also_beyond_the_cap) {
+TEST(Metrics, In_flight_returns_to_zero_also_beyond_the_cap) {
   Metrics metrics(kIdentity);
   for (int i = 0; i < 100; ++i) {
     metrics.requests().began("endpoint-" + std::to_string(i));
@@ -354,7 +354,7 @@ TEST(Metrics, in_flight_returns_to_zero_also_beyond_the_cap) {
   EXPECT_TRUE(has_line(metrics.serialize(), "lastcall_requests_in_flight{endpoint=\"other\"} 0"));
 }
 
-TEST(Metrics, unusable_names_do_not_break_the_scrape) {
+TEST(Metrics, Unusable_names_do_not_break_the_scrape) {
   Metrics metrics(kIdentity);
   metrics.requests().began("\xff\xfe");
   metrics.requests().began(std::string(5000, 'x'));
@@ -365,7 +365,7 @@ TEST(Metrics, unusable_names_do_not_break_the_scrape) {
   EXPECT_TRUE(utf8::is_valid(text));
 }
 
-TEST(Metrics, no_limit_is_infinity) {
+TEST(Metrics, No_limit_is_infinity) {
   Metrics metrics(kIdentity);
   metrics.admission().set_limits(std::nullopt, 16);
   auto const text = metrics.serialize();
@@ -373,7 +373,7 @@ TEST(Metrics, no_limit_is_infinity) {
   EXPECT_TRUE(has_line(text, "lastcall_admission_limit{kind=\"waiting\"} 16"));
 }
 
-TEST(Metrics, counting_and_scraping_may_happen_at_once) {
+TEST(Metrics, Counting_and_scraping_may_happen_at_once) {
   Metrics metrics(kIdentity);
   std::thread scraper([&] {
     for (int i = 0; i < 50; ++i) {

@@ -44,12 +44,12 @@ class Routes : public ::testing::Test {
   ProbeRoutes impatient_{published_, [] { return std::string(); }, kStallAfter};
 };
 
-TEST_F(Routes, livez_passes_from_the_first_moment) {
+TEST_F(Routes, Livez_passes_from_the_first_moment) {
   EXPECT_EQ(ask("/livez").status, 200);
   EXPECT_EQ(ask("/livez").body, "ok\n");
 }
 
-TEST_F(Routes, startupz_waits_for_the_ipc_socket) {
+TEST_F(Routes, Startupz_waits_for_the_ipc_socket) {
   EXPECT_EQ(ask("/startupz").status, 503);
   EXPECT_EQ(ask("/startupz").body,
             "[+]loop ok\n[-]ipc-socket failed: not bound yet\nstartupz check failed\n");
@@ -57,7 +57,7 @@ TEST_F(Routes, startupz_waits_for_the_ipc_socket) {
   EXPECT_EQ(ask("/startupz").status, 200);
 }
 
-TEST_F(Routes, livez_fails_when_the_ipc_socket_was_lost) {
+TEST_F(Routes, Livez_fails_when_the_ipc_socket_was_lost) {
   auto state = serving();
   state.socket = SocketState::lost;
   state.socket_detail = "the file was removed";
@@ -66,7 +66,7 @@ TEST_F(Routes, livez_fails_when_the_ipc_socket_was_lost) {
   EXPECT_NE(ask("/livez").body.find("the file was removed"), std::string::npos);
 }
 
-TEST_F(Routes, a_stalled_loop_fails_livez_readyz_health_and_live_but_no_engine_probe) {
+TEST_F(Routes, A_stalled_loop_fails_livez_readyz_health_and_live_but_no_engine_probe) {
   publish(serving());
   let_the_loop_stall();
   for (auto const* const path : {"/livez", "/startupz", "/readyz", "/health", "/live"}) {
@@ -79,12 +79,12 @@ TEST_F(Routes, a_stalled_loop_fails_livez_readyz_health_and_live_but_no_engine_p
   EXPECT_EQ(impatient_.answer({.method = "GET", .path = "/livez"}).status, 200);
 }
 
-TEST_F(Routes, the_stall_limit_is_well_above_the_health_interval) {
+TEST_F(Routes, The_stall_limit_is_well_above_the_health_interval) {
   EXPECT_EQ(stall_limit(2s), 10s);
   EXPECT_EQ(stall_limit(60s), 180s);
 }
 
-TEST_F(Routes, readyz_reports_why_requests_should_not_come) {
+TEST_F(Routes, Readyz_reports_why_requests_should_not_come) {
   EXPECT_EQ(ask("/readyz").status, 503);
   auto state = serving();
   state.ready = false;
@@ -96,7 +96,7 @@ TEST_F(Routes, readyz_reports_why_requests_should_not_come) {
   EXPECT_EQ(ask("/readyz").body, "ok\n");
 }
 
-TEST_F(Routes, a_dead_engine_fails_its_own_liveness_and_not_the_supervisors) {
+TEST_F(Routes, A_dead_engine_fails_its_own_liveness_and_not_the_supervisors) {
   auto state = serving();
   state.engine_alive = false;
   state.engine_verdict = "dead";
@@ -108,14 +108,14 @@ TEST_F(Routes, a_dead_engine_fails_its_own_liveness_and_not_the_supervisors) {
   EXPECT_EQ(ask("/live").status, 200);
 }
 
-TEST_F(Routes, a_loading_engine_is_alive_but_not_started) {
+TEST_F(Routes, A_loading_engine_is_alive_but_not_started) {
   EXPECT_EQ(ask("/engine/livez").status, 200);
   EXPECT_EQ(ask("/engine/startupz").status, 503);
   publish(serving());
   EXPECT_EQ(ask("/engine/startupz").status, 200);
 }
 
-TEST_F(Routes, verbose_lists_each_check_as_kubernetes_does) {
+TEST_F(Routes, Verbose_lists_each_check_as_kubernetes_does) {
   EXPECT_EQ(ask("/livez", "GET", true).body,
             "[+]loop ok\n[+]ipc-socket ok: not bound yet\nlivez check passed\n");
   auto state = serving();
@@ -133,7 +133,7 @@ TEST_F(Routes, verbose_lists_each_check_as_kubernetes_does) {
             "readyz check passed\n");
 }
 
-TEST_F(Routes, health_has_dynamos_shape) {
+TEST_F(Routes, Health_has_dynamos_shape) {
   auto state = serving();
   state.endpoints = {{.name = "generate", .ready = true}, {.name = "flush", .ready = false}};
   publish(state);
@@ -147,7 +147,7 @@ TEST_F(Routes, health_has_dynamos_shape) {
   EXPECT_EQ(body.at("endpoints"), (nlohmann::json{{"generate", "ready"}, {"flush", "notready"}}));
 }
 
-TEST_F(Routes, health_is_notready_with_the_reason_while_requests_should_not_come) {
+TEST_F(Routes, Health_is_notready_with_the_reason_while_requests_should_not_come) {
   auto const reply = ask("/health");
   EXPECT_EQ(reply.status, 503);
   auto const body = nlohmann::json::parse(reply.body);
@@ -156,26 +156,26 @@ TEST_F(Routes, health_is_notready_with_the_reason_while_requests_should_not_come
   EXPECT_EQ(body.at("message"), "the supervisor is starting");
 }
 
-TEST_F(Routes, live_stays_200_while_not_ready) {
+TEST_F(Routes, Live_stays_200_while_not_ready) {
   auto const reply = ask("/live");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(nlohmann::json::parse(reply.body).at("status"), "live");
 }
 
-TEST_F(Routes, names_from_outside_cannot_break_the_json) {
+TEST_F(Routes, Names_from_outside_cannot_break_the_json) {
   auto state = serving();
   state.endpoints = {{.name = "a\"b\xff\n", .ready = true}};
   publish(state);
   EXPECT_NO_THROW(nlohmann::json::parse(ask("/health").body).at("endpoints"));
 }
 
-TEST_F(Routes, metrics_come_as_prometheus_text) {
+TEST_F(Routes, Metrics_come_as_prometheus_text) {
   auto const reply = ask("/metrics");
   EXPECT_EQ(reply.body, "# metrics\n");
   EXPECT_EQ(reply.content_type, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-TEST_F(Routes, unknown_paths_are_404_and_name_the_known_ones) {
+TEST_F(Routes, Unknown_paths_are_404_and_name_the_known_ones) {
   for (auto const* const path : {"/", "/livez/", "/LIVEZ", "/metricsx"}) {
     auto const reply = ask(path);
     EXPECT_EQ(reply.status, 404) << path;
@@ -183,13 +183,13 @@ TEST_F(Routes, unknown_paths_are_404_and_name_the_known_ones) {
   }
 }
 
-TEST_F(Routes, the_status_page_is_named_only_where_it_is_served) {
+TEST_F(Routes, The_status_page_is_named_only_where_it_is_served) {
   EXPECT_EQ(ask("/x").body.find("/status"), std::string::npos);
   routes_.offer_status_page();
   EXPECT_TRUE(ask("/x").body.ends_with(" /metrics/engine / /status\n"));
 }
 
-TEST_F(Routes, methods_other_than_get_and_head_are_405) {
+TEST_F(Routes, Methods_other_than_get_and_head_are_405) {
   EXPECT_EQ(ask("/livez", "HEAD").status, 200);
   for (auto const* const method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
     auto const reply = ask("/livez", method);

@@ -44,7 +44,7 @@ class Page : public ::testing::Test {
                          }};
 };
 
-TEST_F(Page, is_html_that_forbids_itself_any_other_source) {
+TEST_F(Page, Is_html_that_forbids_itself_any_other_source) {
   Response const response = get(listener_.port(), "/");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body, status_html());
@@ -52,7 +52,7 @@ TEST_F(Page, is_html_that_forbids_itself_any_other_source) {
   EXPECT_NE(response.head.find("text/html"), std::string::npos);
 }
 
-TEST_F(Page, leaves_other_paths_and_methods_alone) {
+TEST_F(Page, Leaves_other_paths_and_methods_alone) {
   EXPECT_EQ(get(listener_.port(), "/statusx").status, 404);
   Connection const connection(listener_.port());
   connection.send("POST /status HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
@@ -60,7 +60,7 @@ TEST_F(Page, leaves_other_paths_and_methods_alone) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(Page, asks_once_for_all_that_wait_and_not_again_while_the_answer_is_fresh) {
+TEST_F(Page, Asks_once_for_all_that_wait_and_not_again_while_the_answer_is_fresh) {
   Connection const first = ask();
   wait_for_ask();
   Connection const second = ask();
@@ -71,7 +71,7 @@ TEST_F(Page, asks_once_for_all_that_wait_and_not_again_while_the_answer_is_fresh
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(Page, keeps_few_waiting_for_an_owner_that_stands_still) {
+TEST_F(Page, Keeps_few_waiting_for_an_owner_that_stands_still) {
   std::vector<Connection> waiting;
   for (std::size_t i = 0; i < StatusPage::kMostWaiting; ++i) {
     waiting.push_back(ask());

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Affinity, TheKeyIsOfThePromptsBeginAlone) {
+TEST(Affinity, The_key_depends_on_the_beginning_of_the_prompt_alone) {
   std::string const begin = R"({"model":"m","messages":[{"role":"system","content":"You help."})";
   auto const key = [&](std::string const& end, std::size_t most) {
     return prefix_key(begin + end, most);
@@ -39,12 +39,12 @@ TEST(Affinity, TheKeyIsOfThePromptsBeginAlone) {
   }
 }
 
-TEST(Affinity, AllReplicasMakeTheSameKey) {
+TEST(Affinity, All_replicas_make_the_same_key) {
   EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325U);
   EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cU);  // FNV-1a's own test vector
 }
 
-TEST(Affinity, NobodyHasMoreThanAQuarterAboveItsShare) {
+TEST(Affinity, Nobody_has_more_than_a_quarter_above_its_share) {
   EXPECT_EQ(bounded_load(1, 1), 2U);
   EXPECT_EQ(bounded_load(1, 10), 1U);
   EXPECT_EQ(bounded_load(80, 10), 10U);
@@ -131,7 +131,7 @@ class Traffic {
   std::size_t requests_ = 0;
 };
 
-TEST(Affinity, LoadStaysBoundedAndKeysStickWhileWorkersComeAndGo) {
+TEST(Affinity, Load_stays_bounded_and_keys_stick_while_workers_come_and_go) {
   Traffic traffic(20);
   for (int round = 0; round < 6; ++round) {
     traffic.forget();
@@ -149,7 +149,7 @@ TEST(Affinity, LoadStaysBoundedAndKeysStickWhileWorkersComeAndGo) {
   }
 }
 
-TEST(Affinity, AWorkerThatLeavesTakesItsOwnKeysAlone) {
+TEST(Affinity, A_worker_that_leaves_takes_its_own_keys_alone) {
   Traffic traffic(20);
   std::vector<std::string> before;
   std::map<std::string, std::size_t> homes;

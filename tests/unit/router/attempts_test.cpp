@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Attempts, CountsTheWorkersThatWereAskedUntilOneAnswers) {
+TEST(Attempts, Counts_the_workers_that_were_asked_until_one_answers) {
   Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
   Attempts attempts;
   EXPECT_THAT(attempts.tried(), IsEmpty());
@@ -29,7 +29,7 @@ TEST(Attempts, CountsTheWorkersThatWereAskedUntilOneAnswers) {
   EXPECT_EQ(attempts.count(), 0U);
 }
 
-TEST(Attempts, ARequestThatHasFailedAWorkerStaysDoubtedWhateverWorkersAnswer) {
+TEST(Attempts, A_request_that_has_failed_a_worker_stays_doubted_whatever_workers_answer) {
   Worker const a(1, {"a", "m"});
   Attempts attempts;
   attempts.note(a);
@@ -39,7 +39,7 @@ TEST(Attempts, ARequestThatHasFailedAWorkerStaysDoubtedWhateverWorkersAnswer) {
   EXPECT_TRUE(attempts.is_believed());
 }
 
-TEST(Attempts, AnAnswerThatGoesOnAsksAllButTheWorkerThatItLeaves) {
+TEST(Attempts, An_answer_that_goes_on_asks_all_but_the_worker_that_it_leaves) {
   Worker const a(1, {"a", "m"}), b(2, {"b", "m"});
   Attempts attempts;
   EXPECT_FALSE(attempts.may_wait(0ms));

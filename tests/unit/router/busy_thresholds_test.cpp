@@ -15,7 +15,7 @@ ThresholdRule rule(std::string model, std::uint64_t tokens) {
   return made;
 }
 
-TEST(BusyThresholds, AModelHasItsOwnRowOrTheOneWithoutAName) {
+TEST(BusyThresholds, A_model_has_its_own_row_or_the_one_without_a_name) {
   BusyThresholds thresholds;
   EXPECT_EQ(thresholds.of("m"), lifecycle::LoadThresholds{});
   thresholds.configure({rule("m", 10), rule("", 20)}, 3s);
@@ -25,7 +25,7 @@ TEST(BusyThresholds, AModelHasItsOwnRowOrTheOneWithoutAName) {
   EXPECT_EQ(thresholds.of("m").max_age, 3s);
 }
 
-TEST(BusyThresholds, SetThresholdsHoldUntilAReloadBringsOthersOfThatModel) {
+TEST(BusyThresholds, Set_thresholds_hold_until_a_reload_brings_others_of_that_model) {
   BusyThresholds thresholds;
   thresholds.configure({rule("m", 10)}, 3s);
   thresholds.set({.model = "m", .decode_ppm = {}, .prefill_tokens = {Tokens::Kind::set, 5}});
@@ -40,7 +40,7 @@ TEST(BusyThresholds, SetThresholdsHoldUntilAReloadBringsOthersOfThatModel) {
   EXPECT_EQ(thresholds.of("n").prefill_tokens, 6U);
 }
 
-TEST(BusyThresholds, NullClearsOfTheFileToo) {
+TEST(BusyThresholds, Null_clears_of_the_file_too) {
   BusyThresholds thresholds;
   thresholds.configure({rule("m", 10)}, 3s);
   thresholds.set({.model = "m", .decode_ppm = {}, .prefill_tokens = {Tokens::Kind::clear, 0}});

@@ -5,7 +5,7 @@
 namespace lastcall::router {
 namespace {
 
-TEST(DepartedModels, AreRememberedForAWhile) {
+TEST(DepartedModels, Are_remembered_for_a_while) {
   Fleet fleet({}, [] { return std::uint64_t{0}; });
   DepartedModels departed;
   departed.note(fleet, fleet.set(0, {{"http://a:1", "m"}, {"http://b:1", "m"}}), Time{0});

@@ -25,7 +25,7 @@ Announced worker(std::string url, std::string model = "m") {
   return {std::move(url), std::move(model)};
 }
 
-TEST(Fleet, TheLessBusyOfTwoIsChosen) {
+TEST(Fleet, The_less_busy_of_two_is_chosen) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
   ASSERT_EQ(news.came.size(), 2U);
@@ -38,7 +38,7 @@ TEST(Fleet, TheLessBusyOfTwoIsChosen) {
   EXPECT_EQ(fleet.choose("m", {}, 0ms)->url(), "a");
 }
 
-TEST(Fleet, AWorkerServesItsModelOrAny) {
+TEST(Fleet, A_worker_serves_its_model_or_any) {
   Fleet fleet = make();
   fleet.set(0, {worker("a", "x"), worker("b", "y")});
   EXPECT_EQ(fleet.choose("y", {}, 0ms)->url(), "b");
@@ -52,7 +52,7 @@ TEST(Fleet, AWorkerServesItsModelOrAny) {
   EXPECT_TRUE(fleet.announces("x"));
 }
 
-TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
+TEST(Fleet, A_worker_that_was_tried_is_not_chosen_again) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
   std::vector<std::uint64_t> tried{news.came[0]->id()};
@@ -61,7 +61,7 @@ TEST(Fleet, AWorkerThatWasTriedIsNotChosenAgain) {
   EXPECT_EQ(fleet.choose("m", tried, 0ms), nullptr);
 }
 
-TEST(Fleet, AnswersThatWaitTakeTurnsAtAWorkerThatHasFailed) {
+TEST(Fleet, Answers_that_wait_take_turns_at_a_worker_that_has_failed) {
   Fleet fleet = make({1s, 1s});
   Fleet::Wanted const waiting{
       .model = "m", .fit = [](Worker const&) { return Fit::best; }, .waits = true};
@@ -78,7 +78,7 @@ TEST(Fleet, AnswersThatWaitTakeTurnsAtAWorkerThatHasFailed) {
   EXPECT_NE(fleet.choose(waiting, {}, 1'101ms), nullptr);
 }
 
-TEST(Fleet, TheFreeWorkerThatFitsBestIsChosen) {
+TEST(Fleet, The_free_worker_that_fits_best_is_chosen) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b"), worker("c"), worker("d")});
   std::map<std::string, Fit> fits{
@@ -96,7 +96,7 @@ TEST(Fleet, TheFreeWorkerThatFitsBestIsChosen) {
   EXPECT_EQ(fleet.choose(wanted, {}, 0ms), nullptr);
 }
 
-TEST(Fleet, TheFormThatAWorkerTakesIsItsOwn) {
+TEST(Fleet, The_form_that_a_worker_takes_is_its_own) {
   Fleet fleet = make();
   std::shared_ptr<Worker> const one = fleet.set(0, {worker("a")}).came[0];
   EXPECT_EQ(one->found(continuation::Endpoint::chat), std::nullopt);
@@ -105,7 +105,7 @@ TEST(Fleet, TheFormThatAWorkerTakesIsItsOwn) {
   EXPECT_EQ(one->found(continuation::Endpoint::completions), std::nullopt);
 }
 
-TEST(Fleet, FailuresSkipForLongerAndLonger) {
+TEST(Fleet, Failures_skip_for_longer_and_longer) {
   Fleet fleet = make({100ms, 300ms});
   Worker& bad = *fleet.set(0, {worker("a"), worker("b")}).came[0];
   fleet.failed(bad, 0ms);
@@ -123,7 +123,7 @@ TEST(Fleet, FailuresSkipForLongerAndLonger) {
   EXPECT_EQ(bad.skipped_until(), 800ms);
 }
 
-TEST(Fleet, ManyAlikeAreChosenWithoutALookAtAll) {
+TEST(Fleet, Many_alike_are_chosen_without_a_look_at_all) {
   Fleet fleet = make({1s, 1s});
   std::vector<Announced> all{worker("other", "y")};
   for (char each = 'a'; each <= 'z'; ++each) {
@@ -155,7 +155,7 @@ TEST(Fleet, ManyAlikeAreChosenWithoutALookAtAll) {
   EXPECT_EQ(fleet.choose("none", {}, 0ms), nullptr);
 }
 
-TEST(Fleet, WhereAllAreSkippedTheSoonestIsAsked) {
+TEST(Fleet, Where_all_are_skipped_the_soonest_is_asked) {
   Fleet fleet = make();
   Fleet::News const news = fleet.set(0, {worker("a"), worker("b")});
   fleet.failed(*news.came[1], 0ms);
@@ -163,7 +163,7 @@ TEST(Fleet, WhereAllAreSkippedTheSoonestIsAsked) {
   EXPECT_EQ(fleet.choose("m", {}, 20ms)->url(), "b");
 }
 
-TEST(Fleet, SourcesAreAddedUpAndSpeakForThemselvesAlone) {
+TEST(Fleet, Sources_are_added_up_and_speak_for_themselves_alone) {
   Fleet fleet = make();
   fleet.set(0, {worker("a"), worker("b")});
   Fleet::News news = fleet.set(1, {worker("b"), worker("c")});
@@ -193,7 +193,7 @@ ReportedLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
 
 lifecycle::LoadThresholds const kBusy{.decode_ppm = 850'000, .max_age = 1s};
 
-TEST(Fleet, RequestsOfOthersCountWhileTheirReportIsRecent) {
+TEST(Fleet, Requests_of_others_count_while_their_report_is_recent) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a"), worker("b")}).came;
   fleet.limit(*came[0], kBusy);
@@ -211,7 +211,7 @@ TEST(Fleet, RequestsOfOthersCountWhileTheirReportIsRecent) {
   EXPECT_EQ(fleet.choose("m", {}, 1001ms)->url(), "a");
 }
 
-TEST(Fleet, AWorkerIsBusyWhereAllItsRanksAre) {
+TEST(Fleet, A_worker_is_busy_where_all_its_ranks_are) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a"), worker("b"), worker("c", "n")}).came;
   for (auto const& each : came) {
@@ -235,7 +235,7 @@ TEST(Fleet, AWorkerIsBusyWhereAllItsRanksAre) {
   EXPECT_FALSE(fleet.busy("m", 1001ms));  // the first has been silent for too long
 }
 
-TEST(Fleet, GaugesAloneMakeAWorkerBusyOnlyWhileItHasARequestOfOurs) {
+TEST(Fleet, Gauges_alone_make_a_worker_busy_only_while_it_has_a_request_of_ours) {
   Fleet fleet = make();
   auto const came = fleet.set(0, {worker("a")}).came;
   fleet.limit(*came[0], kBusy);

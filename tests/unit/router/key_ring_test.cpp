@@ -47,7 +47,7 @@ std::vector<std::size_t> order(KeyRing const& ring, std::uint64_t key) {
   return offered;
 }
 
-TEST(KeyRing, OffersAllItsMembersTheNearestFirst) {
+TEST(KeyRing, Offers_all_its_members_the_nearest_first) {
   for (std::size_t const count : {1U, 2U, 3U, 17U, 60U}) {
     std::vector<KeyRing::Member> all = members(count);
     KeyRing const ring(all);
@@ -64,11 +64,11 @@ TEST(KeyRing, OffersAllItsMembersTheNearestFirst) {
   }
 }
 
-TEST(KeyRing, AnEmptyOneOffersNothing) {
+TEST(KeyRing, An_empty_one_offers_nothing) {
   EXPECT_EQ(KeyRing({}).first(7, [](std::size_t) { return true; }), std::nullopt);
 }
 
-TEST(KeyRing, AMemberThatLeavesChangesTheOrderOfNoOthers) {
+TEST(KeyRing, A_member_that_leaves_changes_the_order_of_no_others) {
   std::vector<KeyRing::Member> all = members(30);
   KeyRing const before(all);
   all.erase(all.begin() + 11);
@@ -80,7 +80,7 @@ TEST(KeyRing, AMemberThatLeavesChangesTheOrderOfNoOthers) {
   }
 }
 
-TEST(KeyRing, EachMemberIsTheFirstOfAboutAsManyKeys) {
+TEST(KeyRing, Each_member_is_the_first_of_about_as_many_keys) {
   constexpr std::uint64_t kKeys = 400;  // for each
   for (std::size_t const count : {3U, 20U, 300U}) {
     KeyRing const ring(members(count));

@@ -151,7 +151,7 @@ class Life {
   Time now_ = 1s;
 };
 
-TEST(KeyedWorkers, AChoiceIsThatOfTheRuleWhateverHappenedBefore) {
+TEST(KeyedWorkers, A_choice_is_that_of_the_rule_whatever_happened_before) {
   for (std::uint64_t seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Life life(seed);
@@ -161,7 +161,7 @@ TEST(KeyedWorkers, AChoiceIsThatOfTheRuleWhateverHappenedBefore) {
   }
 }
 
-TEST(KeyedWorkers, AReportThatHasGrownOldCountsNoMore) {
+TEST(KeyedWorkers, A_report_that_has_grown_old_counts_no_more) {
   Fleet fleet({100ms, 1s}, [] { return 0; });
   fleet.set(0, {{"a", "m"}, {"b", "m"}});
   auto const home = [&](Time now) { return fleet.choose({.model = "m", .affinity = 7}, {}, now); };

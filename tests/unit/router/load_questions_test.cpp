@@ -15,7 +15,7 @@ LoadQuestions answers_at_work() {
   return questions;
 }
 
-TEST(LoadQuestions, OneThatAnsweredAtWorkAndDoesNotAnyMoreIsMute) {
+TEST(LoadQuestions, One_that_answered_at_work_and_does_not_any_more_is_mute) {
   LoadQuestions questions = answers_at_work();
   questions.asked(100ms, true);
   questions.not_answered(600ms);
@@ -29,14 +29,14 @@ TEST(LoadQuestions, OneThatAnsweredAtWorkAndDoesNotAnyMoreIsMute) {
   EXPECT_FALSE(questions.is_unanswered_for(1s));
 }
 
-TEST(LoadQuestions, OneQuestionProvesNothingHoweverLongItTook) {
+TEST(LoadQuestions, One_question_proves_nothing_however_long_it_took) {
   LoadQuestions questions = answers_at_work();
   questions.asked(0ms, true);
   questions.not_answered(1h);
   EXPECT_FALSE(questions.is_unanswered_for(1s));
 }
 
-TEST(LoadQuestions, OneThatNeverAnsweredAtWorkIsNotMute) {
+TEST(LoadQuestions, One_that_never_answered_at_work_is_not_mute) {
   LoadQuestions questions;
   questions.asked(0ms, false);
   questions.answered();
@@ -50,7 +50,7 @@ TEST(LoadQuestions, OneThatNeverAnsweredAtWorkIsNotMute) {
   EXPECT_FALSE(questions.is_unanswered_for(1s));
 }
 
-TEST(LoadQuestions, AnyAnswerEndsItAndAnotherProcessBeginsAnew) {
+TEST(LoadQuestions, Any_answer_ends_it_and_another_process_begins_anew) {
   LoadQuestions questions = answers_at_work();
   questions.asked(0ms, true);
   questions.not_answered(5s);

@@ -27,7 +27,7 @@ vllm:num_requests_running{engine="0"} 9
 other{a="b"} 1
 )";
 
-TEST(LoadText, LastcallsOwnFiguresGoBeforeGauges) {
+TEST(LoadText, Lastcalls_own_figures_go_before_gauges) {
   ReportedLoad const load = read(kSidecar);
   EXPECT_FALSE(load.by_gauges);
   EXPECT_EQ(load.requests, 3U);
@@ -38,7 +38,7 @@ TEST(LoadText, LastcallsOwnFiguresGoBeforeGauges) {
   EXPECT_EQ(load.ranks[1].active_prefill_tokens, 4000U);
 }
 
-TEST(LoadText, AnEngineWithoutACacheOfPromptsNamesThat) {
+TEST(LoadText, An_engine_without_a_cache_of_prompts_names_that) {
   std::string const begin = "vllm:cache_config_info{block_size=\"16\",";
   EXPECT_TRUE(read(begin + "enable_prefix_caching=\"False\",engine=\"0\"} 1.0\n").keeps_no_prompts);
   EXPECT_FALSE(read(begin + "enable_prefix_caching=\"True\",engine=\"0\"} 1.0\n").keeps_no_prompts);
@@ -46,7 +46,7 @@ TEST(LoadText, AnEngineWithoutACacheOfPromptsNamesThat) {
   EXPECT_FALSE(read(kSidecar).keeps_no_prompts);
 }
 
-TEST(LoadText, ItMayComeInPiecesOfAnySize) {
+TEST(LoadText, It_may_come_in_pieces_of_any_size) {
   for (std::size_t step = 1; step < 40; ++step) {
     ReportedLoad const load = read(kSidecar, step);
     EXPECT_EQ(load.requests, 3U) << step;
@@ -54,7 +54,7 @@ TEST(LoadText, ItMayComeInPiecesOfAnySize) {
   }
 }
 
-TEST(LoadText, GaugesOfEnginesShowAShareOfEachRank) {
+TEST(LoadText, Gauges_of_engines_show_a_share_of_each_rank) {
   ReportedLoad const vllm = read(
       "vllm:kv_cache_usage_perc{engine=\"1\",model_name=\"a,engine=b\"} 0.25 1700000000\n"
       "vllm:num_requests_running{engine=\"1\"} 2.0\nvllm:num_requests_waiting{engine=\"1\"} 3\n");
@@ -70,7 +70,7 @@ TEST(LoadText, GaugesOfEnginesShowAShareOfEachRank) {
   EXPECT_FALSE(sglang.requests);
 }
 
-TEST(LoadText, TextThatIsNoFigureIsNotReported) {
+TEST(LoadText, Text_that_is_no_figure_is_not_reported) {
   for (char const* text :
        {"", "\n\n", "sglang:token_usage", "sglang:token_usage ", "sglang:token_usage -1",
         "sglang:token_usage +Inf", "sglang:token_usage{dp_rank=\"x\"} 1",
@@ -80,7 +80,7 @@ TEST(LoadText, TextThatIsNoFigureIsNotReported) {
   }
 }
 
-TEST(LoadText, MemoryIsBounded) {
+TEST(LoadText, Memory_is_bounded) {
   std::string text(probes::TextLines::kLongestLine + 1, 'x');
   text += "\nsglang:token_usage 0.5\n";
   for (std::size_t rank = 0; rank < 2 * LoadText::kMostRanks; ++rank) {

@@ -26,7 +26,7 @@ std::string value_of(Metrics const& metrics, std::string const& series) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-TEST(RouterMetrics, RequestsOfAModelAreCountedInItsOwnSeries) {
+TEST(RouterMetrics, Requests_of_a_model_are_counted_in_its_own_series) {
   Metrics metrics;
   for (int i = 0; i < 3; ++i) {
     metrics.began("llama");
@@ -38,7 +38,7 @@ TEST(RouterMetrics, RequestsOfAModelAreCountedInItsOwnSeries) {
   EXPECT_EQ(value_of(metrics, R"(dynamo_frontend_inflight_requests{model="unknown"})"), "1");
 }
 
-TEST(RouterMetrics, AnEventsGapIsObservedOnce) {
+TEST(RouterMetrics, An_events_gap_is_observed_once) {
   Metrics metrics;
   metrics.first_byte("llama", 30ms);
   metrics.event_gap("llama", 2ms);
@@ -54,7 +54,7 @@ TEST(RouterMetrics, AnEventsGapIsObservedOnce) {
   EXPECT_EQ(value_of(metrics, first + R"(_bucket{model="llama",le="0.05"})"), "1");
 }
 
-TEST(RouterMetrics, EachKindOfEndHasItsCounter) {
+TEST(RouterMetrics, Each_kind_of_end_has_its_counter) {
   Metrics metrics;
   auto const end = [&metrics](bool is_stream, std::string_view error) {
     metrics.began("llama");
@@ -83,7 +83,7 @@ TEST(RouterMetrics, EachKindOfEndHasItsCounter) {
             "4");
 }
 
-TEST(RouterMetrics, TypesOfErrorsAreThoseOfDynamosFrontend) {
+TEST(RouterMetrics, Types_of_errors_are_those_of_Dynamos_frontend) {
   for (auto const& [status, type] :
        std::initializer_list<std::pair<unsigned, std::string_view>>{{200, ""},
                                                                     {400, "validation"},

@@ -27,7 +27,7 @@ class RecordsTest : public testing::Test {
                   }};
 };
 
-TEST_F(RecordsTest, TheLargestIsDroppedWhereAllAreTooMany) {
+TEST_F(RecordsTest, The_largest_is_dropped_where_all_are_too_many) {
   Owner small;
   std::array<Owner, 4> others;
   records.hold(small, 60);
@@ -45,7 +45,7 @@ TEST_F(RecordsTest, TheLargestIsDroppedWhereAllAreTooMany) {
   EXPECT_EQ(bytes, 0U);
 }
 
-TEST_F(RecordsTest, OneThatTakesAQuarterOfAllIsDroppedAtOnce) {
+TEST_F(RecordsTest, One_that_takes_a_quarter_of_all_is_dropped_at_once) {
   Owner owner;
   records.hold(owner, 250);
   EXPECT_EQ(owner.asked, 0);
@@ -54,7 +54,7 @@ TEST_F(RecordsTest, OneThatTakesAQuarterOfAllIsDroppedAtOnce) {
   EXPECT_EQ(bytes, 0U);
 }
 
-TEST_F(RecordsTest, OneThatIsNeededIsLookedAtAgain) {
+TEST_F(RecordsTest, One_that_is_needed_is_looked_at_again) {
   Owner owner;
   owner.may_forget = false;
   records.hold(owner, 300);

@@ -16,7 +16,7 @@ std::string text_of(std::string const& name) {
   return text.str();
 }
 
-TEST(Reference, TheGeneratedPagesAreCurrent) {
+TEST(Reference, The_generated_pages_are_current) {
   std::string const what_to_do = "stale: run `ninja -C build/dev router_config_reference`";
   EXPECT_EQ(text_of("router-config.md"), reference_markdown()) << what_to_do;
   EXPECT_EQ(text_of("router-config.schema.json"), reference_schema()) << what_to_do;

@@ -23,7 +23,7 @@ std::string feed(RequestBody& body, std::string wire, std::size_t step) {
   return wire.substr(at);
 }
 
-TEST(RequestBody, AnySplitGivesTheSameBody) {
+TEST(RequestBody, Any_split_gives_the_same_body) {
   std::string const chunks = "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nTrailer: t\r\n\r\nGET";
   for (std::size_t step = 1; step <= chunks.size(); ++step) {
     RequestBody chunked({Kind::chunked, 0});
@@ -46,7 +46,7 @@ unsigned fault_of(std::string wire, RequestBody::Limits limits, RequestBody::Tim
   return taken.fault.status;
 }
 
-TEST(RequestBody, MalformedLargeOrSlowBodiesAreRefused) {
+TEST(RequestBody, Malformed_large_or_slow_bodies_are_refused) {
   EXPECT_EQ(fault_of("x\r\n", {.size = 9}), 400U);
   EXPECT_EQ(fault_of("3\r\nabc\r\n", {.size = 2}), 413U);
   EXPECT_EQ(fault_of("3\r\nabc\r\n", {.size = 3}), 0U);

@@ -5,7 +5,7 @@
 namespace lastcall::router {
 namespace {
 
-TEST(Route, GenerationIsRepeatedAndMediaIsNotOnceBegun) {
+TEST(Route, Generation_is_repeated_and_media_is_not_once_begun) {
   EXPECT_EQ(route_of("POST", "/v1/chat/completions").repeat, Repeat::always);
   EXPECT_EQ(route_of("POST", "/v1/embeddings?x=y").endpoint(), "embeddings");
   EXPECT_EQ(route_of("POST", "/v1/audio/transcriptions").repeat, Repeat::unless_begun);
@@ -13,7 +13,7 @@ TEST(Route, GenerationIsRepeatedAndMediaIsNotOnceBegun) {
   EXPECT_EQ(route_of("POST", "/v2/models/a%2Fb/infer").model, "a/b");
 }
 
-TEST(Route, PathsThatOperateAnEngineAreNotRouted) {
+TEST(Route, Paths_that_operate_an_engine_are_not_routed) {
   for (char const* const target : {"/metrics", "/sleep", "/v1/files", "/v1/load_lora_adapter",
                                    "/lastcall/calls", "/v1/realtime", "/", "/v1/modelsx"}) {
     EXPECT_EQ(route_of("POST", target).routed, Routed::no) << target;
@@ -24,7 +24,7 @@ TEST(Route, PathsThatOperateAnEngineAreNotRouted) {
   EXPECT_EQ(route_of("POST", "/v1/models").routed, Routed::no);
 }
 
-TEST(Route, OneModelIsNamedByThePath) {
+TEST(Route, One_model_is_named_by_the_path) {
   for (char const* const target : {"/v1/models/a/b", "/v1/models/a%2Fb", "/v1/models/a/b/?x=y"}) {
     EXPECT_EQ(route_of("GET", target).routed, Routed::one_model) << target;
     EXPECT_EQ(route_of("HEAD", target).model, "a/b") << target;
@@ -33,7 +33,7 @@ TEST(Route, OneModelIsNamedByThePath) {
   EXPECT_EQ(route_of("GET", "/v1/models/").routed, Routed::list_of_models);
 }
 
-TEST(Wanted, ModelAndStreamAreRead) {
+TEST(Wanted, Model_and_stream_are_read) {
   Wanted const wanted = wanted_of(R"({"stream":true,"model":"a\/b"})", false);
   EXPECT_EQ(wanted.model, "a/b");
   EXPECT_TRUE(wanted.stream);
@@ -44,7 +44,7 @@ TEST(Wanted, ModelAndStreamAreRead) {
   }
 }
 
-TEST(Wanted, AFormNamesItsModelToo) {
+TEST(Wanted, A_form_names_its_model_too) {
   std::string const form =
       "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nabc\r\n"
       "--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nwhisper\r\n--x--\r\n";
@@ -54,7 +54,7 @@ TEST(Wanted, AFormNamesItsModelToo) {
   EXPECT_FALSE(is_form("multipart/form"));
 }
 
-TEST(Wanted, AFormMayAskForAStream) {
+TEST(Wanted, A_form_may_ask_for_a_stream) {
   auto const part = [](std::string const& name, std::string const& value) {
     return "--x\r\nContent-Disposition: form-data; " + name + "\r\n\r\n" + value + "\r\n";
   };
@@ -75,7 +75,7 @@ TEST(Wanted, AFormMayAskForAStream) {
   EXPECT_FALSE(wanted_of(model + part("name=\"text\"", file) + "--x--\r\n", true).stream);
 }
 
-TEST(Wanted, OnlyAFieldOfAFormNamesItsModel) {
+TEST(Wanted, Only_a_field_of_a_form_names_its_model) {
   auto const part = [](std::string const& disposition, std::string const& value) {
     return "--x\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value + "\r\n";
   };
@@ -93,7 +93,7 @@ TEST(Wanted, OnlyAFieldOfAFormNamesItsModel) {
   EXPECT_EQ(wanted_of(part("name=\"model\"", std::string(300, 'm')) + "--x--", true).model, "");
 }
 
-TEST(Wanted, WhetherAResponseIsKeptAndContinuedIsRead) {
+TEST(Wanted, Whether_a_response_is_kept_and_continued_is_read) {
   EXPECT_TRUE(wanted_of(R"({"input":"x"})", false).is_kept);
   EXPECT_FALSE(wanted_of(R"({"store":false})", false).is_kept);
   EXPECT_TRUE(wanted_of(R"({"input":"\"store\":false"})", false).is_kept);

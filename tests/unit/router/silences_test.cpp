@@ -27,7 +27,7 @@ class SilencesTest : public testing::Test {
   Silences silences{1000ms};
 };
 
-TEST_F(SilencesTest, AWorkerWhoseStreamsAreAllSilentIsStalled) {
+TEST_F(SilencesTest, A_worker_whose_streams_are_all_silent_is_stalled) {
   Stream one, two, begun, elsewhere;
   silences.enter(one, a, 0ms);
   silences.enter(two, a, 0ms);
@@ -40,7 +40,7 @@ TEST_F(SilencesTest, AWorkerWhoseStreamsAreAllSilentIsStalled) {
   EXPECT_THAT(silences.find(1500ms), UnorderedElementsAre(&one, &two, &begun));
 }
 
-TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerAlone) {
+TEST_F(SilencesTest, An_answer_that_comes_whole_leaves_with_the_streams_of_a_stalled_worker_alone) {
   Stream one, whole{Awaits::whole_answer}, elsewhere{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
   silences.enter(whole, a, 0ms);
@@ -52,7 +52,7 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesWithTheStreamsOfAStalledWorkerA
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AnAnswerThatIsRelayedAsItComesIsNotSilentWhileItsBytesArrive) {
+TEST_F(SilencesTest, An_answer_that_is_relayed_as_it_comes_is_not_silent_while_its_bytes_arrive) {
   Stream one, relayed{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
   silences.enter(relayed, a, 0ms);
@@ -63,7 +63,7 @@ TEST_F(SilencesTest, AnAnswerThatIsRelayedAsItComesIsNotSilentWhileItsBytesArriv
   EXPECT_THAT(silences.find(1900ms), UnorderedElementsAre(&one, &relayed));
 }
 
-TEST_F(SilencesTest, AnAnswerThatIsRelayedLeavesAStalledWorkerAfterItsStreams) {
+TEST_F(SilencesTest, An_answer_that_is_relayed_leaves_a_stalled_worker_after_its_streams) {
   Stream one, relayed{Awaits::whole_answer}, other{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
   silences.enter(relayed, a, 0ms);
@@ -79,7 +79,7 @@ TEST_F(SilencesTest, AnAnswerThatIsRelayedLeavesAStalledWorkerAfterItsStreams) {
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AClientThatReadsAgainIsNoWordOfItsStalledWorker) {
+TEST_F(SilencesTest, A_client_that_reads_again_is_no_word_of_its_stalled_worker) {
   Stream one, relayed{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
   silences.enter(relayed, a, 0ms);
@@ -93,7 +93,7 @@ TEST_F(SilencesTest, AClientThatReadsAgainIsNoWordOfItsStalledWorker) {
   EXPECT_THAT(silences.find(2500ms), UnorderedElementsAre(&relayed));
 }
 
-TEST_F(SilencesTest, AnAnswerThatEndsHasShownThatItsWorkerIsNotStalled) {
+TEST_F(SilencesTest, An_answer_that_ends_has_shown_that_its_worker_is_not_stalled) {
   Stream one, quiet{Awaits::whole_answer}, ends{Awaits::whole_answer};
   silences.enter(one, a, 0ms);
   silences.enter(quiet, a, 0ms);
@@ -108,14 +108,14 @@ TEST_F(SilencesTest, AnAnswerThatEndsHasShownThatItsWorkerIsNotStalled) {
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AnAnswerThatIsRelayedProvesNothingAlone) {
+TEST_F(SilencesTest, An_answer_that_is_relayed_proves_nothing_alone) {
   Stream relayed{Awaits::whole_answer};
   silences.enter(relayed, a, 0ms);
   relayed.speak(100ms);
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHasFailedOthers) {
+TEST_F(SilencesTest, A_whole_answer_has_the_time_of_one_stream_where_others_have_failed) {
   Stream whole{Awaits::whole_answer};
   silences.enter(whole, a, 0ms);
   fleet.failed(*a, 0ms);
@@ -128,7 +128,7 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeHasTheTimeOfOneStreamAtAWorkerThatHas
   EXPECT_THAT(silences.find(3600s), IsEmpty());
 }
 
-TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatStopsReportingItsLoad) {
+TEST_F(SilencesTest, An_answer_that_comes_whole_leaves_a_worker_that_stops_reporting_its_load) {
   Stream whole{Awaits::whole_answer}, begun, elsewhere{Awaits::whole_answer};
   silences.enter(whole, a, 0ms);
   silences.enter(begun, a, 0ms);
@@ -147,7 +147,7 @@ TEST_F(SilencesTest, AnAnswerThatComesWholeLeavesAWorkerThatStopsReportingItsLoa
   EXPECT_THAT(silences.find(1301ms), IsEmpty());
 }
 
-TEST_F(SilencesTest, OneStreamAloneHasSixTimesAsLong) {
+TEST_F(SilencesTest, One_stream_alone_has_six_times_as_long) {
   Stream one, two, begun;
   silences.enter(one, a, 0ms);
   silences.enter(two, a, 0ms);
@@ -159,7 +159,7 @@ TEST_F(SilencesTest, OneStreamAloneHasSixTimesAsLong) {
   EXPECT_THAT(silences.find(6001ms), UnorderedElementsAre(&one, &begun));
 }
 
-TEST_F(SilencesTest, AWorkerThatHasLeftHasAQuarterOfTheTime) {
+TEST_F(SilencesTest, A_worker_that_has_left_has_a_quarter_of_the_time) {
   Stream one;
   silences.enter(one, a, 0ms);
   one.speak(100ms);
@@ -168,7 +168,7 @@ TEST_F(SilencesTest, AWorkerThatHasLeftHasAQuarterOfTheTime) {
   EXPECT_THAT(silences.find(350ms), UnorderedElementsAre(&one));
 }
 
-TEST_F(SilencesTest, AClientThatTakesNothingMakesNoSilence) {
+TEST_F(SilencesTest, A_client_that_takes_nothing_makes_no_silence) {
   Stream one;
   silences.enter(one, a, 0ms);
   one.speak(0ms);
@@ -179,7 +179,7 @@ TEST_F(SilencesTest, AClientThatTakesNothingMakesNoSilence) {
   EXPECT_THAT(silences.find(1h + 1s), UnorderedElementsAre(&one));
 }
 
-TEST_F(SilencesTest, ItLooksAgainWhenOneIsDue) {
+TEST_F(SilencesTest, It_looks_again_when_one_is_due) {
   EXPECT_EQ(silences.next(0ms), std::nullopt);
   Stream one;
   silences.enter(one, a, 0ms);

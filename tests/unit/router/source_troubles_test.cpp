@@ -7,7 +7,7 @@
 namespace lastcall::router {
 namespace {
 
-TEST(SourceTroubles, each_reason_is_new_once_until_the_source_can_be_read_again) {
+TEST(SourceTroubles, Each_reason_is_new_once_until_the_source_can_be_read_again) {
   SourceTroubles troubles;
   EXPECT_TRUE(troubles.failed(1, "etcd", "refused"));
   EXPECT_FALSE(troubles.failed(1, "etcd", "refused"));
@@ -21,7 +21,7 @@ TEST(SourceTroubles, each_reason_is_new_once_until_the_source_can_be_read_again)
   EXPECT_TRUE(troubles.failed(1, "etcd", "refused"));
 }
 
-TEST(SourceTroubles, reasons_that_differ_each_time_are_limited) {
+TEST(SourceTroubles, Reasons_that_differ_each_time_are_limited) {
   SourceTroubles troubles;
   std::size_t told = 0;
   for (int i = 0; i < 100; ++i) {
@@ -31,7 +31,7 @@ TEST(SourceTroubles, reasons_that_differ_each_time_are_limited) {
   EXPECT_NE(troubles.changed_text()->find("error 99"), std::string::npos);
 }
 
-TEST(SourceTroubles, a_name_is_troubled_while_any_of_its_sources_is) {
+TEST(SourceTroubles, A_name_is_troubled_while_any_of_its_sources_is) {
   SourceTroubles troubles;
   EXPECT_FALSE(troubles.ended(1, "etcd"));
   troubles.failed(1, "etcd", "refused");
@@ -42,7 +42,7 @@ TEST(SourceTroubles, a_name_is_troubled_while_any_of_its_sources_is) {
   EXPECT_FALSE(troubles.has("etcd"));
 }
 
-TEST(SourceTroubles, each_reason_of_a_name_has_a_line) {
+TEST(SourceTroubles, Each_reason_of_a_name_has_a_line) {
   SourceTroubles troubles;
   std::string const line = "the source 'etcd' cannot be read; its last known workers are used: ";
   troubles.failed(1, "etcd", "refused");
@@ -53,7 +53,7 @@ TEST(SourceTroubles, each_reason_of_a_name_has_a_line) {
   EXPECT_EQ(troubles.changed_text(), line + "refused\n");
 }
 
-TEST(SourceTroubles, lines_are_built_only_if_they_have_changed) {
+TEST(SourceTroubles, Lines_are_built_only_if_they_have_changed) {
   SourceTroubles troubles;
   EXPECT_EQ(troubles.changed_text(), std::nullopt);
   troubles.failed(1, "etcd", "");

@@ -18,7 +18,7 @@ std::string reason(std::string const& word, std::string const& may_be_repeated =
   return "X-Lastcall-Reason: " + word + "\r\nx-should-retry: " + may_be_repeated + "\r\n";
 }
 
-TEST(Verdict, WordsDecideWhereThereAreSome) {
+TEST(Verdict, Words_decide_where_there_are_some) {
   EXPECT_EQ(verdict("503", reason("draining")), Verdict::refused);
   EXPECT_EQ(verdict("429", reason("capacity")), Verdict::refused);
   EXPECT_EQ(verdict("503", reason("engine_dead")), Verdict::engine_died);
@@ -28,7 +28,7 @@ TEST(Verdict, WordsDecideWhereThereAreSome) {
   EXPECT_EQ(verdict("403", reason("control_path", "false")), Verdict::answer);
 }
 
-TEST(Verdict, ElseTheStatusDoes) {
+TEST(Verdict, Else_the_status_does) {
   for (char const* const status : {"502", "503", "504", "529"}) {
     EXPECT_EQ(verdict(status), Verdict::failing) << status;
   }

@@ -141,7 +141,7 @@ TEST_F(CoreLoopTest, After_an_absence_what_waits_is_read_before_a_missed_deadlin
   lifecycle::Duration const nearly_all = lifecycle::ShutdownSettings{}.grace_period - kSoon;
   loop.feed(lifecycle::StopSignalHeld{.name = "TERM", .at = monotonic_now() - nearly_all});
   ASSERT_FALSE(code);
-  std::this_thread::sleep_for(kSoon + lifecycle::kOwnAbsence + kSoon);  // this process stood still
+  std::this_thread::sleep_for(kSoon + lifecycle::kOwnAbsence + kSoon);  // this process hung
   boost::asio::post(
       io, [this] { loop.feed(lifecycle::EngineExited{.exit = {.code = 0}, .ordered = true}); });
   io.run_for(std::chrono::seconds(20));

@@ -7,7 +7,7 @@
 namespace lastcall::runtime {
 namespace {
 
-TEST(DescriptorShares, all_connections_together_leave_what_the_supervisor_needs_itself) {
+TEST(DescriptorShares, All_connections_together_leave_what_the_supervisor_needs_itself) {
   for (std::uint64_t limit :
        {64U, 128U, 256U, 1'000U, 1'024U, 4'096U, 8'192U, 65'536U, 1'048'576U}) {
     for (std::uint32_t threads : {1U, 8U}) {
@@ -21,7 +21,7 @@ TEST(DescriptorShares, all_connections_together_leave_what_the_supervisor_needs_
   }
 }
 
-TEST(DescriptorShares, a_limit_that_suffices_cuts_no_session) {
+TEST(DescriptorShares, A_limit_that_suffices_cuts_no_session) {
   DescriptorShares const shares = descriptor_shares(descriptor_shares(0, 1).wanted, 1);
   EXPECT_EQ(shares.sessions, 1'024U);
   EXPECT_EQ(shares.operators, 64U);

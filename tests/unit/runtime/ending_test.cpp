@@ -40,7 +40,7 @@ struct World {
 
 std::vector<std::string> const kAll{"goodbye", "close", "stop"};
 
-TEST(Ending, ItBeginsInTheNextTurnAndHasTheCodeAtOnce) {
+TEST(Ending, It_begins_in_the_next_turn_and_has_the_code_at_once) {
   World world;
   world.ending.begin(137);
   EXPECT_EQ(world.ending.exit_code(), 137);
@@ -49,7 +49,7 @@ TEST(Ending, ItBeginsInTheNextTurnAndHasTheCodeAtOnce) {
   EXPECT_EQ(world.steps, kAll);
 }
 
-TEST(Ending, AReportThatMayBeCorrectedKeepsEverythingOpen) {
+TEST(Ending, A_report_that_may_be_corrected_keeps_everything_open) {
   World world;
   world.final_after = 3;
   world.run();
@@ -57,7 +57,7 @@ TEST(Ending, AReportThatMayBeCorrectedKeepsEverythingOpen) {
   EXPECT_EQ(world.steps, kAll);
 }
 
-TEST(Ending, OutputThatNobodyTakesIsAwaitedForABoundedTime) {
+TEST(Ending, Output_that_nobody_takes_is_awaited_for_a_bounded_time) {
   World world;
   world.final_after = 0;
   world.flushed_after = 0;
@@ -67,7 +67,7 @@ TEST(Ending, OutputThatNobodyTakesIsAwaitedForABoundedTime) {
   EXPECT_EQ(world.steps, kAll);
 }
 
-TEST(Ending, AnAdoptedEngineIsAwaitedAndWrittenOutputIsNotAskedForAgain) {
+TEST(Ending, An_adopted_engine_is_awaited_and_written_output_is_not_asked_for_again) {
   World world;
   world.flushed_after = 2;
   world.alone_after = 5;
@@ -77,7 +77,7 @@ TEST(Ending, AnAdoptedEngineIsAwaitedAndWrittenOutputIsNotAskedForAgain) {
   EXPECT_EQ(world.steps, kAll);
 }
 
-TEST(Ending, AnAdoptedEngineIsAwaitedBeyondTheTimeForOutput) {
+TEST(Ending, An_adopted_engine_is_awaited_beyond_the_time_for_output) {
   World world;
   world.flushed_after = 0;
   world.alone_at = monotonic_now() + 2 * kFlushWait;

@@ -49,7 +49,7 @@ class Doubt : public ::testing::Test {
                       .all_passed = [this](Instant since) { passed_since_.push_back(since); }}};
 };
 
-TEST_F(Doubt, ends_when_every_check_has_passed_that_began_after_it) {
+TEST_F(Doubt, Ends_when_every_check_has_passed_that_began_after_it) {
   Instant const before = monotonic_now();
   doubt_.arises();
   EXPECT_EQ(started_, (std::vector<std::size_t>{0, 1}));
@@ -60,7 +60,7 @@ TEST_F(Doubt, ends_when_every_check_has_passed_that_began_after_it) {
   EXPECT_GE(passed_since_[0], before);
 }
 
-TEST_F(Doubt, is_not_ended_by_a_check_that_was_under_way_when_it_arose) {
+TEST_F(Doubt, Is_not_ended_by_a_check_that_was_under_way_when_it_arose) {
   is_idle_ = false;
   doubt_.arises();
   is_idle_ = true;
@@ -73,7 +73,7 @@ TEST_F(Doubt, is_not_ended_by_a_check_that_was_under_way_when_it_arose) {
   EXPECT_EQ(passed_since_.size(), 1U);
 }
 
-TEST_F(Doubt, runs_a_check_that_fails_again_and_no_other) {
+TEST_F(Doubt, Runs_a_check_that_fails_again_and_no_other) {
   doubt_.arises();
   doubt_.outcome(0, CheckVerdict::passed);
   doubt_.outcome(1, CheckVerdict::failed);
@@ -83,7 +83,7 @@ TEST_F(Doubt, runs_a_check_that_fails_again_and_no_other) {
   EXPECT_TRUE(passed_since_.empty());
 }
 
-TEST_F(Doubt, goes_on_while_a_server_may_outlive_its_engine) {
+TEST_F(Doubt, Goes_on_while_a_server_may_outlive_its_engine) {
   server_outlives_engine_ = 50ms;
   doubt_.arises();
   Instant const arisen = monotonic_now();
@@ -98,7 +98,7 @@ TEST_F(Doubt, goes_on_while_a_server_may_outlive_its_engine) {
   EXPECT_GE(passed_since_[1], arisen) << "a pause is longer than that";
 }
 
-TEST_F(Doubt, that_arises_again_wants_checks_of_its_own) {
+TEST_F(Doubt, That_arises_again_wants_checks_of_its_own) {
   doubt_.arises();
   is_idle_ = false;  // they are under way
   ASSERT_TRUE(run_until([&, now = monotonic_now()] { return monotonic_now() > now + 2ms; }));
@@ -113,7 +113,7 @@ TEST_F(Doubt, that_arises_again_wants_checks_of_its_own) {
   EXPECT_EQ(passed_since_.size(), 2U);
 }
 
-TEST_F(Doubt, ends_with_the_checks_and_after_its_time) {
+TEST_F(Doubt, Ends_with_the_checks_and_after_its_time) {
   doubt_.arises();
   doubt_.end();
   doubt_.outcome(0, CheckVerdict::passed);

@@ -70,7 +70,7 @@ struct RequestOptions {
   std::string model;
   /// Whether the answer is a stream, for metrics; absent if unknown.
   std::optional<bool> stream;
-  /// The id of the user's request that sub-requests share; by default that of the parent.
+  /// The id of the user's request that sub-requests share; by default the parent's.
   std::string root;
   /// The parent in this process; it passes on its root and its cancels.
   std::optional<RequestContext> parent;
@@ -214,7 +214,7 @@ class Client {
   void on_health(std::function<HealthAnswer()> callback);
   /// Frees resources that outlive the process, within `left`. No request is in flight any more.
   void on_cleanup(std::function<void(std::chrono::milliseconds left, Done done)> callback);
-  /// Leaves the registries that this process joined by itself.
+  /// Leaves the registries that this process itself joined.
   void on_deregister(std::function<void(Done done)> callback);
   void on_phase(std::function<void(Phase)> callback);
 
