@@ -1,5 +1,6 @@
 // What processes have sent before they end, or before they connect again, and who waits for it.
 #include <map>
+#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -208,6 +209,26 @@ TEST_F(LastWordsTest, Connections_that_go_on_writing_cost_a_hello_one_round) {
   observer_.on_message = nullptr;
   constexpr std::size_t kReadAtOnce = 64 * 1024;  // at most, in one turn
   EXPECT_LT(observer_.messages, kMany * kReadAtOnce / lines(1).size());
+}
+
+TEST_F(LastWordsTest, A_hello_that_has_to_wait_is_in_time_although_its_time_ends_meanwhile) {
+  options_.hello_timeout = std::chrono::milliseconds(1'500);
+  listen();
+  RawClient slow = engine();
+  RawClient awaited = engine();
+  RawClient again(options_.engine_socket);
+  io_.restart();
+  io_.poll();  // it is accepted
+  observer_.on_message = [&](PeerId, ToSupervisor const&, Seq) {
+    // In the first line the time ends; the second one is long enough for a slice.
+    bool const is_first = observer_.messages == 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(is_first ? 1'600 : 20));
+  };
+  slow.write(lines(1));
+  again.say(kHelloAgain);
+  awaited.write(lines(2));
+  EXPECT_TRUE(answer(again).starts_with(R"({"op":"welcome")"));
+  EXPECT_EQ(observer_.messages, 3U);
 }
 
 TEST_F(LastWordsTest, The_end_of_a_process_comes_after_the_lines_of_all_of_its_connections) {
