@@ -6,7 +6,8 @@
 
 namespace lastcall::ipc {
 
-/// Waits for connections, one after another.
+/// Waits for connections: one round for all of them, because each may have more when it is looked
+/// at later.
 class LastWords::Rest : public Reader, public std::enable_shared_from_this<Rest> {
  public:
   Rest(std::weak_ptr<LastWords> owner, Right right) : owner_(std::move(owner)), right_(right) {}
@@ -22,30 +23,43 @@ class LastWords::Rest : public Reader, public std::enable_shared_from_this<Rest>
   virtual bool begin(LastWords& owner) = 0;
   /// Does a part of what had to wait; true once all is done.
   virtual bool finish(LastWords& owner) = 0;
-  bool receive(LastWords& owner);
-  bool has_to_wait_for(Peer const& peer);
 
-  enum class Step : std::uint8_t { beginning, receiving, finishing };
+  enum class Step : std::uint8_t { beginning, looking, waiting, closing, finishing };
+
+  bool is_past_all(Step next);
+  void look(LastWords& owner);
+  void close(LastWords& owner);
+  void received();
 
   std::weak_ptr<LastWords> owner_;
   std::vector<PeerId> connections_;
-  std::size_t next_ = 0;  // of the connections
+  std::size_t next_ = 0;     // of the connections
+  std::size_t awaited_ = 0;  // connections that have something
   Step step_ = Step::beginning;
   Right const right_;
-  bool has_waited_ = false;  // for the next one
 };
 
 Turn LastWords::Rest::take_turn(TimePoint until) {
   while (auto const owner = owner_.lock()) {
     switch (step_) {
       case Step::beginning:
-        step_ = begin(*owner) ? Step::receiving : Step::beginning;
+        step_ = begin(*owner) ? Step::looking : Step::beginning;
         break;
-      case Step::receiving:
-        if (next_ == connections_.size()) {
-          step_ = Step::finishing;
-        } else if (!receive(*owner)) {
-          return Turn::over;
+      case Step::looking:
+        if (is_past_all(Step::waiting)) {
+          continue;  // at once: it may be in the turns only once
+        }
+        look(*owner);
+        break;
+      case Step::waiting:
+        if (awaited_ > 0) {
+          return Turn::over;  // the last of them adds this to the turns again
+        }
+        step_ = Step::closing;
+        break;
+      case Step::closing:
+        if (!is_past_all(Step::finishing)) {
+          close(*owner);
         }
         break;
       case Step::finishing:
@@ -61,27 +75,36 @@ Turn LastWords::Rest::take_turn(TimePoint until) {
   return Turn::over;
 }
 
-/// False: the next connection has something, and adds this to the turns again.
-bool LastWords::Rest::receive(LastWords& owner) {
-  auto const peer = owner.peers_.find(connections_[next_]);
-  if (peer && !has_waited_ && has_to_wait_for(*peer)) {
-    has_waited_ = true;
+/// Once all connections had their step, the `next` one begins.
+bool LastWords::Rest::is_past_all(Step next) {
+  if (next_ < connections_.size()) {
     return false;
   }
-  has_waited_ = false;
-  ++next_;
-  if (peer && peer->session->has_peer_closed()) {
-    owner.handlers_.closed(peer->id);  // answers to it are still written
-  }
+  next_ = 0;
+  step_ = next;
   return true;
 }
 
-bool LastWords::Rest::has_to_wait_for(Peer const& peer) {
-  return peer.session->input().await_rest([self = shared_from_this()] {
-    if (auto const owner = self->owner_.lock()) {
-      owner->turns_->add_at(*self, self);
-    }
-  });
+void LastWords::Rest::look(LastWords& owner) {
+  auto const peer = owner.peers_.find(connections_[next_++]);
+  if (peer &&
+      peer->session->input().await_rest([self = shared_from_this()] { self->received(); })) {
+    ++awaited_;
+  }
+}
+
+void LastWords::Rest::received() {
+  auto const owner = owner_.lock();
+  if (--awaited_ == 0 && step_ == Step::waiting && owner) {
+    owner->turns_->add_at(*this, shared_from_this());
+  }
+}
+
+void LastWords::Rest::close(LastWords& owner) {
+  auto const peer = owner.peers_.find(connections_[next_++]);
+  if (peer && peer->session->has_peer_closed()) {
+    owner.handlers_.closed(peer->id);  // answers to it are still written
+  }
 }
 
 class LastWords::RestOfTheDead final : public Rest {

@@ -7,11 +7,10 @@
 //  2. A hello that resumes requests is passed on once the earlier connections of its process were
 //     received, their ends included, because the requests are looked up among those that these
 //     left. The loop may see connections in another order than the process made them.
-//  3. Connections are received in their own turns. Whoever needs them waits for one after another,
-//     works in slices as well, and keeps the place that it had.
-//  4. Of each connection it waits for what is there when it looks. So it never waits for ever,
-//     although a stranger that goes on writing may be waited for where the kernel does not tell
-//     processes apart.
+//  3. Connections are received in their own turns. Whoever needs them looks at all of them first,
+//     then waits for all at once, works in slices as well, and keeps the place that it had.
+//  4. Of each connection it waits for what is there when it looks. So strangers that go on writing,
+//     which are among them where the kernel does not tell processes apart, cost one round.
 //
 // Thread rule: the thread that runs the io_context. Source: docs/ipc.md, turns.hpp.
 #pragma once

@@ -33,7 +33,9 @@ void Session::start(std::chrono::milliseconds hello_timeout) {
   timer_.expires_after(hello_timeout);
   timer_.async_wait([self = shared_from_this()](error_code const& error) {
     auto const owner = self->owner_.lock();
-    if (!error && owner && !self->input_.has_greeted() && self->is_open()) {
+    // A handler that is queued already is not cancelled by a hello that comes before it.
+    bool const has_hello = self->input_.has_greeted() || self->input_.is_held();
+    if (!error && owner && !has_hello && self->is_open()) {
       owner->sent_no_hello(self->id_);
     }
   });

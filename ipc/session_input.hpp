@@ -64,6 +64,7 @@ class SessionInput : public Reader {
   /// again.
   void hold() { is_held_ = true; }
   void go_on() { is_held_ = false; }
+  bool is_held() const { return is_held_; }
   /// `received` is called once everything that is here now, the end of the stream included, was
   /// received; also if no line will be delivered any more. False if there is nothing to wait for.
   /// The call is made in the middle of a turn, so it may only add to the turns.

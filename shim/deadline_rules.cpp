@@ -65,11 +65,22 @@ Instant term_at(Situation const& situation, StopClock const& clock) {
   return kAtOnce;
 }
 
+/// The stop began at the supervisor, and nothing was started, so no process lacks a signal while the
+/// shim waits for the end of that stop. A supervisor that is gone has as long to come back as one
+/// whose engine is held.
+Instant stood_down_until(Standing standing, StopClock const& clock) {
+  Instant const deadline = clock.deadline();
+  return standing == Standing::gone ? clock.current_margins().hold_until(deadline) : deadline;
+}
+
 Instant leave_at(Situation const& situation, StopClock const& clock) {
   std::optional<Instant> const rest = rest_kill_at(situation, clock);
   Instant const rest_gone = situation.tree_ended_at.value_or(rest.value_or(kAtOnce));
   if (situation.standing == Standing::never) {
     return rest_gone;  // no supervisor is there to give an order
+  }
+  if (!situation.engine_started && clock.running()) {
+    return stood_down_until(situation.standing, clock);
   }
   Instant const patience =
       std::max(situation.engine_ended_at, std::min(rest_gone, rest.value_or(rest_gone))) +

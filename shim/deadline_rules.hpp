@@ -92,6 +92,7 @@ struct Situation {
   State state = State::waiting;
   Standing standing = Standing::never;
   Instant start_due{};                   // the latest time of an order to start
+  bool engine_started = true;            // false: a stop came first
   Instant engine_ended_at{};             // if the engine has ended
   bool engine_ordered = false;           // the engine ended by order
   std::optional<Instant> tree_ended_at;  // since when nothing of the tree is left

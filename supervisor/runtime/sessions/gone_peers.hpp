@@ -8,9 +8,13 @@
 // shim that is starved for longer counts as gone), and a peer whose end is itself a cause waits for
 // kHoldCritical.
 //
+// A crowd that is released is reported in slices, between which everything else of the loop has its
+// turn: each peer with many requests takes the core a millisecond.
+//
 // Thread rule: the loop's thread.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -33,14 +37,18 @@ class GonePeers {
   ~GonePeers();
 
   void hold(ipc::PeerId peer, lifecycle::Duration longest);
+  /// Reports those that are held now: as many as one slice takes at once, the others later.
   void release();
 
  private:
-  struct Timer;
+  struct Timers;
+
+  void report_a_slice();
 
   Notify notify_;
   std::vector<ipc::PeerId> held_;
-  std::unique_ptr<Timer> timer_;
+  std::deque<ipc::PeerId> released_;  // in the order of their ends, not reported yet
+  std::shared_ptr<Timers> timers_;
 };
 
 }  // namespace lastcall::runtime

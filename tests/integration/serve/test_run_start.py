@@ -1,7 +1,9 @@
 """`lastcall run` until it is the shim, and what the command gets to see of that."""
 
+import concurrent.futures
 import contextlib
 import ctypes
+import http.server
 import json
 import os
 import signal
@@ -9,12 +11,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 
 import pytest
 from ports import free_port
 from serve_peer import PATIENCE, wait_until
-from serve_world import LASTCALL, SHIM
+from serve_world import LASTCALL, SHIM, lastcall, merged
 
 WITHOUT_CONFIG = {k: v for k, v in os.environ.items() if k not in ("LASTCALL_CONFIG", "POD_IP")}
 PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
@@ -363,3 +367,83 @@ def test_command_that_cannot_run_leaves_the_supervisor_its_whole_time(world, has
     run = one.run(one.path("engine"), LASTCALL_TERMINATION_LOG=one.path("termination"))
     assert run.wait(timeout=PATIENCE) == 127
     ends_in_order(one, has_hook)
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """An engine that is not the shim's command: its answers take longer than what a shim waits
+    for an order to exit."""
+
+    takes = 7
+
+    def do_GET(self):
+        self.answer()
+
+    def do_POST(self):
+        self.server.asked.set()
+        time.sleep(self.takes)
+        self.answer()
+
+    def answer(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+
+@pytest.fixture
+def slow_engine():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        server.asked = threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_stop_that_began_before_the_shim_was_there_has_its_whole_time(world, slow_engine):
+    """An operator stops the supervisor, which its shim can reach only after that. The shim starts
+    nothing, and waits for the end of that stop, which has a request to complete."""
+    one = world()
+    ingress = free_port()
+    one.config = merged(one.config, {
+        "shutdown": {"grace_period": "30s"},
+        "ingress": {"listen": f"127.0.0.1:{ingress}",
+                    "upstream": "127.0.0.1:%d" % slow_engine.server_port},
+    })  # fmt: skip
+    with open(one.path("termination"), "w"), open(one.path("serve"), "w") as script:
+        script.write(f"""#!/bin/sh
+{LASTCALL} serve --config {one.write_config()} &
+serve=$!
+until [ -e {one.path("stopped")} ]; do sleep 0.05; done
+ln -s {one.socket} {one.path("late.sock")}
+wait $serve
+""")
+    os.chmod(one.path("serve"), 0o755)
+    one.socket, socket_of_serve = one.path("late.sock"), one.socket
+    shim = one.shim("/bin/sleep", "3600", options=("--serve", one.path("serve")),
+                    LASTCALL_TERMINATION_LOG=one.path("termination"))  # fmt: skip
+    wait_until(lambda: os.path.exists(socket_of_serve), "the supervisor listens")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        url = f"http://127.0.0.1:{ingress}/v1/completions"
+        answer = pool.submit(lambda: urllib.request.urlopen(url, b"").read())
+        assert slow_engine.asked.wait(PATIENCE)
+        assert lastcall("drain", "--exit", "--admin-socket", one.admin_socket).returncode == 0
+        open(one.path("stopped"), "w").close()
+        assert answer.result(timeout=PATIENCE) == b"ok"
+    assert shim.wait(timeout=PATIENCE) == 0
+    assert "engine started" not in one.log()
+    ends_in_order(one, has_hook=False)
+    assert one.report()["requests"]["completed"] == 1
+
+
+def test_supervisor_that_freezes_while_it_is_waited_for_does_not_hold_the_shim_beyond_d(world):
+    one = world()
+    hook = ["/bin/sh", "-c", f": > {one.path('hook')}; sleep 3600"]
+    one.config["cleanup"] = {"hooks": [{"name": "flush", "command": hook, "timeout": "5s"}]}
+    with open(one.path("engine"), "w") as script:
+        script.write("#!/no/such/interpreter\n")
+    os.chmod(one.path("engine"), 0o755)
+    run = one.run(one.path("engine"))
+    wait_until(lambda: os.path.exists(one.path("hook")), "the hook runs")
+    os.kill(one.supervisor_pid(), signal.SIGSTOP)
+    assert run.wait(timeout=PATIENCE) == 127, "D is 5 s after the fatal error"
+    assert one.processes_left() == []

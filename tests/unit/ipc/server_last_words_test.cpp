@@ -1,4 +1,8 @@
 // What processes have sent before they end, or before they connect again, and who waits for it.
+#include <map>
+#include <thread>
+#include <utility>
+
 #include <poll.h>
 #include <sys/wait.h>
 
@@ -176,6 +180,55 @@ TEST_F(LastWordsTest, A_hello_that_resumes_requests_comes_after_earlier_lines_an
   EXPECT_GT(hello, last_index("message cleanup.done"));
   EXPECT_GT(hello, first_index("disconnected"));
   EXPECT_LT(hello, first_index("message deregistered"));
+}
+
+TEST_F(LastWordsTest, Connections_that_go_on_writing_cost_a_hello_one_round) {
+  constexpr std::size_t kMany = 32;
+  constexpr std::size_t kPart = 100;
+  listen();
+  std::deque<RawClient> many;
+  std::map<PeerId, std::pair<RawClient*, std::size_t>> by_id;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    many.push_back(engine());
+    by_id[observer_.peers.back()] = {&many.back(), 0};
+  }
+  observer_.on_message = [&](PeerId peer, ToSupervisor const&, Seq) {
+    auto& [client, received] = by_id.at(peer);
+    if (++received % kPart == 0) {
+      client->write(lines(kPart));  // as much as in the beginning waits for the supervisor again
+    }
+  };
+  for (auto one = many.rbegin(); one != many.rend(); ++one) {
+    one->write(lines(2 * kPart));  // their turns come in this order, and never in that of the waits
+    io_.restart();
+    io_.poll_one();
+  }
+  RawClient again(options_.engine_socket);
+  again.say(kHelloAgain);
+  EXPECT_TRUE(until([&] { return observer_.count("hello again") == 1; }));
+  observer_.on_message = nullptr;
+  constexpr std::size_t kReadAtOnce = 64 * 1024;  // at most, in one turn
+  EXPECT_LT(observer_.messages, kMany * kReadAtOnce / lines(1).size());
+}
+
+TEST_F(LastWordsTest, A_hello_that_has_to_wait_is_in_time_although_its_time_ends_meanwhile) {
+  options_.hello_timeout = std::chrono::milliseconds(1'500);
+  listen();
+  RawClient slow = engine();
+  RawClient awaited = engine();
+  RawClient again(options_.engine_socket);
+  io_.restart();
+  io_.poll();  // it is accepted
+  observer_.on_message = [&](PeerId, ToSupervisor const&, Seq) {
+    // In the first line the time ends; the second one is long enough for a slice.
+    bool const is_first = observer_.messages == 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(is_first ? 1'600 : 20));
+  };
+  slow.write(lines(1));
+  again.say(kHelloAgain);
+  awaited.write(lines(2));
+  EXPECT_TRUE(answer(again).starts_with(R"({"op":"welcome")"));
+  EXPECT_EQ(observer_.messages, 3U);
 }
 
 TEST_F(LastWordsTest, The_end_of_a_process_comes_after_the_lines_of_all_of_its_connections) {

@@ -104,6 +104,18 @@ TEST(DeadlineRules, Supervisor_has_five_seconds_after_the_engine_or_until_the_de
   EXPECT_LE(due_in(State::ended, Standing::never, clock).at, kStop);
 }
 
+TEST(DeadlineRules, Stop_that_began_before_the_engine_was_started_has_its_whole_time) {
+  Situation situation;
+  situation.state = State::ended;
+  situation.engine_started = false;
+  situation.engine_ended_at = at(0);
+  situation.tree_ended_at = at(0);
+  situation.standing = Standing::present;
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(60'000));
+  situation.standing = Standing::gone;
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(55'000)) << "as long as an engine is held";
+}
+
 TEST(DeadlineRules, With_a_running_deadline_there_is_always_a_next_step) {
   for (int state = 0; state < kStateCount; ++state) {
     bool const needs_none = State(state) == State::running || State(state) == State::leaving;
