@@ -1,6 +1,7 @@
 #include "ingress/tls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -13,11 +14,16 @@
 namespace lastcall::ingress {
 namespace {
 
+/// The versions that clients may offer, the preferred one first. `curl --http1.0` offers nothing
+/// but the second.
+constexpr std::array<unsigned char, 18> kServed{8, 'h', 't', 't', 'p', '/', '1', '.', '1',
+                                                8, 'h', 't', 't', 'p', '/', '1', '.', '0'};
+
 int choose_protocol(SSL*, unsigned char const** out, unsigned char* out_size,
                     unsigned char const* offered, unsigned int offered_size, void*) {
   unsigned char* chosen = nullptr;
-  int const found = SSL_select_next_proto(&chosen, out_size, tls::kProtocols.data(),
-                                          tls::kProtocols.size(), offered, offered_size);
+  int const found = SSL_select_next_proto(&chosen, out_size, kServed.data(), kServed.size(),
+                                          offered, offered_size);
   *out = chosen;
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }

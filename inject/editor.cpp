@@ -208,6 +208,23 @@ void Editor::replace(Node const& scalar, std::string raw) {
   edits_.push_back({scalar.begin, scalar.end - scalar.begin, std::move(raw)});
 }
 
+void Editor::fill_in_line(Entry const& entry, std::string const& number) {
+  if (entry.value.end == kNowhere) {
+    fail(entry.key.begin, "its layout");
+    return;
+  }
+  put(entry.value.end, " " + number);
+}
+
+void Editor::empty_in_line(Entry const& entry) {
+  if (entry.value.end == kNowhere || entry.value.begin == 0) {
+    fail(entry.key.begin, "its layout");
+    return;
+  }
+  bool const has_space = text_[entry.value.begin - 1] == ' ';
+  cut(entry.value.begin - (has_space ? 1 : 0), entry.value.end);
+}
+
 void Editor::fill(Entry const& entry, Value const& value) {
   std::size_t const line = line_begin(text_, entry.key.begin);
   if (entry.value.end == kNowhere || line_begin(text_, entry.value.end) != line) {

@@ -43,6 +43,9 @@ class Editor {
   void append(Node const& list, Value const& value);
   /// Replaces an existing scalar by `raw`.
   void replace(Node const& scalar, std::string raw);
+  /// Gives a number to a key without a value, in its line; and takes it away again.
+  void fill_in_line(Entry const& entry, std::string const& number);
+  void empty_in_line(Entry const& entry);
   /// Gives a list or map to a key without a value, such as "env:".
   void fill(Entry const& entry, Value const& value);
 

@@ -1,6 +1,7 @@
 #include "inject/node.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/words.hpp"
 
@@ -32,6 +33,13 @@ Node const* find_path(Node const& map, std::string_view path) {
     at = find(*at, take_part(path, '.'));
   }
   return at;
+}
+
+bool is_true(Node const* node) {
+  constexpr std::array<std::string_view, 11> kWords{"true", "True", "TRUE", "yes", "Yes", "YES",
+                                                    "on",   "On",   "ON",   "y",   "Y"};
+  return node != nullptr && !node->is_quoted &&
+         std::find(kWords.begin(), kWords.end(), node->text) != kWords.end();
 }
 
 std::string_view text_of(Node const& map, std::string_view key) {

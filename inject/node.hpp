@@ -72,6 +72,8 @@ Node const* find_path(Node const& map, std::string_view path);
 inline bool is_null(Node const* node) {
   return node != nullptr && node->kind == Node::Kind::null;
 }
+/// Whether it is `true` in one of the ways in which Kubernetes' tools read it, as of YAML 1.1.
+bool is_true(Node const* node);
 /// The text of an entry if it is a scalar; otherwise empty.
 std::string_view text_of(Node const& map, std::string_view key);
 /// The item of a list of maps whose `name` is this.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "inject/decisions.hpp"
@@ -126,10 +127,23 @@ class Checks {
     }
     for (Node const& port : ports->items) {
       Node const* const number = find(port, "containerPort");
+      std::string_view const protocol = text_of(port, "protocol");
+      if (!protocol.empty() && protocol != "TCP") {
+        continue;  // its ports are others
+      }
       if (number != nullptr && number->text == std::to_string(kProbePort)) {
         refuse(*number, "port 7090 is the sidecar's, expected another one");
       }
     }
+  }
+
+  /// The place that a container runtime mounts at: absolute, without "//", "." and "..".
+  static std::string place_of(std::string_view path) {
+    std::string place = std::filesystem::path("/" + std::string(path)).lexically_normal().string();
+    while (place.size() > 1 && place.ends_with('/')) {
+      place.pop_back();
+    }
+    return place;
   }
 
   /// Whether a path is the folder or below it.
@@ -139,15 +153,12 @@ class Checks {
 
   /// Whether the folder is directly in the one of this path.
   static bool is_parent(std::string_view path, std::string_view folder) {
-    while (path.ends_with('/')) {
-      path.remove_suffix(1);
-    }
     return path == folder.substr(0, folder.rfind('/'));
   }
 
   /// Whether nothing can be created in a mount, as in every one of a volume of these types.
   bool is_read_only(Node const& mount) const {
-    if (text_of(mount, "readOnly") == "true") {
+    if (is_true(find(mount, "readOnly"))) {
       return true;
     }
     Node const* const volume = find_named(find(spec(), "volumes"), text_of(mount, "name"));
@@ -165,11 +176,13 @@ class Checks {
     }
     for (Node const& mount : mounts->items) {
       std::string_view const path = text_of(mount, "mountPath");
-      if (is_in(path, kShimFolder) || is_in(path, kSocketFolder)) {
+      std::string const place = place_of(path);
+      if (is_in(place, kShimFolder) || is_in(place, kSocketFolder)) {
         refuse(mount, "something is mounted at " + std::string(path) + ", expected nothing there");
       }
       std::string_view const volume = text_of(mount, "name");
-      if ((is_parent(path, kShimFolder) || is_parent(path, kSocketFolder)) && is_read_only(mount)) {
+      if ((is_parent(place, kShimFolder) || is_parent(place, kSocketFolder)) &&
+          is_read_only(mount)) {
         refuse(mount, "the volume " + std::string(volume) + " is mounted at " + std::string(path) +
                           " and is read-only, expected it to be writable or elsewhere: lastcall's "
                           "volumes are mounted below that folder");

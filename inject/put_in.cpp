@@ -152,6 +152,11 @@ class Writing {
       lacking.push_back({kGraceKey, grace});
     } else if (own->value.text != grace.text) {
       Node const& value = own->value;
+      if (is_null(&value) && value.end == value.begin && value.anchor == 0) {
+        record_.was[kGraceKey] = "";  // a template whose variable is not set leaves such a line
+        ledger_.editor.fill_in_line(*own, grace.text);
+        return;
+      }
       if (value.end == kNowhere || value.end <= value.begin || value.anchor != 0) {
         refuse(own->key, std::string(kGraceKey) + " cannot be raised there, expected a number");
         return;

@@ -152,8 +152,11 @@ class Removal {
     if (made(kGraceKey)) {
       keys.emplace_back(kGraceKey);
     } else if (auto const before = record_.was.find(kGraceKey); before != record_.was.end()) {
-      if (Node const* const grace = find(*target_.spec, kGraceKey)) {
-        ledger_.editor.replace(*grace, before->second);
+      Entry const* const grace = find_entry(*target_.spec, kGraceKey);
+      if (grace != nullptr && before->second.empty()) {
+        ledger_.editor.empty_in_line(*grace);
+      } else if (grace != nullptr) {
+        ledger_.editor.replace(grace->value, before->second);
       }
     }
     ledger_.editor.remove_items(containers, with_name({kSidecar}));

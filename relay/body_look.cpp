@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json_reader.hpp"
+
 namespace lastcall::relay {
 namespace {
 
@@ -9,6 +11,13 @@ constexpr std::size_t kMaxKey = 8;  // a longer key is none of those
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/// A model whose escapes are malformed stays as it is written, so that no worker has it.
+std::string unescaped(std::string const& written) {
+  bool const has_escapes = written.find('\\') != std::string::npos;
+  bool const is_valid = has_escapes && json::is_value('"' + written + '"');
+  return is_valid ? json::to_string({json::Kind::string, true, written}) : written;
 }
 
 }  // namespace
@@ -105,7 +114,7 @@ BodyLook::At BodyLook::begin_value(char c) {
 
 BodyLook::At BodyLook::end_text() {
   if (wanted_ == Wanted::model && word_.size() <= kMaxModel) {
-    model_ = word_;
+    model_ = unescaped(word_);
   }
   return model_seen_ && stream_ ? At::done : At::after_value;
 }

@@ -27,7 +27,7 @@ class BodyLook {
   /// Returns true when there is nothing more to find.
   bool feed(std::string_view bytes);
   bool is_done() const { return at_ == At::done; }
-  /// The model; empty if it was not seen or is not a string. Escapes stay as they are written.
+  /// The model; empty if it was not seen or is not a string. Malformed escapes stay as written.
   std::string const& model() const { return model_; }
   std::optional<bool> stream() const { return stream_; }
 

@@ -96,13 +96,6 @@ void read_form(std::string_view body, Wanted& wanted) {
   }
 }
 
-/// A model whose escapes are malformed stays as it is written, so that no worker has it.
-std::string unescaped_model(std::string const& written) {
-  bool const has_escapes = written.find('\\') != std::string::npos;
-  bool const is_valid = has_escapes && json::is_value('"' + written + '"');
-  return is_valid ? json::to_string({json::Kind::string, true, written}) : written;
-}
-
 /// The model that the path names, or empty for the list of all; absent if models are not asked for.
 std::optional<std::string> model_to_show(std::string_view method, std::string_view target) {
   constexpr std::string_view kModelsPath = "/v1/models";
@@ -153,7 +146,7 @@ Wanted wanted_of(std::string_view body, bool is_form) {
   }
   relay::BodyLook look;
   look.feed(body);
-  wanted.model = unescaped_model(look.model());
+  wanted.model = look.model();
   wanted.stream = look.stream().value_or(false);
   std::vector<json::Member> members;
   if (body.find("previous_response_id") != std::string_view::npos ||

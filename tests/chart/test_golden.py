@@ -133,6 +133,13 @@ def test_a_second_prestop_hook_is_refused(helm, tmp_path):
         ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
                           "volumeMounts": [{"name": "a", "mountPath": "/opt/lastcall/x"}]}]},
          "the volume a of container vllm is mounted at /opt/lastcall/x, expected nothing"),
+        ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
+                          "volumeMounts": [{"name": "a", "mountPath": "/a/..//run/./lastcall/"}]}]},
+         "the volume a of container vllm is mounted at /a/..//run/./lastcall/, expected nothing"),
+        ({"volumes": [{"name": "opt", "secret": {"secretName": "x"}}],
+          "containers": [{"name": "vllm", "image": "v", "command": ["v"],
+                          "volumeMounts": [{"name": "opt", "mountPath": "opt/."}]}]},
+         "the volume opt at opt/. of container vllm is read-only, expected it to be writable"),
     ],
 )  # fmt: skip
 def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):

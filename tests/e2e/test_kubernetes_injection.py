@@ -165,12 +165,18 @@ def unstartable(**spec):
         (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"], "volumeMounts":
                                   [{"name": "opt", "mountPath": "/opt/lastcall/x"}]}]),
          "a volume of container vllm is mounted at or below /opt/lastcall or /run/lastcall"),
+        (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"], "volumeMounts":
+                                  [{"name": "opt", "mountPath": "/.//run/./lastcall/"}]}]),
+         "a volume of container vllm is mounted at or below /opt/lastcall or /run/lastcall"),
+        (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"], "volumeMounts":
+                                  [{"name": "opt", "mountPath": "/a/../opt/lastcall"}]}]),
+         "a volume of container vllm is mounted at or below /opt/lastcall or /run/lastcall"),
         (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"],
                                   "ports": [{"containerPort": 7090}]}]),
          "a container has port 7090, which is the sidecar's"),
     ],
     ids=["container", "grace", "long", "overflow", "short", "file", "decided", "many", "hook",
-         "read_only", "day", "below", "port"],
+         "read_only", "day", "below", "dots", "above", "port"],
 )  # fmt: skip
 def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
     refusal = dry_run(pod, check=False).stderr

@@ -131,12 +131,12 @@ failurePolicy: Fail
     'lastcall.dev/config' in variables.notes && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) &&
     ['shutdown', 'grace_period'].all(w, {{ include "lastcall-injector.fileHas" . }}) ?
     "the file in lastcall.dev/config gives shutdown.grace_period, which a policy cannot read, expected it in lastcall.dev/config.shutdown.grace_period too" :
-    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches('^/(opt|run)/*$') &&
+    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches(r'^(\./|/)*(opt|run)(/\.?)*$') &&
     ((has(m.readOnly) && m.readOnly) || (has(object.spec.volumes) && object.spec.volumes.exists(v, v.name == m.name && ({{ range $index, $type := include "lastcall-lib.readOnlyTypes" . | fromJsonArray }}{{ if $index }} || {{ end }}has(v.{{ $type }}){{ end }}))))) ?
     "a volume of container " + variables.wanted + " is mounted at /opt or /run and is read-only, expected it to be writable or elsewhere: lastcall's volumes are mounted below that folder" :
-    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches('^/(opt|run)/lastcall(/|$)')) ?
-    "a volume of container " + variables.wanted + " is mounted at or below /opt/lastcall or /run/lastcall, expected nothing there" :
-    object.spec.containers.exists(c, has(c.ports) && c.ports.exists(p, p.containerPort == {{ include "lastcall-lib.probePort" (dict "Values" dict) }})) ?
+    has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches(r'^(\./|/)*(opt|run)/(\./|/)*lastcall(/|$)|(^|/)\.\.(/|$)')) ?
+    "a volume of container " + variables.wanted + " is mounted at or below /opt/lastcall or /run/lastcall, or at a path with '..', expected nothing there" :
+    object.spec.containers.exists(c, has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'TCP') && p.containerPort == {{ include "lastcall-lib.probePort" (dict "Values" dict) }})) ?
     "a container has port {{ include "lastcall-lib.probePort" (dict "Values" dict) }}, which is the sidecar's, expected another one" :
     has(object.spec.terminationGracePeriodSeconds) && int(object.spec.terminationGracePeriodSeconds) > 86402 && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) ?
     "terminationGracePeriodSeconds is " + string(object.spec.terminationGracePeriodSeconds) + ", expected at most 86402, or a shutdown.grace_period of at most 24h besides it" :

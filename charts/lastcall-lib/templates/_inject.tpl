@@ -165,6 +165,11 @@ a script of `sh -c`, else the one of its kind. Call with (dict "engine" CONTAINE
 {{- end -}}
 {{- end -}}
 
+{{/* The place that a container runtime mounts at: absolute, without "//", "." and "..". */}}
+{{- define "lastcall-lib.placeOf" -}}
+{{- clean (print "/" .) -}}
+{{- end -}}
+
 {{/*
 The first mount of an engine in which no folder can be made for lastcall's own mounts, as text, or
 nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
@@ -180,7 +185,7 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- range $type := include "lastcall-lib.readOnlyTypes" . | fromJsonArray -}}
 {{- $isReadOnly = or $isReadOnly (hasKey (get $volumes $mount.name | default dict) $type) -}}
 {{- end -}}
-{{- if and (not $found) $isReadOnly (regexMatch "^/(opt|run)/*$" $mount.mountPath) -}}
+{{- if and (not $found) $isReadOnly (regexMatch "^/(opt|run)$" (include "lastcall-lib.placeOf" $mount.mountPath)) -}}
 {{- $found = printf "%s at %s" $mount.name $mount.mountPath -}}
 {{- end -}}
 {{- end -}}
@@ -192,13 +197,13 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- $found := "" -}}
 {{- $port := include "lastcall-lib.probePort" (dict "Values" dict) -}}
 {{- range .engine.volumeMounts -}}
-{{- if and (not $found) (regexMatch "^/(opt|run)/lastcall(/|$)" .mountPath) -}}
+{{- if and (not $found) (regexMatch "^/(opt|run)/lastcall(/|$)" (include "lastcall-lib.placeOf" .mountPath)) -}}
 {{- $found = printf "the volume %s of container %s is mounted at %s, expected nothing at or below /opt/lastcall and /run/lastcall" .name $.engine.name .mountPath -}}
 {{- end -}}
 {{- end -}}
 {{- range $container := .spec.containers -}}
 {{- range $container.ports -}}
-{{- if and (not $found) (eq (int64 .containerPort) (int64 $port)) -}}
+{{- if and (not $found) (eq (.protocol | default "TCP") "TCP") (eq (int64 .containerPort) (int64 $port)) -}}
 {{- $found = printf "container %s has port %s, which is the sidecar's, expected another one" $container.name $port -}}
 {{- end -}}
 {{- end -}}

@@ -43,7 +43,7 @@
 {{- range .Values.extraContainers -}}
 {{- $container := .name -}}
 {{- range .ports -}}
-{{- if eq (toString (int64 .containerPort)) $probes -}}
+{{- if and (eq (.protocol | default "TCP") "TCP") (eq (toString (int64 .containerPort)) $probes) -}}
 {{- include "lastcall-lib.problem" (printf "extraContainers: %s has the port %s, at which the sidecar answers probes; expected another one, or another config.probes.listen" $container $probes) -}}
 {{- end -}}
 {{- end -}}

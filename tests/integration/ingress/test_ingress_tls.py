@@ -209,6 +209,9 @@ def test_old_versions_and_other_protocols_are_refused(secure):
     both = secure.authority.client_context()
     both.set_alpn_protocols(["h2", "http/1.1"])
     assert secure.client(both).socket.selected_alpn_protocol() == "http/1.1"
+    oldest = secure.authority.client_context()
+    oldest.set_alpn_protocols(["http/1.0"])  # as curl with HTTP/1.0
+    assert secure.client(oldest).socket.selected_alpn_protocol() == "http/1.0"
     other = secure.authority.client_context()
     other.set_alpn_protocols(["h2"])
     with pytest.raises((ssl.SSLError, OSError)):

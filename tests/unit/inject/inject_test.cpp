@@ -45,7 +45,15 @@ TEST(Inject, A_grace_is_made_raised_or_kept_and_the_drain_gets_what_it_has) {
   std::string const longer = injected(with_grace("600"));
   EXPECT_THAT(longer, HasSubstr("terminationGracePeriodSeconds: 600\n"));
   EXPECT_THAT(longer, HasSubstr("shutdown.grace_period=598s"));
-  EXPECT_EQ(uninjected(injected(with_grace("30 # s"))), with_grace("30 # s"));
+  for (char const* const grace : {"30 # s", "null", "~ # s", "", "  # s"}) {
+    EXPECT_THAT(injected(with_grace(grace)), HasSubstr("terminationGracePeriodSeconds: 62"));
+    EXPECT_EQ(uninjected(injected(with_grace(grace))), with_grace(grace)) << grace;
+  }
+  std::string flow =
+      "{kind: Pod, metadata: {name: p}, spec: {terminationGracePeriodSeconds: ,"
+      " containers: [{name: e, image: i}]}}";
+  EXPECT_THAT(injected(flow), HasSubstr("{terminationGracePeriodSeconds: 62 , containers"));
+  EXPECT_EQ(uninjected(injected(flow)), flow);
 }
 
 TEST(Inject, A_container_without_a_command_gets_the_hook) {

@@ -47,6 +47,15 @@ TEST(BodyLook, The_first_of_several_counts) {
   EXPECT_EQ(look(R"({"model":"a","model":"b","stream":false,"stream":true})"), (Seen{"a", false}));
 }
 
+TEST(BodyLook, Escapes_in_a_model_are_read_as_what_they_mean) {
+  for (std::size_t const step : {1U, 1000U}) {
+    EXPECT_EQ(look(R"({"model":"Qwen\/Qwen3","stream":true})", step), (Seen{"Qwen/Qwen3", true}));
+    EXPECT_EQ(look(R"({"model":"\u0051\ud83d\ude00\"","stream":false})", step),
+              (Seen{"Q\U0001F600\"", false}));
+    EXPECT_EQ(look(R"({"model":"a\xb","stream":true})", step), (Seen{R"(a\xb)", true}));
+  }
+}
+
 TEST(BodyLook, It_ends_when_all_is_known_and_after_its_bound) {
   BodyLook known;
   EXPECT_TRUE(known.feed(R"({"model":"m","stream":false,)"));
