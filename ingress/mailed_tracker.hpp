@@ -57,6 +57,13 @@ class MailedTracker final : public Tracker, public SharedIds {
   void release(std::string_view id) override;
 
  private:
+  /// Mails a call of the core's tracker.
+  template <typename Call>
+  void mail(Call call);
+  /// The same for a request, unless the core does not know it any more; the call gets its id.
+  template <typename Call>
+  void mail_about(std::string_view id, Call call);
+
   ReportMailer& mailer_;
   LiveIds& ids_;
   EngineDoubt engine_;

@@ -1,4 +1,4 @@
-// Reads the mail of the workers: each report becomes a call of the Tracker, on the core's thread.
+// Receives what the mail of the workers reports, and passes it to the Tracker, on the core's thread.
 //
 // Invariant: only the core's thread knows the requests. One that a worker has begun exists from the
 // moment at which its report is received, and a report about one that does not exist is dropped.
@@ -51,25 +51,17 @@ class ReportReader {
   /// `tracker` and `known` outlive it.
   ReportReader(Tracker& tracker, KnownRequests& known, Listeners listeners);
 
-  void read(std::size_t seat, report::Report const& reported);
+  /// For reports that are not about a request, or about one that the core knows.
+  Tracker& tracker() { return tracker_; }
+  bool knows(std::string const& id) const { return known_.contains(id); }
+
+  void begin(std::size_t seat, Begun const& begun);
+  void end(std::string const& id, lifecycle::Outcome outcome);
+  void connections(std::size_t seat, report::Connections const& reported) {
+    listeners_.connections(seat, reported);
+  }
 
  private:
-  void receive(std::size_t seat, report::Begun const& reported);
-  void receive(std::size_t seat, report::FirstByte const& reported);
-  void receive(std::size_t seat, report::Moved const& reported);
-  void receive(std::size_t seat, report::ClientGone const& reported);
-  void receive(std::size_t seat, report::Ended const& reported);
-  void receive(std::size_t seat, report::HandedOff const& reported);
-  void receive(std::size_t seat, report::EventGap const& reported);
-  void receive(std::size_t seat, report::ErrorHeld const& reported);
-  void receive(std::size_t seat, report::Evicted const& reported);
-  void receive(std::size_t seat, report::Shed const& reported);
-  void receive(std::size_t seat, relay::Refusal const& reported);
-  void receive(std::size_t seat, report::GreetingFailed const& reported);
-  void receive(std::size_t seat, report::ControlCalled const& reported);
-  void receive(std::size_t seat, report::SlowTurn const& reported);
-  void receive(std::size_t seat, report::Connections const& reported);
-
   Tracker& tracker_;
   KnownRequests& known_;
   Listeners const listeners_;

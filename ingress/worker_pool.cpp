@@ -54,7 +54,7 @@ ReportMailer::Mail WorkerPool::mail_of(std::size_t seat) {
   return [this, seat, alive = alive_](report::Batch batch) {
     boost::asio::post(io_, [this, seat, alive, batch = std::move(batch)] {
       for (std::size_t i = 0; *alive && i < batch.size(); ++i) {
-        reader_.read(seat, batch[i]);
+        batch[i](reader_, seat);
       }
     });
   };

@@ -95,7 +95,7 @@ std::vector<BadInput> const kBadInputs{
       "line cannot follow it"}},
     {"error_behind_a_text_of_two_lines",
      "identity: {model: \"a\n  b\", component: [c}\n",
-     {"c.yaml:2:18: not valid YAML: end of sequence flow not found"}},
+     {"c.yaml:2:20: not valid YAML: illegal flow end"}},
     {"lines_of_an_old_mac",
      "log:\r  level: info\r",
      {"c.yaml:1:5: a carriage return without a line feed, expected LF or CRLF at the ends of "

@@ -137,7 +137,7 @@ TEST(Refusals, A_quote_that_another_one_closes_is_reported_where_it_opened) {
               HasSubstr("m.yaml:9:1: not valid YAML: end"));
   EXPECT_THAT(injected(head + "\"a\" b\n"), HasSubstr("m.yaml:6:16: not valid YAML: end"));
   EXPECT_THAT(injected("kind: Pod\nspec: {a: \"b\n  c\", d: [e}\n"),
-              HasSubstr("m.yaml:3:11: not valid YAML: end of sequence flow"));
+              HasSubstr("m.yaml:3:12: not valid YAML: illegal flow end"));
 }
 
 TEST(Refusals, A_merge_key_beside_containers_that_are_written_out_hides_nothing) {
