@@ -4,8 +4,10 @@ namespace lastcall::ipc {
 namespace {
 
 /// How many connections beyond the limit are kept in case their hello shows a shim. A hello follows
-/// a connect at once, and the loop accepts 16 connections per turn: with this number a crowd cannot
-/// push a shim out before its hello was read.
+/// a connect at once, and a listener accepts a few connections before others have their turn: with
+/// this number a crowd hardly pushes a shim out before its hello was read. Where all that wait are
+/// accepted together (for a process that has ended, and for a socket that is replaced), a shim may
+/// be pushed out; it connects again.
 constexpr std::size_t kMostExtra = 64;
 
 }  // namespace

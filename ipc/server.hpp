@@ -5,8 +5,10 @@
 //     version 1, and its role fits its socket; a message reaches it only if the peer's role may
 //     send it.
 //  2. For each peer the observer gets hello(), then message()s, then disconnected() exactly once
-//     (if it welcomed the peer), and process_gone() at most once, before or after that; lines that
-//     a process wrote on any connection before it died are received before its process_gone().
+//     (if it welcomed the peer), and process_gone() at most once, before or after that; nothing
+//     after forget(). What a process wrote on its connections before it died, up to 1 MiB each, is
+//     received before its process_gone(); on those to the engine socket also if they were not
+//     accepted yet. Where another process holds a connection, more may follow.
 //  3. No callback runs inside a call of this class, except next_cancels() in flush(): the effects
 //     of a call are reported in a later turn.
 //  4. Memory is bounded: a line by kMaxLine, messages that wait for a peer by `max_waiting`.

@@ -1,5 +1,5 @@
-// The end of the shim: it waits a moment for the supervisor's own end, kills what is left, and
-// reports.
+// The end of the shim: it waits for the supervisor's own end (a moment, or until D if that has a stop
+// to carry out, see departure.hpp), kills what is left, and reports.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; specification, 'Exit codes'.
 #pragma once
@@ -8,7 +8,8 @@
 
 namespace lastcall::shim {
 
-/// Begins the end; the exit code is fixed.
+/// Begins the end. An order to exit or a failure of the shim has given the exit code; without them
+/// it is found in finish(), from the will or from how the command ended.
 void leave(Parts& s);
 /// The order to exit of a supervisor that had a stop to carry out when the shim was leaving. Its
 /// report has what it did, and takes the place of the shim's own if both have the same code.

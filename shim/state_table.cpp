@@ -29,8 +29,8 @@ constexpr Action kTable[kStateCount][kEventCount] = {
     // ended: KILL still reaches the rest of the tree.
     {already, never, already, already, too_late, too_late,  //
      never, kill, never, never, leave, leave},
-    // leaving: the code is fixed, and nothing changes it; a late reap of the main process is
-    // recorded.
+    // leaving: no order changes the code any more; a late reap of the main process is recorded,
+    // because without an order it decides the code.
     {already, never, already, already, too_late, too_late,  //
      never, already, never, settle, already, never},
 };

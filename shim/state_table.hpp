@@ -7,7 +7,7 @@
 //   stopping  its main process got the stop signal
 //   killing   it got KILL, and so did all its descendants
 //   ended     its main process was reaped; the supervisor has the word
-//   leaving   the exit code is fixed; what is left of the tree is being killed
+//   leaving   what is left of the tree is being killed; an order to exit comes too late for the code
 //
 // Rules: 1. states only rise, except for a drain that was undone (holding -> running); 2. the
 // engine is started at most once; 3. an event that can come late (orders and facts cross on the
@@ -44,7 +44,7 @@ enum class Action : unsigned char {
   kill,        // -> killing: KILL to all descendants
   settle,      // -> ended: remember the status, notify the supervisor
   stand_down,  // waiting -> ended: nothing will be started, the supervisor decides
-  leave,       // -> leaving: fix the exit code
+  leave,       // -> leaving: begin the end
   already,     // ignored: it was done before, because the order is idempotent
   too_late,    // ignored: the order crossed the fact that made it pointless
   no_stop,     // ignored: nothing of that kind is under way

@@ -14,6 +14,7 @@
 #include "base/read_to_end.hpp"
 #include "inject/diff.hpp"
 #include "inject/function_config.hpp"
+#include "inject/node.hpp"
 #include "supervisor/cli/command_line.hpp"
 #include "supervisor/kube/sidecar_config.hpp"
 
@@ -33,7 +34,9 @@ bool read_all(std::string const& name, std::string& text, std::ostream& err) {
     err << "lastcall inject: cannot open " << name << ": " << error_text(errno) << '\n';
     return false;
   }
-  if (int const failed = read_to_end(name == "-" ? STDIN_FILENO : file.get(), text); failed != 0) {
+  int const input = name == "-" ? STDIN_FILENO : file.get();
+  // An input without an end is read beyond the limit, which the parser then reports.
+  if (int const failed = read_to_end(input, text, inject::kMaximumSize); failed != 0) {
     err << "lastcall inject: cannot read " << (name == "-" ? kStandardInput : name) << ": "
         << error_text(failed) << '\n';
     return false;

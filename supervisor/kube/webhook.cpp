@@ -21,6 +21,7 @@
 #include "base/failed_writes.hpp"
 #include "base/read_to_end.hpp"
 #include "config/text.hpp"
+#include "inject/node.hpp"
 #include "probes/listener/listener.hpp"
 #include "probes/listener/listening_socket.hpp"
 #include "supervisor/cli/command_line.hpp"
@@ -109,8 +110,12 @@ class Webhook {
     }
     std::string text;
     Descriptor const file(::open(options_.pods.c_str(), O_RDONLY | O_CLOEXEC));
-    if (int const failed = file ? read_to_end(file.get(), text) : errno; failed != 0) {
+    int const failed = file ? read_to_end(file.get(), text, inject::kMaximumSize) : errno;
+    if (failed != 0) {
       throw Failed{cli::kExitUsage, "cannot read " + options_.pods + ": " + error_text(failed)};
+    }
+    if (text.size() > inject::kMaximumSize) {
+      throw Failed{cli::kExitUsage, options_.pods + ": larger than 32 MiB, expected pods"};
     }
     std::string const& image = options_.review.inject.pod.image;
     config::Problems const problems =

@@ -1,6 +1,7 @@
 """`lastcall inject` as a command: files, standard input, what it prints, and how it ends."""
 
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -153,3 +154,19 @@ items:
     assert said == (
         "<standard input>:5:16: functionConfig.spec.mode: expected native or plain\n"
     )
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+@pytest.mark.parametrize("words", [["/dev/zero"], ["-"], []])
+def test_an_input_without_an_end_is_refused_where_a_manifest_would_be_too_large(words):
+    with open("/dev/zero", "rb") as endless:
+        done = subprocess.run(
+            [LASTCALL, "inject", *words], stdin=endless, capture_output=True, text=True, timeout=60,
+            preexec_fn=limit_memory if "asan" not in str(BUILD) else None,
+        )  # fmt: skip
+    name = "/dev/zero" if words == ["/dev/zero"] else "<standard input>"
+    assert done.stderr == f"{name}: larger than 32 MiB, expected manifests\n"
+    assert (done.returncode, done.stdout) == (2, "")

@@ -8,6 +8,8 @@ Rules
   3. A line that must not get lost has a token; the tokens of lines that were not written completely
      are returned with `lost`.
   4. Lines are joined into as few writes as possible.
+  5. Where no thread can be started, the program goes on without a connection. The next use tries
+     again, once a second at most.
 
 Threads: `send`, `wake`, `close` and `abandon` may be called from any, `read_on` on a running loop.
 `Peer` methods are called on the link's thread: `greeting` and `lost` with the shared lock held,
@@ -37,6 +39,7 @@ from .wire import WireError, decode, encode
 MAX_PENDING = 1024 * 1024
 
 _FAST_RETRY, _SLOW_RETRY, _FAST_FOR = 0.05, 0.5, 1.0
+_THREAD_RETRY = 1.0
 _WRITE_SIZE = 256 * 1024
 _NO_SIGPIPE = getattr(socket, "MSG_NOSIGNAL", 0)
 
@@ -66,13 +69,31 @@ class Link:
         os.set_blocking(self._wake_write, False)
         self._woken = False
         self._stall = Stall()
-        self._thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
+        self._thread: Optional[threading.Thread] = None
+        self._start_at: Optional[float] = None  # while no thread could be started
 
-    def start(self) -> None:
-        threads.start(self._thread)
+    def start(self) -> bool:
+        thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
+        try:
+            threads.start(thread)
+        except RuntimeError as error:  # a limit of processes or of memory
+            self._start_at = time.monotonic() + _THREAD_RETRY
+            if self.is_news(str(error)):
+                _log.error("no thread for the lastcall connection, trying again later: %s", error)
+            return False
+        self._thread, self._start_at = thread, None
+        return True
+
+    def _start_if_due(self) -> None:
+        with self._lock:
+            is_wanted = self._close_by is None and not self._abandoned
+            if is_wanted and self._start_at is not None and time.monotonic() >= self._start_at:
+                self.start()
 
     @property
     def connected(self) -> bool:
+        if self._start_at is not None:
+            self._start_if_due()
         return self._connected
 
     def is_here(self) -> bool:
@@ -91,6 +112,8 @@ class Link:
 
     def send(self, line: bytes, token: Optional[object] = None) -> bool:
         """Queues a line; False if unconnected: then the caller keeps the token."""
+        if self._start_at is not None:
+            self._start_if_due()
         with self._lock:
             if not self._connected or self._overflowed or self._close_by is not None:
                 return False
@@ -131,7 +154,9 @@ class Link:
                 return
             self._close_by = time.monotonic() + timeout
             self.wake()
-        if not self.is_here():
+        if self._thread is None:
+            self._release()
+        elif not self.is_here():
             self._thread.join(timeout + 1)
             self._stall.report()
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
+import math
 import os
 import threading
 import time
@@ -53,8 +54,8 @@ class Session(Peer, Outlet):
         self._doubts = Doubts()
         self._refused = Refused()
         self._link = Link(path, self._lock, self) if path else None
-        if self._link is not None:
-            self._link.start()
+        if self._link is not None and not self._link.start():
+            self.lost_at = -math.inf  # no request waits for an answer that no thread can receive
         _sessions.add(self)
 
     # --- for the client

@@ -10,18 +10,27 @@ import pytest
 from strict_supervisor import eventually
 
 
-@pytest.fixture
-def no_threads(monkeypatch):
-    """No thread can be started until the list that this returns has been emptied."""
+def refuse_threads(monkeypatch, prefix):
+    """No such thread can be started until the list that this returns has been emptied."""
     start, refused = threading.Thread.start, [True]
 
     def refuse(thread):
-        if refused and thread.name.startswith("lastcall-"):
+        if refused and thread.name.startswith(prefix):
             raise RuntimeError("can't start new thread")
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     return refused
+
+
+@pytest.fixture
+def no_threads(monkeypatch):
+    return refuse_threads(monkeypatch, "lastcall-")
+
+
+@pytest.fixture
+def no_thread_at_all(monkeypatch):
+    return refuse_threads(monkeypatch, "lastcall")
 
 
 def test_without_a_thread_everything_is_answered_in_order(caplog, supervisor, no_threads, client):
@@ -78,3 +87,55 @@ def test_a_watch_that_no_thread_could_serve_can_be_made_again(supervisor, no_thr
     child.kill()
     child.wait(20)
     supervisor.wait("fatal", reason="core died")
+
+
+def test_without_its_own_thread_a_client_is_as_one_without_a_supervisor(
+    caplog, no_thread_at_all, make_client, monkeypatch
+):
+    monkeypatch.setattr("lastcall.link._THREAD_RETRY", 0)
+    client = make_client()
+    client.register_endpoint("generate")
+    client.on_deregister(lambda: None)
+    with client.request("r", endpoint="generate") as context:
+        assert not context.is_stopped()
+    with client.request("admitted", admit=True):
+        pass  # at once
+    assert not client.connected
+    assert caplog.text.count("no thread for the lastcall connection") == 1
+    client.close()
+
+
+def test_a_client_connects_once_its_thread_can_be_started(
+    supervisor, no_thread_at_all, make_client, monkeypatch
+):
+    monkeypatch.setattr("lastcall.link._THREAD_RETRY", 0)
+    client = make_client()
+    client.register_endpoint("generate")
+    no_thread_at_all.clear()
+    with client.request("r", endpoint="generate"):
+        supervisor.wait("endpoint.register", endpoint="generate")
+        supervisor.wait("request.begin", id="r")
+    supervisor.wait("request.end", id="r")
+
+
+def test_an_engine_that_may_start_no_process_and_no_thread_goes_on(path):
+    """With the limit of a real user: root has none."""
+    program = """
+import os, resource
+os.setgid(65534)
+os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+import lastcall
+client = lastcall.connect(socket="SOCKET")
+with client.request("r"):
+    pass
+print("served", client.connected)
+"""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become a user without processes")
+    where = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    done = subprocess.run(
+        [sys.executable, "-c", program.replace("SOCKET", path)], check=False, timeout=30,
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": where},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "served False\n"), done.stderr
