@@ -535,8 +535,12 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
       answer_.open(read.head, leg_->reader().framing(), wire);
     }
     budget_.attempts.have_ended();
-    if (answer_.is_recorded()) {
-      seam().begin_leg();
+    if (answer_.is_recorded() && !has_memory_for([this] { seam().begin_leg(); })) {
+      request_.client()->connection().write(wire);
+      if (request_.client() != nullptr) {
+        give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
+      }
+      return false;
     }
   }
   bytes = leg_->reader().read_on(bytes, read);

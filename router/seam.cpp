@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "router/large_bodies.hpp"
+
 namespace lastcall::router {
 
 using continuation::Mode;
@@ -101,11 +103,16 @@ std::optional<std::string> Seam::warming_body(Mode mode) {
 
 std::optional<std::string> Seam::cut(Mode mode) {
   std::optional<std::string> body = hand_off_ ? hand_off_->cut(mode) : std::nullopt;
-  if (body) {
-    mode_ = mode;
-    ++moves_;
-    begin_leg();
+  if (!body) {
+    return std::nullopt;
   }
+  if (!has_memory_for([&] { story_->begin_leg(mode); })) {
+    std::string nothing;  // nothing has been held yet
+    hand_off_->release(nothing);
+    return std::nullopt;
+  }
+  mode_ = mode;
+  ++moves_;
   return body;
 }
 

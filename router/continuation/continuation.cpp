@@ -58,9 +58,10 @@ Continuation::Continuation(Asked const& asked)
 
 std::string Continuation::first_body(Mode mode) {
   std::string body = continuation::first_body(request_, mode);
-  if (!request_.has_prompt_ids) {
-    request_.forget_members();  // it may be long before the answer arrives
+  if (std::optional<TokenIds> const ids = request_.prompt_ids()) {
+    transcript_.report_prompt(*ids);
   }
+  request_.forget_members();  // it may be long before the answer arrives
   return body;
 }
 
@@ -89,10 +90,6 @@ void Continuation::begin_leg(Mode mode) {
   }
   transcript_.begin_again();
   voice_.begin_again();
-  if (std::optional<TokenIds> ids = request_.prompt_ids()) {
-    transcript_.report_prompt(*ids);
-  }
-  request_.forget_members();
 }
 
 Received Continuation::receive(std::string_view payload, std::string& out) {

@@ -90,7 +90,8 @@ class Continuation {
   /// why not.
   std::string_view refused() const { return label(why_not(known())); }
 
-  /// The body of the first leg, or of a leg that replaces one that sent nothing.
+  /// The body of the first leg, or of a leg that replaces one that sent nothing. The ids of the
+  /// client's prompt are recorded here, where a lack of memory can still refuse the request.
   std::string first_body(Mode mode);
   /// A leg begins with the body from first_body(), or with the one that next() made last.
   void begin_leg(Mode mode);

@@ -109,6 +109,7 @@ std::string logprobs_at(std::string const& offsets) {
 
 TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begin_of_the_answer) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false,
                      .text = "\xC3\xA4 b",
@@ -133,6 +134,7 @@ TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begi
 
 TEST(Continuation, Logprobs_that_the_client_has_are_not_sent_again) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
   one.receive(chunk({.is_chat = false, .ids = {11}, .inner = logprobs_at("1")}));  // a part of one
