@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
+#include "relay/engine_error.hpp"
 #include "relay/first_byte.hpp"
 #include "relay/http_text.hpp"
 #include "router/errors.hpp"
@@ -92,7 +94,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     delivered.progress = received.progress;
     has_events = received.moved;
     if (received.hand_off_ms) {
-      delivered.hint = Time(*received.hand_off_ms);
+      delivered.hint = monotonic_time() + Time(*received.hand_off_ms);
     }
     if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);

@@ -31,7 +31,7 @@ class Answer final : public RecordOwner {
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
   struct Delivered {
     continuation::Progress progress = continuation::Progress::nothing;
-    /// The time after which the worker will cut the answer, if the payload announced it.
+    /// When the worker will cut the answer, if the payload announced it.
     std::optional<Time> hint{};
   };
   /// Handles the payload of a leg. `until_close`: the end of the leg's connection ends its

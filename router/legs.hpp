@@ -59,7 +59,7 @@ struct Budget {
 
 /// Facts of an answer that leaves its worker, or will have to; most answers stay.
 struct Leave {
-  std::optional<Time> hint{};             // the time until the cut, announced since the last event
+  std::optional<Time> hint{};             // when the cut will be, announced since the last event
   std::unique_ptr<HandOver> hand_over{};  // present while its worker drains
   std::unique_ptr<LevelProof> proof{};    // present while the answer is leaving its worker
 };
