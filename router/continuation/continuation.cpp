@@ -127,6 +127,8 @@ Received Continuation::take(Event const& event, std::string& out) {
     case Event::Kind::blank:
       voice_.client().raw(is_for_client ? event.bytes : "", false, out);
       return {};
+    case Event::Kind::torn_comment:
+      return {};  // the next leg could not end its line
     case Event::Kind::error:
       return take_error(event, out);
     case Event::Kind::other:
@@ -144,6 +146,7 @@ Received Continuation::take_odd(Event const& event, std::string& out) {
     return fail("odd_event", out);
   }
   odd_ = odd_ == Refused::no || odd_ == Refused::memory ? Refused::odd_event : odd_;
+  voice_.release(out);
   voice_.client().raw(event.bytes, true, out);
   return {Progress::more};
 }
@@ -160,6 +163,7 @@ Received Continuation::take_error(Event const& event, std::string& out) {
     return take_odd(event, out);
   }
   // The request is at fault: another worker would answer the same.
+  voice_.release(out);
   voice_.client().raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
   return {Progress::done};

@@ -283,6 +283,17 @@ def test_both_workers_die_and_the_client_receives_the_error(router, workers):
     nobody_serves(fleet)
 
 
+def test_nothing_follows_an_event_whose_worker_died_within_it(router, workers):
+    large = data(b"x" * (5 << 20))
+
+    def dies(leg):
+        leg.send(SSE_HEAD + chunk(large)[:-100])
+
+    raw = Answer(behind(router, workers(dies)).port).ended().raw
+    assert b"error" not in raw and not raw.endswith(b"0\r\n\r\n")
+    assert raw.rstrip(b"\r\n")[-1:] == b"x"
+
+
 def refuses_our_field(leg):
     if "stream_options" in leg.body:
         leg.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")

@@ -495,6 +495,56 @@ TEST(Continuation, A_long_token_is_no_leaked_prompt) {
   EXPECT_EQ(reason_of(std::string(33, '-')), "leaks_prompt");
 }
 
+TEST(Continuation, Held_text_goes_out_before_an_event_that_is_passed_on_as_it_comes) {
+  std::string const several_lines = "data: odd\ndata: lines\n\n";
+  std::string const too_large = "data: " + std::string(EventReader::kMaxEvent, 'x') + "\n\n";
+  std::string const error = event(R"({"error":{"message":"no","code":400}})");
+  for (std::string const& odd : {several_lines, too_large, error}) {
+    Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})",
+                 "completions");
+    one.machine.begin_leg(Mode::text);
+    one.receive(chunk({.is_chat = false, .text = "to the EN"}));
+    for (std::size_t at = 0; at < odd.size(); at += 65'536) {
+      one.receive(std::string_view(odd).substr(at, 65'536));
+    }
+    std::size_t const text = one.out.find("EN\"");
+    std::size_t const behind = one.out.find(odd.substr(0, 20));
+    ASSERT_NE(text, one.out.npos) << odd.substr(0, 20);
+    ASSERT_NE(behind, one.out.npos) << odd.substr(0, 20);
+    EXPECT_LT(text, behind) << odd.substr(0, 20);
+  }
+}
+
+TEST(Continuation, A_leg_that_dies_within_a_comment_leaves_no_line_behind_that_hides_the_next) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.role = true, .extra = prompt({1, 2, 3}) + usage(3, 0)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = usage(3, 1)}));
+  std::string const comment = ": " + std::string(EventReader::kMaxEvent, 'x');
+  for (std::size_t at = 0; at < comment.size(); at += 65'536) {
+    chat.receive(std::string_view(comment).substr(at, 65'536));
+  }
+  EXPECT_FALSE(chat.machine.is_inside_event());
+  EXPECT_EQ(chat.end().progress, Progress::failed);
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.id = "b", .role = true, .extra = prompt({1, 2, 3, 10})}));
+  chat.receive(chunk({.id = "b", .text = "lo", .ids = {11}}));
+  EXPECT_EQ(chat.client().text, "Hello");
+}
+
+TEST(Continuation, Within_an_event_that_is_passed_on_in_parts_it_is_known_that_no_error_fits) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  std::string const large = "data: " + std::string(EventReader::kMaxEvent, 'x');
+  chat.receive(large.substr(0, 100));
+  EXPECT_FALSE(chat.machine.is_inside_event());
+  chat.receive(large.substr(100));
+  EXPECT_TRUE(chat.machine.is_inside_event());
+  chat.receive("\n\n");
+  EXPECT_FALSE(chat.machine.is_inside_event());
+}
+
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
   Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})", "completions");
   EXPECT_NE(one.machine.first_body(Mode::ids_vllm).find(R"("include_stop_str_in_output":true)"),
