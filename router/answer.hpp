@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "relay/event_scanner.hpp"
 #include "relay/http_head.hpp"
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
@@ -59,6 +60,7 @@ class Answer final : public RecordOwner {
 
  private:
   Parts& parts() const { return call_.parts; }
+  void note_error(relay::EventScanner::Suspect const& suspect, std::string_view payload);
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);

@@ -237,21 +237,20 @@ void RoutedRequest::answer(Append const& append) {
 void RoutedRequest::refuse(relay::Refusal const& refusal) {
   legs_.drop();
   parts().observer.refused(refusal);
-  call_.error_type = error_type_of(refusal.status);
+  call_.error_type = error_type_of(refusal.status, refusal.type);
   answer([&](std::string& out, Answering const& how) {
     relay::append_refusal(out, refusal, {call_.id(), 0, 0}, how.close, how.head_only);
   });
 }
 
-void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
+void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome /*outcome*/) {
   if (has_sent_nothing()) {
     refuse(refusal);
     return;
   }
   legs_.drop();
   if (!relay::is_whole(call_.delivery)) {
-    call_.error_type =
-        outcome == Outcome::cancelled ? ErrorType::cancelled : error_type_of(refusal.status);
+    call_.error_type = ErrorType::internal;
     call_.after = relay::After::close;
   }
   std::string last;

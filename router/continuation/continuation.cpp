@@ -104,6 +104,7 @@ Received Continuation::receive(std::string_view payload, std::string& out) {
     bool const stays = all.progress == Progress::verified_now && one.progress < Progress::done;
     all.progress = stays || one.progress == Progress::nothing ? all.progress : one.progress;
     all.reason = one.reason;
+    all.error_status = one.error_status;
     all.tokens += one.tokens;
     all.verified = all.verified || one.verified;
     all.hand_off_ms = one.hand_off_ms ? one.hand_off_ms : all.hand_off_ms;
@@ -166,7 +167,7 @@ Received Continuation::take_error(Event const& event, std::string& out) {
   voice_.release(out);
   voice_.client().raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
-  return {Progress::done};
+  return {.progress = Progress::done, .error_status = relay::status_of_error(event.bytes)};
 }
 
 Received Continuation::take_data(Event const& event, std::string& out) {

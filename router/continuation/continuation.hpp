@@ -60,7 +60,9 @@ struct Received {
   std::string_view reason{};  // why it failed; a word from a closed set
   bool moved = false;         // the client got something
   bool verified = false;      // the leg was proven, whatever came afterwards
-  unsigned tokens = 0;        // as the engine reported, otherwise the number of events with text
+  /// The status that belongs to the error with which the engine has ended the answer; 0 if none.
+  std::uint16_t error_status = 0;
+  unsigned tokens = 0;  // as the engine reported, otherwise the number of events with text
   /// Set if the worker is draining: it will cut the stream after this time.
   std::optional<std::uint64_t> hand_off_ms{};
 };

@@ -545,6 +545,21 @@ TEST(Continuation, Within_an_event_that_is_passed_on_in_parts_it_is_known_that_n
   EXPECT_FALSE(chat.machine.is_inside_event());
 }
 
+TEST(Continuation, The_status_of_an_error_that_ends_an_answer_is_that_of_its_code) {
+  auto const status_of = [](std::string const& error) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .ids = {10}}));
+    Received const received = chat.receive(event(R"({"error":)" + error + "}"));
+    EXPECT_EQ(received.progress, Progress::done) << error;
+    return received.error_status;
+  };
+  EXPECT_EQ(status_of(R"({"message":"no","code":404})"), 404);
+  EXPECT_EQ(status_of(R"({"message":"no","code":"context_length_exceeded"})"), 400);
+  EXPECT_EQ(status_of(R"({"message":"no","type":"invalid_request_error"})"), 400);
+  EXPECT_EQ(status_of(R"({"type":"timeout","code":504,"retryable":false})"), 504);
+}
+
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
   Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})", "completions");
   EXPECT_NE(one.machine.first_body(Mode::ids_vllm).find(R"("include_stop_str_in_output":true)"),
