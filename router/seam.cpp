@@ -72,6 +72,9 @@ continuation::Received Seam::leg_ended(std::string& out) {
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
   causes_.set_reason(reason);
+  if (!story_->is_unproven()) {
+    causes_.set_cause(reason);
+  }
   if (reason == kStall || reason == kGone || reason == kHandOff) {
     // The end was not sent by a worker. If only [DONE] was missing, the answer is whole with it.
     if (story_->leg_ended(out).progress == continuation::Progress::done) {

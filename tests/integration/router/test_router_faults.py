@@ -286,6 +286,27 @@ def test_both_workers_die_and_the_client_receives_the_error(router, workers):
     nobody_serves(fleet)
 
 
+def goes_on_from_elsewhere(leg):
+    leg.send(SSE_HEAD + chunk(leg.event("no", at=100, count=1)))
+    leg.wait()
+
+
+@pytest.mark.parametrize("how, kind", [("orderly", "engine_dead"), ("migrated", "migrated")])
+def test_workers_that_cannot_go_on_do_not_change_what_the_client_may_do(
+    router, workers, how, kind
+):
+    def first(leg):
+        begins()(leg)
+        ENDS[how](leg)
+
+    one = behind(router, workers(first, goes_on_from_elsewhere))
+    answer = Answer(one.port).ended()
+    error = answer.error()
+    assert (error["type"], error["retryable"]) == (kind, True)
+    assert error["reason"] == "worker_cannot"
+    assert answer.text_before_error().rstrip() == text(2).rstrip()
+
+
 def test_nothing_follows_an_event_whose_worker_died_within_it(router, workers):
     large = data(b"x" * (5 << 20))
 
