@@ -93,6 +93,29 @@ EngineError error_of_event(std::string_view event) {
   return EngineError::none;
 }
 
+std::uint16_t status_of_error(std::string_view event) {
+  constexpr std::uint64_t kFirst = 400;
+  constexpr std::uint64_t kLast = 599;
+  EngineError const kind = error_of_event(event);
+  if (kind == EngineError::none) {
+    return 0;
+  }
+  std::string const data = data_of(event);
+  Members members;
+  Members inner;
+  if (!json::read_object(data, members)) {
+    json::Value const* const error = find(members, "error");
+    bool const is_object = error != nullptr && error->kind == Kind::object;
+    bool const is_read = is_object && !json::read_object(error->text, inner);
+    json::Value const* const code = find(is_read ? inner : members, "code");
+    std::uint64_t const status = code != nullptr ? code_of(*code).value_or(0) : 0;
+    if (status >= kFirst && status <= kLast) {
+      return static_cast<std::uint16_t>(status);
+    }
+  }
+  return static_cast<std::uint16_t>(kind == EngineError::complete ? kFirst : kServerError);
+}
+
 /// An answer that states when to come again, or why, is a refusal; a method that a server does not
 /// know reveals nothing about its engine.
 EngineError error_of_answer(ResponseHead const& head) {

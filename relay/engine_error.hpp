@@ -25,6 +25,9 @@ enum class EngineError : std::uint8_t {
 
 /// Judges a whole event.
 EngineError error_of_event(std::string_view event);
+/// The status that an answer would have had which consists of the error in an event: its code, or
+/// else 400 if it blames the request and 500 if it does not; 0 if the event has no error.
+std::uint16_t status_of_error(std::string_view event);
 /// Judges the head of an answer.
 EngineError error_of_answer(ResponseHead const& head);
 

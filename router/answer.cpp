@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
+#include "relay/engine_error.hpp"
 #include "relay/first_byte.hpp"
 #include "relay/http_text.hpp"
 #include "router/errors.hpp"
@@ -59,7 +61,9 @@ void Answer::open(relay::ResponseHead const& head, relay::Framing const& framing
   if (!call_.asked.keeps_alive || ends_with_it || parts().departure.is_closing(call_.place)) {
     call_.after = relay::After::close;
   }
-  call_.error_type = error_type_of(head.status);
+  std::string_view reason;
+  head.fields.count("x-lastcall-reason", reason);
+  call_.error_type = error_type_of(head.status, reason);
   if (is_rejection(head)) {
     parts().metrics.rejected(call_.label(), call_.route.endpoint());
   }
@@ -90,9 +94,12 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     std::size_t const held = seam_.capacity();
     continuation::Received const received = seam_.receive(payload, out);
     delivered.progress = received.progress;
+    if (received.error_status != 0) {
+      call_.error_type = error_type_of(received.error_status);
+    }
     has_events = received.moved;
     if (received.hand_off_ms) {
-      delivered.hint = Time(*received.hand_off_ms);
+      delivered.hint = monotonic_time() + Time(*received.hand_off_ms);
     }
     if (received.moved && call_.moving && call_.last_event_at != Call::Clock::time_point{}) {
       mark(*call_.moving, wire);
@@ -106,12 +113,25 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     if (until_close) {
       delivery.events().note_last_words(payload);
     }
-    has_events = delivery.emit_events(payload, delivery.events().scan(payload).boundary, wire);
+    relay::EventScanner::Found const found = delivery.events().scan(payload);
+    if (found.suspect) {
+      note_error(*found.suspect, payload);
+    }
+    has_events = delivery.emit_events(payload, found.boundary, wire);
   }
   if (wire.size() > before || has_events) {  // a hint for the router is not part of an answer
     note_time(has_events);
   }
   return delivered;
+}
+
+/// The engine may have ended the answer with an error of its own.
+void Answer::note_error(relay::EventScanner::Suspect const& suspect, std::string_view payload) {
+  std::string event(suspect.begin == 0 ? call_.delivery.events().part() : std::string());
+  event.append(payload.substr(suspect.begin, suspect.end - suspect.begin));
+  if (unsigned const status = relay::status_of_error(event); status != 0) {
+    call_.error_type = error_type_of(status);
+  }
 }
 
 void Answer::note_time(bool has_events) {

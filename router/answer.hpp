@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "relay/event_scanner.hpp"
 #include "relay/http_head.hpp"
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
@@ -31,7 +32,7 @@ class Answer final : public RecordOwner {
   void open(relay::ResponseHead const& head, relay::Framing const& framing, std::string& wire);
   struct Delivered {
     continuation::Progress progress = continuation::Progress::nothing;
-    /// The time after which the worker will cut the answer, if the payload announced it.
+    /// When the worker will cut the answer, if the payload announced it.
     std::optional<Time> hint{};
   };
   /// Handles the payload of a leg. `until_close`: the end of the leg's connection ends its
@@ -59,6 +60,7 @@ class Answer final : public RecordOwner {
 
  private:
   Parts& parts() const { return call_.parts; }
+  void note_error(relay::EventScanner::Suspect const& suspect, std::string_view payload);
   void note_time(bool has_events);
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);

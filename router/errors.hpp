@@ -1,6 +1,14 @@
-// Dynamo's names for the reasons why a request failed, by the status that the client received.
+// Dynamo's names for the reasons why a request failed, by what the client received.
 //
-// Pure, no thread rule. Source: the label error_type of dynamo_frontend_requests_total.
+// Rules:
+//  1. A refusal is named after its status, as in Dynamo: 503 means that there is no place, or no
+//     worker.
+//  2. A request that an engine had is `internal` if it is not answered, whatever the status with
+//     which its client is asked to send it again: Dynamo has no such status, and answers 500.
+//  3. An answer that has begun and is not whole is `internal`, or `cancelled` if its client left.
+//
+// Pure, no thread rule. Source: the label error_type of dynamo_frontend_requests_total;
+// docs/router.md, 'Metrics'.
 #pragma once
 
 #include <array>
@@ -27,7 +35,17 @@ constexpr std::string_view name(ErrorType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-constexpr ErrorType error_type_of(unsigned status) {
+/// The reasons (X-Lastcall-Reason) and types of refusals of requests that an engine had.
+inline constexpr std::array<std::string_view, 4> kLostByEngines{"engine_dead", "migrate",
+                                                                "migrated", "grace_timeout"};
+
+/// `why` is the type of the refusal, or its reason; empty if it is not lastcall's.
+constexpr ErrorType error_type_of(unsigned status, std::string_view why = {}) {
+  for (std::string_view const each : kLostByEngines) {
+    if (status >= 500 && why == each) {
+      return ErrorType::internal;
+    }
+  }
   if (status == 429 || status == 503 || status == 529) {
     return ErrorType::overload;
   }

@@ -57,12 +57,17 @@ std::optional<Time> Worker::changes_at(Time now) const {
 Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers) {
   sources_[source] = workers;
   ++last_news_;
+  News news;
   // Adds a worker unless it exists already. If two sources name the same worker, the first one
   // decides.
-  auto const name = [this](Announced const& announced) -> std::shared_ptr<Worker> {
+  auto const name = [this, &news](std::size_t number,
+                                  Announced const& announced) -> std::shared_ptr<Worker> {
     auto const found = by_url_.find(announced.url);
     if (found != by_url_.end()) {
       Worker& worker = *found->second;
+      if (worker.named_in_ == last_news_ && worker.model() != announced.model) {
+        news.conflicts.push_back({worker.url(), worker.model(), number, announced.model});
+      }
       if (worker.named_in_ == last_news_ || worker.announced_ == announced) {
         worker.named_in_ = last_news_;
         return nullptr;
@@ -74,10 +79,9 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
     by_url_.emplace(made->url(), made.get());
     return made;
   };
-  News news;
   for (auto const& [number, list] : sources_) {
     for (Announced const& each : list) {
-      if (std::shared_ptr<Worker> newcomer = name(each)) {
+      if (std::shared_ptr<Worker> newcomer = name(number, each)) {
         news.came.push_back(std::move(newcomer));
       }
     }
@@ -97,6 +101,17 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
   workers_.insert(workers_.end(), news.came.begin(), news.came.end());
   views_.reset();
   return news;
+}
+
+std::size_t Fleet::source_of(std::string_view url) const {
+  for (auto const& [number, list] : sources_) {
+    for (Announced const& each : list) {
+      if (each.url == url) {
+        return number;
+      }
+    }
+  }
+  return 0;
 }
 
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,

@@ -141,15 +141,26 @@ class Fleet {
     Time first{1'000};
     Time most{30'000};
   };
+  /// A source that names another model for a worker than the source that decides.
+  struct Conflict {
+    std::string url;
+    std::string model;
+    std::size_t other = 0;  // the number of the source that does not count
+    std::string other_model;
+    friend auto operator<=>(Conflict const&, Conflict const&) = default;
+  };
   struct News {
     std::vector<std::shared_ptr<Worker>> came;
     std::vector<std::shared_ptr<Worker>> left;
+    std::vector<Conflict> conflicts;  // all that exist now
   };
 
   Fleet(Skips skips, Draw draw) : skips_(skips), draw_(std::move(draw)) {}
 
   /// Replaces the workers that `source` names.
   News set(std::size_t source, std::vector<Announced> const& workers);
+  /// The number of the source that decides about the worker; 0 if no source names it.
+  std::size_t source_of(std::string_view url) const;
 
   struct Wanted {
     std::string_view model;

@@ -22,9 +22,8 @@ constexpr unsigned kTakesOver = 200;
 
 void HandOver::look(Leg& old, std::optional<Time> hint) {
   if (hint && state_ <= State::waiting) {
-    Time const now = monotonic_time();
-    parts_.fleet.failed(*old.worker(), now);
-    from_ = {old.worker(), now + *hint};
+    parts_.fleet.failed(*old.worker(), monotonic_time());
+    from_ = {old.worker(), *hint};
     if (!risk_.may_move(kHandOff)) {
       drop();
     } else if (state_ == State::idle) {
@@ -192,14 +191,14 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
   }
   if (received.verified) {
     std::unique_ptr<Leg> next = std::move(leg_);
-    std::optional<Time> const left = to_cuts_at_ ? std::optional(*to_cuts_at_ - now) : std::nullopt;
+    std::optional<Time> const cuts_at = to_cuts_at_;
     risk_.moved(kHandOff, *from_.worker, true, now);
     drop();
     owner_.hand_over_ended({.how = HandedOver::How::moved,
                             .next = std::move(next),
                             .progress = received.progress,
                             .out = out,
-                            .hint = left});
+                            .hint = cuts_at});
   } else if (!seam_.is_holding()) {
     drop();
     owner_.hand_over_ended({.progress = received.progress, .out = out});

@@ -58,7 +58,7 @@ struct HandedOver {
   std::unique_ptr<Leg> next{};
   continuation::Progress progress{};
   std::string_view out{};  // the bytes that the client gets next
-  /// The time until the worker of `next` will cut the answer, if it has announced that already.
+  /// When the worker of `next` will cut the answer, if it has announced that already.
   std::optional<Time> hint{};
 };
 
@@ -69,8 +69,9 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
-  /// Called when the answer has progressed; its pace is in the call. `hint` is the time after which
-  /// the worker of `old` will cut it, if the worker has announced that since the last call.
+  /// Called when the answer has progressed; its pace is in the call. `hint` is when the worker of
+  /// `old` will cut it, if the worker has announced that since the last call. That may be a while
+  /// ago, because nothing is looked at while the client does not read.
   void look(Leg& old, std::optional<Time> hint);
   void drop();
   void flushed();

@@ -1,9 +1,10 @@
 // Work on a client's body whose memory grows with that body: more of it may be needed than there
 // is.
 //
-// It is done before a connection to a worker is taken, so that the request can be refused, or its
-// answer ended, as if no worker could be reached. A lack of memory elsewhere, such as for the ids
-// of a prompt once its worker has them, ends the router.
+// As much of it as possible is done before a connection to a worker is taken, so that the request
+// can be refused, or its answer ended, as if no worker could be reached. The proof that an answer
+// continues is prepared when its next worker answers, and the answer ends if there is no memory for
+// it. A lack of memory elsewhere ends the router.
 //
 // No thread rule. Source: docs/router.md, 'What is routed'.
 #pragma once

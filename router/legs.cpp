@@ -78,17 +78,18 @@ relay::Refusal stood_still() {
 /// The end that the client gets if its answer is not continued.
 relay::Refusal not_continued(Call const& call, Seam const& seam) {
   using lifecycle::CancelReason;
-  std::string_view const reason = seam.reason();
+  std::string_view const cause = seam.cause();
   // A request with which two engines have died must not be sent again: the type is not retryable.
   bool const may_come_again = seam.why_not() != continuation::label(Refused::engine_died_twice) &&
                               seam.why_not() != continuation::label(Refused::poison);
-  relay::Refusal refusal = relay::engine_failed();
-  if (may_come_again && (reason == "migrated" || reason == "engine_dead")) {
-    bool const is_dead = reason == "engine_dead";
-    refusal = relay::cut_by(is_dead ? CancelReason::engine_dead : CancelReason::migrate);
-  } else if (reason == kStall || reason == kGone) {
+  relay::Refusal refusal = cause.empty() ? relay::no_memory() : relay::engine_failed();
+  if (may_come_again && cause == "engine_dead") {
+    refusal = relay::cut_by(CancelReason::engine_dead);
+  } else if (may_come_again && (cause == "migrated" || cause == kHandOff)) {
+    refusal = relay::cut_by(CancelReason::migrate);
+  } else if (cause == kStall || cause == kGone) {
     refusal = stood_still();
-  } else if (may_come_again && reason == "eof") {
+  } else if (may_come_again && cause == "eof") {
     refusal = broken(call);
   }
   refusal.reason = seam.why_not();
@@ -535,8 +536,12 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
       answer_.open(read.head, leg_->reader().framing(), wire);
     }
     budget_.attempts.have_ended();
-    if (answer_.is_recorded()) {
-      seam().begin_leg();
+    if (answer_.is_recorded() && !has_memory_for([this] { seam().begin_leg(); })) {
+      request_.client()->connection().write(wire);
+      if (request_.client() != nullptr) {
+        give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
+      }
+      return false;
     }
   }
   bytes = leg_->reader().read_on(bytes, read);

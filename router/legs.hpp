@@ -59,7 +59,7 @@ struct Budget {
 
 /// Facts of an answer that leaves its worker, or will have to; most answers stay.
 struct Leave {
-  std::optional<Time> hint{};             // the time until the cut, announced since the last event
+  std::optional<Time> hint{};             // when the cut will be, announced since the last event
   std::unique_ptr<HandOver> hand_over{};  // present while its worker drains
   std::unique_ptr<LevelProof> proof{};    // present while the answer is leaving its worker
 };
@@ -77,6 +77,10 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void flushed();
   std::size_t capacity() const {
     return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
+  }
+  /// Whether the client has a part of an event, but not its end.
+  bool is_inside_event() const {
+    return answer_.seam().is_recording() && answer_.seam().story().is_inside_event();
   }
   /// The number of events that the client has received, if the answer is recorded.
   std::uint64_t events() const {

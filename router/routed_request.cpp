@@ -237,27 +237,33 @@ void RoutedRequest::answer(Append const& append) {
 void RoutedRequest::refuse(relay::Refusal const& refusal) {
   legs_.drop();
   parts().observer.refused(refusal);
-  call_.error_type = error_type_of(refusal.status);
+  call_.error_type = error_type_of(refusal.status, refusal.type);
   answer([&](std::string& out, Answering const& how) {
     relay::append_refusal(out, refusal, {call_.id(), 0, 0}, how.close, how.head_only);
   });
 }
 
-void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome outcome) {
+void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome /*outcome*/) {
   if (has_sent_nothing()) {
     refuse(refusal);
     return;
   }
   legs_.drop();
   if (!relay::is_whole(call_.delivery)) {
-    call_.error_type =
-        outcome == Outcome::cancelled ? ErrorType::cancelled : error_type_of(refusal.status);
+    call_.error_type = ErrorType::internal;
     call_.after = relay::After::close;
   }
   std::string last;
-  std::uint64_t const events =
-      std::max(legs_.events(), std::as_const(call_.delivery).events().events());
-  client()->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
+  if (legs_.is_inside_event()) {  // an error would become a part of that event
+    bool const is_chunked = call_.delivery.coding() == relay::Delivery::Coding::chunked;
+    call_.delivery.cut();
+    client()->connection().drop_output(is_chunked ? relay::Farewell::silence
+                                                  : relay::Farewell::reset);
+  } else {
+    std::uint64_t const events =
+        std::max(legs_.events(), std::as_const(call_.delivery).events().events());
+    client()->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
+  }
   write_and_end(last);
 }
 

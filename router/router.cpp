@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "router/own_end.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
+#include "router/source_conflicts.hpp"
 #include "router/source_troubles.hpp"
 #include "router/worker_sources.hpp"
 #include "telemetry/reload_log.hpp"
@@ -135,8 +137,28 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     }
   }
 
-  void took(std::size_t source, std::vector<Announced> const& workers) {
+  void note_conflicts(std::vector<Fleet::Conflict> const& all) {
+    std::optional<Fleet::Conflict> const conflict = conflicts.note(all);
+    if (!conflict) {
+      return;
+    }
+    log.warning("sources name different models for a worker: the first source decides",
+                {{"worker", conflict->url},
+                 {"source", source_names[parts.fleet.source_of(conflict->url)]},
+                 {"model", conflict->model},
+                 {"other_source", source_names[conflict->other]},
+                 {"other_model", conflict->other_model},
+                 {"workers", conflicts.count()}});
+  }
+
+  void took(std::size_t source, std::string const& name, std::vector<Announced> const& workers) {
+    if (workers.empty()) {
+      source_names.erase(source);
+    } else {
+      source_names[source] = name;
+    }
     Fleet::News const news = parts.fleet.set(source, workers);
+    note_conflicts(news.conflicts);
     parts.departed.note(parts.fleet, news, monotonic_time());
     for (auto const& worker : news.left) {
       parts.connections.close(*worker);
@@ -252,11 +274,13 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   OwnEnd own_end;
   Operators operators;
   SourceTroubles troubles;
+  SourceConflicts conflicts;
+  std::map<std::size_t, std::string> source_names;  // by number
   LoadControl load{io, parts};
   WorkerSources sources{
       io,
-      {.found = [this](std::size_t number,
-                       std::vector<Announced> const& workers) { took(number, workers); },
+      {.found = [this](std::size_t number, std::string const& source,
+                       std::vector<Announced> const& workers) { took(number, source, workers); },
        .troubled = [this](std::size_t number, std::string const& source,
                           std::string const& problem) { source_troubled(number, source, problem); },
        .skipped =

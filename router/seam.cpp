@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "router/large_bodies.hpp"
+
 namespace lastcall::router {
 
 using continuation::Mode;
@@ -70,6 +72,9 @@ continuation::Received Seam::leg_ended(std::string& out) {
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
   causes_.set_reason(reason);
+  if (!story_->is_unproven()) {
+    causes_.set_cause(reason);
+  }
   if (reason == kStall || reason == kGone || reason == kHandOff) {
     // The end was not sent by a worker. If only [DONE] was missing, the answer is whole with it.
     if (story_->leg_ended(out).progress == continuation::Progress::done) {
@@ -101,11 +106,16 @@ std::optional<std::string> Seam::warming_body(Mode mode) {
 
 std::optional<std::string> Seam::cut(Mode mode) {
   std::optional<std::string> body = hand_off_ ? hand_off_->cut(mode) : std::nullopt;
-  if (body) {
-    mode_ = mode;
-    ++moves_;
-    begin_leg();
+  if (!body) {
+    return std::nullopt;
   }
+  if (!has_memory_for([&] { story_->begin_leg(mode); })) {
+    std::string nothing;  // nothing has been held yet
+    hand_off_->release(nothing);
+    return std::nullopt;
+  }
+  mode_ = mode;
+  ++moves_;
   return body;
 }
 

@@ -37,8 +37,11 @@ class Causes {
  public:
   std::string_view why_not() const { return words_ ? words_->why_not : std::string_view(); }
   std::string_view reason() const { return words_ ? words_->reason : std::string_view(); }
+  /// The reason why a leg failed whose output the client has, or would have.
+  std::string_view cause() const { return words_ ? words_->cause : std::string_view(); }
   void set_why_not(std::string_view why) { words().why_not = why; }
   void set_reason(std::string_view reason) { words().reason = reason; }
+  void set_cause(std::string_view reason) { words().cause = reason; }
   /// Keeps the reason of a failure, whichever leg failed.
   continuation::Received noted(continuation::Received received);
 
@@ -46,6 +49,7 @@ class Causes {
   struct Words {  // static texts of closed sets
     std::string_view why_not;
     std::string_view reason;
+    std::string_view cause;
   };
   Words& words();
 
@@ -97,6 +101,9 @@ class Seam {
   /// Both texts are static and from a closed set.
   std::string_view why_not() const { return causes_.why_not(); }
   std::string_view reason() const { return causes_.reason(); }
+  /// Why the answer has to leave a worker: the failures of workers that have not proven that they
+  /// continue it change nothing for its client.
+  std::string_view cause() const { return causes_.cause(); }
   unsigned moves() const { return moves_; }
   /// Whether the client has a part of the answer's text.
   bool has_begun() const { return story_ && story().known().transcript.has_text(); }

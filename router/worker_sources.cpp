@@ -51,7 +51,7 @@ struct WorkerSources::Followed {
   discovery::InstanceWatch::Listeners listeners(WorkerSources& owner) {
     return {.found =
                 [this, &owner](std::vector<discovery::FoundInstance> const& instances) {
-                  owner.listeners_.found(number, usable(instances, owner.listeners_));
+                  owner.listeners_.found(number, name, usable(instances, owner.listeners_));
                   owner.listed(number);
                 },
             .troubled =
@@ -126,7 +126,7 @@ void WorkerSources::remove(Followed& followed, std::set<std::size_t> const& adde
       earlier.awaited.insert(added.begin(), added.end());
     }
   }
-  removed_.push_back({.number = followed.number, .awaited = added});
+  removed_.push_back({.number = followed.number, .name = followed.name, .awaited = added});
 }
 
 void WorkerSources::listed(std::size_t number) {
@@ -139,7 +139,7 @@ void WorkerSources::listed(std::size_t number) {
 void WorkerSources::release() {
   std::erase_if(removed_, [this](Removed const& one) {
     if (one.awaited.empty()) {
-      listeners_.found(one.number, {});
+      listeners_.found(one.number, one.name, {});
     }
     return one.awaited.empty();
   });
@@ -163,7 +163,7 @@ void WorkerSources::begin_static(Followed& followed, StaticSource const& source)
     workers.push_back({.url = url, .model = source.model});
   }
   followed.name = "static";
-  listeners_.found(followed.number, workers);
+  listeners_.found(followed.number, followed.name, workers);
 }
 
 void WorkerSources::begin_files(Followed& followed, FileSource const& source) {
@@ -171,8 +171,9 @@ void WorkerSources::begin_files(Followed& followed, FileSource const& source) {
   followed.files = std::make_unique<WorkerFiles>(
       io_, source.directory,
       WorkerFiles::Listeners{
-          .found = [this, number = followed.number](
-                       std::vector<Announced> const& found) { listeners_.found(number, found); },
+          .found =
+              [this, number = followed.number, name = followed.name](
+                  std::vector<Announced> const& found) { listeners_.found(number, name, found); },
           .troubled =
               [this, number = followed.number, name = followed.name](std::string const& problem) {
                 listeners_.troubled(number, name, problem);

@@ -33,7 +33,9 @@ class WorkerSources {
  public:
   struct Listeners {
     /// Receives all workers of that source, in place of the earlier ones.
-    std::function<void(std::size_t number, std::vector<Announced> const& workers)> found;
+    std::function<void(std::size_t number, std::string const& source,
+                       std::vector<Announced> const& workers)>
+        found;
     /// `problem` is empty if the source can be read again.
     /// Several sources may have the same name.
     std::function<void(std::size_t number, std::string const& source, std::string const& problem)>
@@ -51,6 +53,7 @@ class WorkerSources {
   struct Followed;
   struct Removed {
     std::size_t number = 0;
+    std::string name;
     std::set<std::size_t> awaited;  // numbers of registries; its workers stay until all are listed
   };
 

@@ -58,9 +58,10 @@ Continuation::Continuation(Asked const& asked)
 
 std::string Continuation::first_body(Mode mode) {
   std::string body = continuation::first_body(request_, mode);
-  if (!request_.has_prompt_ids) {
-    request_.forget_members();  // it may be long before the answer arrives
+  if (std::optional<TokenIds> const ids = request_.prompt_ids()) {
+    transcript_.report_prompt(*ids);
   }
+  request_.forget_members();  // it may be long before the answer arrives
   return body;
 }
 
@@ -89,10 +90,6 @@ void Continuation::begin_leg(Mode mode) {
   }
   transcript_.begin_again();
   voice_.begin_again();
-  if (std::optional<TokenIds> ids = request_.prompt_ids()) {
-    transcript_.report_prompt(*ids);
-  }
-  request_.forget_members();
 }
 
 Received Continuation::receive(std::string_view payload, std::string& out) {
@@ -107,6 +104,7 @@ Received Continuation::receive(std::string_view payload, std::string& out) {
     bool const stays = all.progress == Progress::verified_now && one.progress < Progress::done;
     all.progress = stays || one.progress == Progress::nothing ? all.progress : one.progress;
     all.reason = one.reason;
+    all.error_status = one.error_status;
     all.tokens += one.tokens;
     all.verified = all.verified || one.verified;
     all.hand_off_ms = one.hand_off_ms ? one.hand_off_ms : all.hand_off_ms;
@@ -130,6 +128,8 @@ Received Continuation::take(Event const& event, std::string& out) {
     case Event::Kind::blank:
       voice_.client().raw(is_for_client ? event.bytes : "", false, out);
       return {};
+    case Event::Kind::torn_comment:
+      return {};  // the next leg could not end its line
     case Event::Kind::error:
       return take_error(event, out);
     case Event::Kind::other:
@@ -147,6 +147,7 @@ Received Continuation::take_odd(Event const& event, std::string& out) {
     return fail("odd_event", out);
   }
   odd_ = odd_ == Refused::no || odd_ == Refused::memory ? Refused::odd_event : odd_;
+  voice_.release(out);
   voice_.client().raw(event.bytes, true, out);
   return {Progress::more};
 }
@@ -163,9 +164,10 @@ Received Continuation::take_error(Event const& event, std::string& out) {
     return take_odd(event, out);
   }
   // The request is at fault: another worker would answer the same.
+  voice_.release(out);
   voice_.client().raw(event.bytes, true, out);
   kLegMoves.apply(leg_.state, LegEvent::complete);
-  return {Progress::done};
+  return {.progress = Progress::done, .error_status = relay::status_of_error(event.bytes)};
 }
 
 Received Continuation::take_data(Event const& event, std::string& out) {

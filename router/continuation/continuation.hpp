@@ -60,7 +60,9 @@ struct Received {
   std::string_view reason{};  // why it failed; a word from a closed set
   bool moved = false;         // the client got something
   bool verified = false;      // the leg was proven, whatever came afterwards
-  unsigned tokens = 0;        // as the engine reported, otherwise the number of events with text
+  /// The status that belongs to the error with which the engine has ended the answer; 0 if none.
+  std::uint16_t error_status = 0;
+  unsigned tokens = 0;  // as the engine reported, otherwise the number of events with text
   /// Set if the worker is draining: it will cut the stream after this time.
   std::optional<std::uint64_t> hand_off_ms{};
 };
@@ -90,7 +92,8 @@ class Continuation {
   /// why not.
   std::string_view refused() const { return label(why_not(known())); }
 
-  /// The body of the first leg, or of a leg that replaces one that sent nothing.
+  /// The body of the first leg, or of a leg that replaces one that sent nothing. The ids of the
+  /// client's prompt are recorded here, where a lack of memory can still refuse the request.
   std::string first_body(Mode mode);
   /// A leg begins with the body from first_body(), or with the one that next() made last.
   void begin_leg(Mode mode);
@@ -133,6 +136,10 @@ class Continuation {
   Parked swap_leg(Parked other);
 
   std::uint64_t events() const { return voice_.client().events(); }
+  /// Whether the client has a part of an event that is too large, but not its end.
+  bool is_inside_event() const { return leg_.reader.is_inside_torn(); }
+  /// Whether the leg has never been proven to continue the answer.
+  bool is_unproven() const { return leg_.verifier != nullptr; }
   /// Used by eligibility.hpp; transcript().confirm() receives the proof.
   Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
   Transcript& transcript() { return transcript_; }

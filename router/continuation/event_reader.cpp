@@ -31,6 +31,8 @@ std::size_t line_end(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
+
 std::string_view value_of(std::string_view line, std::size_t name) {
   line.remove_prefix(name);
   line.remove_prefix(line.starts_with(' ') ? 1 : 0);
@@ -98,7 +100,7 @@ std::size_t EventReader::TornEnd::find(std::string_view bytes) {
       at = std::min(bytes.find_first_of("\r\n", at), bytes.size()) - 1;
       continue;
     }
-    has_ended = std::exchange(is_line_empty, true);
+    has_ended = std::exchange(is_line_empty, true) || is_comment;
     has_return = !is_feed;
     if (has_ended && is_feed) {
       return at + 1;
@@ -110,24 +112,44 @@ std::size_t EventReader::TornEnd::find(std::string_view bytes) {
 /// The event is too large: the part of it that has arrived is returned, and no longer kept.
 std::optional<Event> EventReader::tear() {
   std::string_view const text = part_->text;
+  part_->torn_end.is_comment = !part_->lines.has_field && text.starts_with(':');
   part_->is_torn = part_->torn_end.find(text.substr(part_->lines.at)) == text.npos;
   part_->is_out = true;
-  return Event{Event::Kind::torn, text, {}};
+  return Event{part_->torn_end.kind(), text, {}};
 }
 
 /// Returns more of an event that is too large.
 std::optional<Event> EventReader::torn(std::string_view& bytes) {
   std::size_t const end = part_->torn_end.find(bytes);
   std::string_view const more = bytes.substr(0, end);
+  Event::Kind const kind = part_->torn_end.kind();
   bytes.remove_prefix(more.size());
   if (end != more.npos) {
     part_.reset();
   }
-  return more.empty() ? (part_ ? std::nullopt : next(bytes))
-                      : std::optional(Event{Event::Kind::torn, more, {}});
+  return more.empty() ? (part_ ? std::nullopt : next(bytes)) : std::optional(Event{kind, more, {}});
+}
+
+/// Removes the byte order mark at the start of the stream. Returns false if its end may follow.
+bool EventReader::skip_mark(std::string_view& bytes) {
+  while (mark_ < kMark.size() && !bytes.empty() && bytes.front() == kMark[mark_]) {
+    bytes.remove_prefix(1);
+    ++mark_;
+  }
+  if (mark_ == kMark.size() || bytes.empty()) {
+    return mark_ == kMark.size();
+  }
+  if (mark_ > 0) {  // it only looked like one
+    part_ = std::make_unique<Part>(Part{.text = std::string(kMark.substr(0, mark_)), .lines = {}});
+  }
+  mark_ = kMark.size();
+  return true;
 }
 
 std::optional<Event> EventReader::next(std::string_view& bytes) {
+  if (mark_ < kMark.size() && !skip_mark(bytes)) {
+    return std::nullopt;
+  }
   if (part_ && std::exchange(part_->is_out, false)) {
     std::string().swap(part_->text);
     if (!part_->is_torn) {

@@ -1,12 +1,14 @@
 // Reads server-sent events one after the other, each with its bytes and its data.
 //
 // Rules:
-//  1. However the bytes are split, the events are the same; and their bytes joined are the stream.
+//  1. However the bytes are split, the events are the same; and their bytes joined are the stream,
+//     without the byte order mark at its start, which would hide a field in the middle of another.
 //  2. The memory for an event is bounded: an event of more than kMaxEvent bytes is returned
 //     unchanged, in parts that are `torn`; the events after it are read as usual.
 //  3. An event that ends with a lone carriage return is complete with the next byte, which may be a
 //     line feed.
-//  4. A comment line or an empty line outside of an event is returned at once.
+//  4. A comment line or an empty line outside of an event is returned at once. A comment line of
+//     more than kMaxEvent bytes is returned in parts, and ends with its line.
 //
 // Pure, no thread rule. Source: the HTML standard, 'Server-sent events', 9.2.5 (parsing).
 #pragma once
@@ -22,12 +24,13 @@ namespace lastcall::router::continuation {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    data,     // one line of data, and possibly an `event`, `id` or `retry`
-    error,    // its name is `error`
-    other,    // several lines of data, or none
-    comment,  // a comment outside of an event
-    blank,    // an empty line outside of an event
-    torn,     // a part of an event that is too large
+    data,          // one line of data, and possibly an `event`, `id` or `retry`
+    error,         // its name is `error`
+    other,         // several lines of data, or none
+    comment,       // a comment outside of an event
+    blank,         // an empty line outside of an event
+    torn,          // a part of an event that is too large
+    torn_comment,  // a part of a comment that is too large
   };
   Kind kind{};
   std::string_view bytes;  // the whole event, including line ends
@@ -44,6 +47,10 @@ class EventReader {
   std::optional<Event> next(std::string_view& bytes);
   /// The number of bytes held of an event that has not ended.
   std::size_t held() const { return part_ ? part_->text.size() : 0; }
+  /// Whether parts of an event that is too large have been returned, and its end has not arrived.
+  bool is_inside_torn() const {
+    return part_ && part_->is_torn && !part_->torn_end.is_comment && !part_->torn_end.has_ended;
+  }
 
  private:
   /// The event that is being read, as far as its lines have been taken.
@@ -61,14 +68,16 @@ class EventReader {
     bool names_error = false;
     bool is_comment = false;  // a line outside of an event
   };
-  /// Finds the empty line that ends an event of which nothing is kept.
+  /// Finds the empty line that ends an event of which nothing is kept, or the end of a comment.
   struct TornEnd {
     /// Returns the number of bytes up to the end of the event, or npos.
     std::size_t find(std::string_view bytes);
+    Event::Kind kind() const { return is_comment ? Event::Kind::torn_comment : Event::Kind::torn; }
 
     bool is_line_empty = true;
     bool has_return = false;  // the last byte was a carriage return, and a line feed may follow
     bool has_ended = false;   // with that carriage return
+    bool is_comment = false;  // it ends with its line
   };
   struct Part {  // the start of an event whose end has not arrived
     std::string text;
@@ -78,12 +87,14 @@ class EventReader {
     bool is_torn = false;  // the event is too large
   };
 
+  bool skip_mark(std::string_view& bytes);
   std::optional<Event> whole(std::string_view& bytes);
   std::optional<Event> rest(std::string_view& bytes);
   std::optional<Event> tear();
   std::optional<Event> torn(std::string_view& bytes);
 
   std::unique_ptr<Part> part_;  // absent while a stream is silent between two events
+  std::uint8_t mark_ = 0;       // bytes of a byte order mark that the stream has begun with
 };
 
 }  // namespace lastcall::router::continuation

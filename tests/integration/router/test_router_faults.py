@@ -116,6 +116,9 @@ ENDS = {
 }  # fmt: skip
 
 
+ENDS_MIGRATED = b'event: error\ndata: {"error":{"type":"migrated","retryable":true}}\n\n'
+
+
 @pytest.mark.parametrize("told", [0, 1, 2, TOKENS])
 @pytest.mark.parametrize("how", ENDS)
 def test_an_answer_is_whole_however_its_worker_ends(router, workers, how, told):
@@ -281,6 +284,83 @@ def test_both_workers_die_and_the_client_receives_the_error(router, workers):
     assert answer.error()["retryable"] is False
     assert answer.text_before_error().rstrip() == text(2).rstrip()
     nobody_serves(fleet)
+
+
+def goes_on_from_elsewhere(leg):
+    leg.send(SSE_HEAD + chunk(leg.event("no", at=100, count=1)))
+    leg.wait()
+
+
+@pytest.mark.parametrize("how, kind", [("orderly", "engine_dead"), ("migrated", "migrated")])
+def test_workers_that_cannot_go_on_do_not_change_what_the_client_may_do(
+    router, workers, how, kind
+):
+    def first(leg):
+        begins()(leg)
+        ENDS[how](leg)
+
+    one = behind(router, workers(first, goes_on_from_elsewhere))
+    answer = Answer(one.port).ended()
+    error = answer.error()
+    assert (error["type"], error["retryable"]) == (kind, True)
+    assert error["reason"] == "worker_cannot"
+    assert answer.text_before_error().rstrip() == text(2).rstrip()
+
+
+def test_nothing_follows_an_event_whose_worker_died_within_it(router, workers):
+    large = data(b"x" * (5 << 20))
+
+    def dies(leg):
+        leg.send(SSE_HEAD + chunk(large)[:-100])
+
+    raw = Answer(behind(router, workers(dies)).port).ended().raw
+    assert b"error" not in raw and not raw.endswith(b"0\r\n\r\n")
+    assert raw.rstrip(b"\r\n")[-1:] == b"x"
+
+
+def answers(status, *lines, body=b"{}"):
+    head = b"HTTP/1.1 %d X\r\n%bContent-Length: %d\r\n\r\n"
+    return lambda leg: leg.send(head % (status, b"".join(each + b"\r\n" for each in lines),
+                                        len(body)) + body)  # fmt: skip
+
+
+def ends_with(event):
+    def script(leg):
+        begins()(leg)
+        leg.send(chunk(event))
+
+    return script
+
+
+DEAD_HEAD = (b"X-Lastcall-Reason: engine_dead", b"x-should-retry: true")
+BUSY_HEAD = (b"X-Lastcall-Reason: overloaded", b"x-should-retry: true")
+
+
+@pytest.mark.parametrize(
+    "script, error_type",
+    [
+        (whole, ""),
+        (begins(), "internal"),
+        (lambda leg: None, "internal"),
+        (ends_with(data({"error": {"message": "no", "code": 400}})), "validation"),
+        (ends_with(data({"error": {"message": "no", "code": 404}})), "not_found"),
+        (ends_with(data({"error": {"message": "died", "code": 500}})), "internal"),
+        (ends_with(ENDS_MIGRATED), "internal"),
+        (answers(503, *DEAD_HEAD), "internal"),
+        (answers(529, *BUSY_HEAD), "overload"),
+        (answers(503), "overload"),
+        (answers(429), "overload"),
+        (answers(400), "validation"),
+        (answers(404), "not_found"),
+        (answers(500), "internal"),
+        (answers(501), "not_implemented"),
+    ],
+    ids=str,
+)
+def test_each_end_of_a_request_is_counted_as_in_dynamo(router, workers, script, error_type):
+    one = behind(router, workers(script, script, number=1), migration={"wait": "1ms"})
+    Answer(one.port).ended()
+    assert one.counts("dynamo_frontend_requests_total", 1, error_type=error_type)
 
 
 def refuses_our_field(leg):

@@ -1,14 +1,17 @@
 """A draining worker names the streams that it will cut, and the router moves them before."""
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
+import termios
 import time
 
 import pytest
 from ports import free_port
-from raw_engine import SSE_HEAD, RawEngine, chunk, post
+from raw_engine import SSE_HEAD, RawEngine, Wire, chunk, post
 from router_world import static
 from serve_peer import PATIENCE, wait_until
 from sim_fleet import User
@@ -423,3 +426,39 @@ def test_questions_about_an_answer_go_to_the_worker_that_goes_on_with_it(router)
     finally:
         for each in fleet:
             each.close()
+
+
+def test_a_hint_is_as_old_as_it_is_when_its_client_reads_again(router, engines):
+    one = router(*(each.address for each in engines), migration={"stall": None})
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", one.port))
+    user = Wire(slow)
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    wire.until(b"}")
+    wire.send(SSE_HEAD + chunk(piece(0)))
+    user.until(b"t0")
+    user.until(b"\n\n\r\n")
+    large = piece(1).replace(b"t1 ", b"t1 " + b"x" * 4_000_000)
+    wire.send(chunk(large + hint(1000)))
+
+    def has_begun():
+        left = struct.unpack("i", fcntl.ioctl(slow, termios.FIONREAD, b"\0" * 4))[0]
+        return left > 0
+
+    wait_until(has_begun, "the event is on its way, and its client does not read")
+    time.sleep(1.1)  # the time of the worker is over
+    for last in (2, 3):
+        wire.send(chunk(piece(last)))
+        found = b""
+        while b"t%d" % last not in found[-1000:]:
+            part = slow.recv(1 << 20)
+            assert part
+            found = found[-1000:] + part
+    assert one.metric("dynamo_frontend_inflight_requests") == 1
+    assert not engines[1 - number].has_arrived()
+    wire.send(chunk(END) + b"0\r\n\r\n")
+    assert b"[DONE]" in user.until(b"[DONE]")

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import http.server
 import json
+import re
 import resource
 import threading
 import time
@@ -472,6 +473,49 @@ def test_what_is_read_from_a_body_takes_no_more_memory_than_the_body(router, eng
         wire.send(ok(b"hello", "Connection: close"))
         user.until(b"hello")
     assert one.metric("lastcall_router_refused_total") == 0
+
+
+def with_body(engine):
+    """The next connection and the body that came on it."""
+    wire, head = engine.request()
+    return wire, wire.exactly(int(re.search(rb"(?i)content-length: (\d+)", head)[1]))
+
+
+@pytest.mark.plain_build
+def test_a_worker_that_answers_needs_no_memory_for_the_ids_of_the_prompt(router, engines):
+    one = router(engines[0].address)
+    user = one.client()
+    text = b'{"model":"m","stream":true,"prompt":[%b1]}' % (b"1," * 2 * MEGABYTE)
+    user.send(post("/v1/completions", text))
+    wire, _ = with_body(engines[0])
+    may_map(one, 4 * MEGABYTE)
+    wire.send(SSE_HEAD + chunk(PIECE) + chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+    assert b"[DONE]" in user.until(b"[DONE]")
+    assert one.process.poll() is None
+
+
+@pytest.mark.plain_build
+def test_an_answer_for_whose_proof_there_is_no_memory_ends(router, engines):
+    one = router(*(each.address for each in engines), migration={"by": "vllm_ids"})
+    user = one.client()
+    text = b'{"model":"m","stream":true,"prompt":[%b1]}' % (b"1," * 2 * MEGABYTE)
+    user.send(post("/v1/completions", text))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    old = next(each for each in engines if each.has_arrived())
+    wire, _ = with_body(old)
+    piece = b'data: {"id":"a","choices":[{"index":0,"text":"t0","token_ids":[7]}]}\n\n'
+    wire.send(SSE_HEAD + chunk(piece))
+    user.until(b"t0")
+    wire.send(chunk(DEAD))
+    new = next(each for each in engines if each is not old)
+    wire, body = with_body(new)
+    assert b",7]" in body
+    may_map(one, 4 * MEGABYTE)
+    wire.send(SSE_HEAD)
+    answer = user.rest()
+    assert b"event: error" in answer and b'"reason":"memory"' in answer
+    assert b'"type":"engine_dead"' in answer and b'"retryable":true' in answer
+    asks(one, old)
 
 
 @pytest.mark.plain_build

@@ -247,3 +247,29 @@ def test_a_model_is_described_as_a_request_for_it_would_be_answered(router, engi
     assert compared("m") == waits
     assert compared("x") == unknown
     assert one.ask("GET", "/v1/models/n")[0] == 200
+
+
+def test_sources_that_disagree_about_a_model_are_reported_once(router, engines, tmp_path):
+    for name, model in (("one", "m"), ("two", "n")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "1a.json", engines[0], model=model)
+    first, second = str(tmp_path / "one"), str(tmp_path / "two")
+    one = router({"file": {"directory": first}}, {"file": {"directory": second}})
+
+    def reports():
+        return [json.loads(each) for each in one.log().splitlines() if "different models" in each]
+
+    wait_until(reports, "it is reported")
+    write(tmp_path / "two", "2b.json", engines[1], model="m")
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "two are known")
+    [report] = reports()
+    assert report["level"] == "WARNING"
+    found = {key: report[key] for key in ("worker", "source", "model", "other_source",
+                                          "other_model", "workers")}  # fmt: skip
+    assert found == {
+        "worker": f"http://{engines[0].address}", "source": first, "model": "m",
+        "other_source": second, "other_model": "n", "workers": 1,
+    }  # fmt: skip
+    write(tmp_path / "two", "1a.json", engines[0], model="other")
+    wait_until(lambda: len(reports()) == 2, "the change is reported")
+    assert b'"other"' not in one.ask("GET", "/v1/models")[2]

@@ -13,6 +13,22 @@ EngineError error_of(std::string const& object) {
   return error_of_event("data: " + object + "\n\n");
 }
 
+TEST(EngineError, The_status_of_an_error_is_its_code_or_follows_from_whom_it_blames) {
+  auto const status_of = [](std::string const& object) {
+    return status_of_error("data: " + object + "\n\n");
+  };
+  EXPECT_EQ(status_of(R"({"error":{"message":"died","code":503}})"), 503);
+  EXPECT_EQ(status_of(R"({"error":{"message":"died","code":"502"}})"), 502);
+  EXPECT_EQ(status_of(R"({"error":{"message":"died"}})"), 500);
+  EXPECT_EQ(status_of(R"({"error":"died"})"), 500);
+  EXPECT_EQ(status_of(R"({"type":"error","message":"died"})"), 500);
+  EXPECT_EQ(status_of(R"({"type":"error","code":404,"message":"no"})"), 404);
+  EXPECT_EQ(status_of(R"({"error":{"code":"context_length_exceeded"}})"), 400);
+  EXPECT_EQ(status_of(R"({"error":{"code":7}})"), 400);
+  EXPECT_EQ(status_of(R"({"error":null})"), 0);
+  EXPECT_EQ(status_of(R"({"choices":[]})"), 0);
+}
+
 TEST(EngineError, An_error_without_a_code_or_with_one_of_a_server_may_be_the_engines_end) {
   for (std::string const object : {
            R"({"error":{"message":"died","type":"InternalServerError","param":null,"code":500}})",

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "router/source_conflicts.hpp"
+
 namespace lastcall::router {
 namespace {
 
@@ -177,6 +179,44 @@ TEST(Fleet, Sources_are_added_up_and_speak_for_themselves_alone) {
   EXPECT_EQ(news.left.size(), 2U);
   ASSERT_EQ(news.came.size(), 1U);
   EXPECT_EQ(news.came[0]->model(), "other");
+}
+
+TEST(Fleet, ASourceThatNamesAnotherModelThanTheFirstOneIsAConflict) {
+  Fleet fleet = make();
+  EXPECT_THAT(fleet.set(3, {worker("a", "x"), worker("b", "x")}).conflicts, IsEmpty());
+  EXPECT_THAT(fleet.set(7, {worker("b", "x")}).conflicts, IsEmpty());
+  Fleet::Conflict const of_b{"b", "x", 7, "y"};
+  EXPECT_THAT(fleet.set(7, {worker("b", "y"), worker("c", "y")}).conflicts, ElementsAre(of_b));
+  EXPECT_THAT(fleet.set(8, {worker("d", "y")}).conflicts, ElementsAre(of_b));
+  EXPECT_EQ(fleet.source_of("b"), 3U);
+  EXPECT_EQ(fleet.source_of("c"), 7U);
+  EXPECT_THAT(fleet.set(3, {worker("a", "x")}).conflicts, IsEmpty());
+  EXPECT_EQ(fleet.choose("y", {}, 0ms)->model(), "y");
+}
+
+TEST(SourceConflicts, EachConflictIsNewOnceAndOneIsReportedAtATime) {
+  SourceConflicts conflicts;
+  Fleet::Conflict const one{"a", "x", 2, "y"};
+  Fleet::Conflict const other{"b", "x", 2, "y"};
+  EXPECT_EQ(conflicts.note({one}), one);
+  EXPECT_EQ(conflicts.note({one}), std::nullopt);
+  EXPECT_EQ(conflicts.note({one, other}), other);
+  EXPECT_EQ(conflicts.note({other}), std::nullopt);
+  EXPECT_EQ(conflicts.note({one, other}), one);
+  EXPECT_EQ(conflicts.count(), 2U);
+  EXPECT_EQ(conflicts.note({}), std::nullopt);
+  EXPECT_EQ(conflicts.note({other, one}), one);
+}
+
+TEST(SourceConflicts, ConflictsThatComeAndGoDoNotFillTheLog) {
+  SourceConflicts conflicts;
+  std::size_t reports = 0;
+  for (int i = 0; i < 100; ++i) {
+    reports += conflicts.note({{"a", "x", 2, "y" + std::to_string(i)}}) ? 1 : 0;
+  }
+  EXPECT_EQ(reports, SourceConflicts::kMostReports);
+  conflicts.note({});
+  EXPECT_TRUE(conflicts.note({{"a", "x", 2, "z"}}));
 }
 
 ReportedLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {

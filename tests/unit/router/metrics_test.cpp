@@ -4,11 +4,17 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "core/vocabulary.hpp"
+#include "relay/refusal.hpp"
 #include "router/errors.hpp"
+#include "router/no_worker.hpp"
+#include "router/rejected.hpp"
+#include "router/request_risk.hpp"
 
 namespace lastcall::router {
 namespace {
@@ -96,6 +102,50 @@ TEST(RouterMetrics, Types_of_errors_are_those_of_Dynamos_frontend) {
                                                                     {503, "overload"},
                                                                     {529, "overload"}}) {
     EXPECT_EQ(name(error_type_of(status)), type) << status;
+  }
+}
+
+TEST(RouterMetrics, RequestsThatEnginesLostAreInternalWhateverTheirStatusIs) {
+  using lifecycle::CancelReason;
+  using lifecycle::RejectedReason;
+  auto const second = std::chrono::seconds(1);
+  struct Row {
+    relay::Refusal refusal;
+    std::string_view type;
+  };
+  for (Row const& row : {
+           Row{relay::cut_by(CancelReason::engine_dead), "internal"},
+           Row{relay::cut_by(CancelReason::migrate), "internal"},
+           Row{relay::cut_by(CancelReason::grace_timeout), "internal"},
+           Row{relay::engine_failed(), "internal"},
+           Row{relay::malformed_response(), "internal"},
+           Row{relay::timed_out("late", true), "internal"},
+           Row{poisonous(), "internal"},
+           Row{no_worker(), "overload"},
+           Row{last_worker_left(), "overload"},
+           Row{relay::no_memory(), "overload"},
+           Row{all_busy({}, 0), "overload"},
+           Row{relay::rejected_because(RejectedReason::draining, second), "overload"},
+           Row{relay::rejected_because(RejectedReason::overloaded, second, 529), "overload"},
+           Row{relay::bad_request(413, "large"), "validation"},
+       }) {
+    EXPECT_EQ(name(error_type_of(row.refusal.status, row.refusal.type)), row.type)
+        << row.refusal.type;
+  }
+  // The answers of workers have the reason in their head.
+  for (auto const& [status, reason, type] :
+       std::initializer_list<std::tuple<unsigned, std::string_view, std::string_view>>{
+           {503, "engine_dead", "internal"},
+           {503, "migrate", "internal"},
+           {503, "grace_timeout", "internal"},
+           {502, "engine_error", "internal"},
+           {504, "timeout", "internal"},
+           {503, "draining", "overload"},
+           {529, "overloaded", "overload"},
+           {503, "queue_timeout", "overload"},
+           {503, "", "overload"},
+           {200, "engine_dead", ""}}) {
+    EXPECT_EQ(name(error_type_of(status, reason)), type) << status << reason;
   }
 }
 

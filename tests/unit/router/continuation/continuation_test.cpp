@@ -109,6 +109,7 @@ std::string logprobs_at(std::string const& offsets) {
 
 TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begin_of_the_answer) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false,
                      .text = "\xC3\xA4 b",
@@ -133,6 +134,7 @@ TEST(Continuation, Logprobs_of_a_completion_go_on_by_ids_and_count_from_the_begi
 
 TEST(Continuation, Logprobs_that_the_client_has_are_not_sent_again) {
   Exchange one(R"({"prompt":[1,2],"stream":true,"logprobs":1,"max_tokens":9})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
   one.machine.begin_leg(Mode::ids_vllm);
   one.receive(chunk({.is_chat = false, .text = "a", .ids = {10}, .extra = prompt({1, 2})}));
   one.receive(chunk({.is_chat = false, .ids = {11}, .inner = logprobs_at("1")}));  // a part of one
@@ -491,6 +493,71 @@ TEST(Continuation, A_long_token_is_no_leaked_prompt) {
   EXPECT_EQ(reason_of(std::string(257, '-')), "leaks_prompt");  // no tokenizer has such a token
   delivered = "Here is a table";                                // too little to be recognized
   EXPECT_EQ(reason_of(std::string(33, '-')), "leaks_prompt");
+}
+
+TEST(Continuation, Held_text_goes_out_before_an_event_that_is_passed_on_as_it_comes) {
+  std::string const several_lines = "data: odd\ndata: lines\n\n";
+  std::string const too_large = "data: " + std::string(EventReader::kMaxEvent, 'x') + "\n\n";
+  std::string const error = event(R"({"error":{"message":"no","code":400}})");
+  for (std::string const& odd : {several_lines, too_large, error}) {
+    Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})",
+                 "completions");
+    one.machine.begin_leg(Mode::text);
+    one.receive(chunk({.is_chat = false, .text = "to the EN"}));
+    for (std::size_t at = 0; at < odd.size(); at += 65'536) {
+      one.receive(std::string_view(odd).substr(at, 65'536));
+    }
+    std::size_t const text = one.out.find("EN\"");
+    std::size_t const behind = one.out.find(odd.substr(0, 20));
+    ASSERT_NE(text, one.out.npos) << odd.substr(0, 20);
+    ASSERT_NE(behind, one.out.npos) << odd.substr(0, 20);
+    EXPECT_LT(text, behind) << odd.substr(0, 20);
+  }
+}
+
+TEST(Continuation, A_leg_that_dies_within_a_comment_leaves_no_line_behind_that_hides_the_next) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.role = true, .extra = prompt({1, 2, 3}) + usage(3, 0)}));
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = usage(3, 1)}));
+  std::string const comment = ": " + std::string(EventReader::kMaxEvent, 'x');
+  for (std::size_t at = 0; at < comment.size(); at += 65'536) {
+    chat.receive(std::string_view(comment).substr(at, 65'536));
+  }
+  EXPECT_FALSE(chat.machine.is_inside_event());
+  EXPECT_EQ(chat.end().progress, Progress::failed);
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.id = "b", .role = true, .extra = prompt({1, 2, 3, 10})}));
+  chat.receive(chunk({.id = "b", .text = "lo", .ids = {11}}));
+  EXPECT_EQ(chat.client().text, "Hello");
+}
+
+TEST(Continuation, Within_an_event_that_is_passed_on_in_parts_it_is_known_that_no_error_fits) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  std::string const large = "data: " + std::string(EventReader::kMaxEvent, 'x');
+  chat.receive(large.substr(0, 100));
+  EXPECT_FALSE(chat.machine.is_inside_event());
+  chat.receive(large.substr(100));
+  EXPECT_TRUE(chat.machine.is_inside_event());
+  chat.receive("\n\n");
+  EXPECT_FALSE(chat.machine.is_inside_event());
+}
+
+TEST(Continuation, The_status_of_an_error_that_ends_an_answer_is_that_of_its_code) {
+  auto const status_of = [](std::string const& error) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .ids = {10}}));
+    Received const received = chat.receive(event(R"({"error":)" + error + "}"));
+    EXPECT_EQ(received.progress, Progress::done) << error;
+    return received.error_status;
+  };
+  EXPECT_EQ(status_of(R"({"message":"no","code":404})"), 404);
+  EXPECT_EQ(status_of(R"({"message":"no","code":"context_length_exceeded"})"), 400);
+  EXPECT_EQ(status_of(R"({"message":"no","type":"invalid_request_error"})"), 400);
+  EXPECT_EQ(status_of(R"({"type":"timeout","code":504,"retryable":false})"), 504);
 }
 
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {

@@ -170,6 +170,65 @@ TEST(EventReader, An_event_that_is_too_large_is_passed_on_as_it_comes) {
   }
 }
 
+TEST(EventReader, A_comment_that_is_too_large_ends_with_its_line) {
+  for (std::string const end : {"\n", "\r\n", "\r"}) {
+    for (std::size_t const more : {0U, 1U, 2U, 3U, 10U, 70'000U}) {  // the limit is at each byte
+      EventReader reader;
+      std::string const large(EventReader::kMaxEvent - 4 + more, 'x');
+      std::string const stream = "data: a" + end + end + ": " + large + end + "data: b" + end +
+                                 end + "data: c" + end + end + ":";
+      std::string bytes;
+      std::string_view rest = stream;
+      std::vector<std::string> seen;
+      while (!rest.empty()) {
+        std::string_view part = rest.substr(0, rest.size() < 100 ? 1 : 65'535);
+        rest.remove_prefix(part.size());
+        while (auto const event = reader.next(part)) {
+          bytes += event->bytes;
+          bool const is_comment =
+              event->kind == Event::Kind::torn_comment || event->kind == Event::Kind::comment;
+          if (!is_comment) {
+            seen.emplace_back(event->data);
+          }
+        }
+      }
+      EXPECT_EQ(bytes + ":", stream);
+      EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "c"})) << more;
+    }
+  }
+}
+
+TEST(EventReader, A_byte_order_mark_before_the_first_event_hides_nothing) {
+  std::string const mark = "\xEF\xBB\xBF";
+  auto const read = [](std::string const& stream, std::size_t step) {
+    EventReader reader;
+    std::vector<Seen> seen;
+    std::string bytes;
+    for (std::size_t at = 0; at < stream.size(); at += step) {
+      std::string_view part = std::string_view(stream).substr(at, step);
+      while (auto const event = reader.next(part)) {
+        bytes += event->bytes;
+        seen.push_back({event->kind, std::string(event->data)});
+      }
+    }
+    return std::pair(seen, bytes);
+  };
+  for (std::size_t step = 1; step < 9; ++step) {
+    std::vector<Seen> const two{{Event::Kind::data, "a"}, {Event::Kind::data, "b"}};
+    EXPECT_EQ(read(mark + "data: a\n\ndata: b\n\n", step),
+              std::pair(two, std::string("data: a\n\ndata: b\n\n")));
+    std::vector<Seen> const comment{{Event::Kind::comment, "c"}, {Event::Kind::data, "b"}};
+    EXPECT_EQ(read(mark + ":c\ndata: b\n\n", step).first, comment);
+    // Only one is removed, only at the start, and only if it is whole.
+    std::vector<Seen> const hidden{{Event::Kind::other, ""}, {Event::Kind::data, "b"}};
+    EXPECT_EQ(read(mark + mark + "data: a\n\ndata: b\n\n", step).first, hidden);
+    std::string const half = mark.substr(0, 2) + "data: a\n\ndata: b\n\n";
+    EXPECT_EQ(read(half, step), std::pair(hidden, half));
+    std::vector<Seen> const later{{Event::Kind::data, "b"}, {Event::Kind::other, ""}};
+    EXPECT_EQ(read("data: b\n\n" + mark + "data: a\n\n", step).first, later);
+  }
+}
+
 TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_each_text) {
   JsonEdits edits;
   for (std::string const& text : {std::string(R"({"a":1,"b":"x","c":{}})"),
