@@ -202,6 +202,17 @@ void add_elsewhere(Program const& program, std::string const& own_path, CommandT
   }
 }
 
+/// Gives a subcommand its options, and notes in `run` what to run when it was chosen.
+void set_up(Command const& command, CLI::App& subcommand, Run& run) {
+  Run prepared = command.setup(subcommand);
+  for (CLI::Option* const option : subcommand.get_options()) {
+    if (option->get_items_expected_max() > 0) {
+      option->transform(as_typed);
+    }
+  }
+  subcommand.callback([&run, prepared = std::move(prepared)] { run = prepared; });
+}
+
 CommandTree tree_of(Program const& program, CLI::App const& app, std::string const& own_path) {
   CommandTree tree{.options = options_of(app), .commands = {}};
   for (CLI::App const* command : app.get_subcommands([](CLI::App const*) { return true; })) {
@@ -227,7 +238,9 @@ int parse_and_run(Program const& program, int argc, char const* const* argv, std
   app.formatter(std::make_shared<Help>());
   app.require_subcommand(1);
   app.set_version_flag("--version", program.name + " " + program.version);
+  Words words = words_of(known, argc, argv);
   Run run;
+  std::vector<std::pair<Command const*, CLI::App*>> bare;
   for (Command const& command : program.commands) {
     CLI::App& subcommand = *app.add_subcommand(command.name, command.summary);
     if (*command.summary == '\0') {
@@ -236,15 +249,14 @@ int parse_and_run(Program const& program, int argc, char const* const* argv, std
     if (command.setup == nullptr) {
       continue;
     }
-    Run prepared = command.setup(subcommand);
-    for (CLI::Option* const option : subcommand.get_options()) {
-      if (option->get_items_expected_max() > 0) {
-        option->transform(as_typed);
-      }
+    // The options of all commands take longer to add than a short command runs, and those of a
+    // command that no word names are not looked at.
+    if (std::find(words.ours.begin(), words.ours.end(), command.name) == words.ours.end()) {
+      bare.emplace_back(&command, &subcommand);
+    } else {
+      set_up(command, subcommand, run);
     }
-    subcommand.callback([&run, prepared = std::move(prepared)] { run = prepared; });
   }
-  Words words = words_of(known, argc, argv);
   try {
     parse(app, words.ours);
   } catch (CLI::Success const& asked) {  // --help and --version
@@ -259,11 +271,18 @@ int parse_and_run(Program const& program, int argc, char const* const* argv, std
     err << name << ": " << what << "; see '" << name << " --help'\n";
     return kExitUsage;
   }
+  auto const tree = [&] {
+    Run unused;
+    for (auto const& [command, subcommand] : std::exchange(bare, {})) {
+      set_up(*command, *subcommand, unused);
+    }
+    return tree_of(program, app, launch.path);
+  };
   return run({.out = out,
               .err = err,
               .after_dashes = std::move(words.after_dashes),
               .launch = launch,
-              .tree = [&] { return tree_of(program, app, launch.path); }});
+              .tree = tree});
 }
 
 /// Stands before a stream's buffer and remembers why the first write failed: the stream itself only

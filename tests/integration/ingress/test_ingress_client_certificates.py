@@ -10,10 +10,11 @@ import pytest
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../registries"))
 
-from certificates import Authority  # noqa: E402
+from certificates import EC, Authority  # noqa: E402
 from raw_engine import Wire, client, get, metric, ok, post  # noqa: E402
 from serve_peer import PATIENCE, wait_until  # noqa: E402
 
+# Two primes of such a key take a quarter of a second, so only tests of ciphers have one.
 RSA = ("-newkey", "rsa:2048", "-nodes")
 FAILED = "a client's TLS handshake failed"
 
@@ -27,7 +28,7 @@ def authority(tmp_path):
 def secure(authority, proxy):
     """Makes an ingress with a certificate of the authority, and more keys of `ingress.tls`."""
 
-    def make(kind=RSA, threads=None, control=None, **tls):
+    def make(kind=EC, threads=None, control=None, **tls):
         certificate, key = authority.sign("server", kind=kind)
         tls = {"cert_file": certificate, "key_file": key, **tls}
         ingress = {"tls": tls, **({"control_paths": control} if control else {})}
@@ -174,7 +175,7 @@ def speaking(authority, ciphers=None, version=None):
 
 
 def test_no_connection_is_without_forward_secrecy(secure, authority, engine):
-    one = secure()
+    one = secure(RSA)
     for cipher in ("AES128-GCM-SHA256", "AES256-SHA", "ECDHE-RSA-AES128-SHA", "kRSA"):
         old = speaking(authority, cipher, ssl.TLSVersion.TLSv1_2)
         assert is_refused(one, old), cipher
@@ -184,18 +185,18 @@ def test_no_connection_is_without_forward_secrecy(secure, authority, engine):
 
 
 def test_the_oldest_version_is_configured(secure, authority, engine):
-    one = secure(min_version="TLSv1.3")
+    one = secure(RSA, min_version="TLSv1.3")
     assert is_refused(one, speaking(authority, version=ssl.TLSVersion.TLSv1_2))
     assert connect(one, speaking(authority)).socket.version() == "TLSv1.3"
 
 
 def test_the_first_cipher_that_both_have_is_taken(secure, authority):
-    one = secure(ciphers=["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"])
+    one = secure(RSA, ciphers=["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"])
     user = connect(one, speaking(authority))  # which would rather speak TLS 1.3
     assert user.socket.version() == "TLSv1.2"
     assert user.socket.cipher()[0] == "ECDHE-RSA-AES256-GCM-SHA384"
     user.close()
-    new = secure(ciphers=["TLS_CHACHA20_POLY1305_SHA256"])
+    new = secure(RSA, ciphers=["TLS_CHACHA20_POLY1305_SHA256"])
     assert connect(new, speaking(authority)).socket.cipher()[0] == "TLS_CHACHA20_POLY1305_SHA256"
     assert is_refused(new, speaking(authority, version=ssl.TLSVersion.TLSv1_2))
 

@@ -68,9 +68,11 @@ def unread(one, user):
 
 def is_read(one, user):
     deadline = time.monotonic() + 0.5
-    while unread(one, user) > 0 and time.monotonic() < deadline:
-        pass
-    return unread(one, user) == 0
+    while unread(one, user) > 0:
+        if time.monotonic() > deadline:
+            return False
+        wait_until(lambda: True, pause=0.002)
+    return True
 
 
 def fill(one, user):

@@ -4,7 +4,7 @@ import os
 import ssl
 import subprocess
 
-_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 class Authority:
@@ -12,7 +12,7 @@ class Authority:
         self.directory = str(directory)
         self.certificate = self._path("ca.pem")
         self._openssl(
-            "req", "-x509", *_KEY, "-subj", "/CN=test authority", "-days", "2",
+            "req", "-x509", *EC, "-subj", "/CN=test authority", "-days", "2",
             "-keyout", self._path("ca.key"), "-out", self.certificate,
         )  # fmt: skip
 
@@ -22,7 +22,7 @@ class Authority:
     def _openssl(self, *arguments):
         subprocess.run(("openssl", *arguments), check=True, capture_output=True)
 
-    def sign(self, name, subject="IP:127.0.0.1", kind=_KEY, days=2, usage=""):
+    def sign(self, name, subject="IP:127.0.0.1", kind=EC, days=2, usage=""):
         """Files of a certificate for that address or host name, and of its key.
 
         Without a `subject` it has a common name alone; `days` may be negative: it has expired.
