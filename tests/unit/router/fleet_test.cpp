@@ -181,7 +181,7 @@ TEST(Fleet, Sources_are_added_up_and_speak_for_themselves_alone) {
   EXPECT_EQ(news.came[0]->model(), "other");
 }
 
-TEST(Fleet, ASourceThatNamesAnotherModelThanTheFirstOneIsAConflict) {
+TEST(Fleet, A_source_that_names_another_model_than_the_first_one_is_a_conflict) {
   Fleet fleet = make();
   EXPECT_THAT(fleet.set(3, {worker("a", "x"), worker("b", "x")}).conflicts, IsEmpty());
   EXPECT_THAT(fleet.set(7, {worker("b", "x")}).conflicts, IsEmpty());
@@ -194,7 +194,7 @@ TEST(Fleet, ASourceThatNamesAnotherModelThanTheFirstOneIsAConflict) {
   EXPECT_EQ(fleet.choose("y", {}, 0ms)->model(), "y");
 }
 
-TEST(SourceConflicts, EachConflictIsNewOnceAndOneIsReportedAtATime) {
+TEST(SourceConflicts, Each_conflict_is_new_once_and_one_is_reported_at_a_time) {
   SourceConflicts conflicts;
   Fleet::Conflict const one{"a", "x", 2, "y"};
   Fleet::Conflict const other{"b", "x", 2, "y"};
@@ -208,7 +208,7 @@ TEST(SourceConflicts, EachConflictIsNewOnceAndOneIsReportedAtATime) {
   EXPECT_EQ(conflicts.note({other, one}), one);
 }
 
-TEST(SourceConflicts, ConflictsThatComeAndGoDoNotFillTheLog) {
+TEST(SourceConflicts, Conflicts_that_come_and_go_do_not_fill_the_log) {
   SourceConflicts conflicts;
   std::size_t reports = 0;
   for (int i = 0; i < 100; ++i) {

@@ -105,7 +105,7 @@ TEST(RouterMetrics, Types_of_errors_are_those_of_Dynamos_frontend) {
   }
 }
 
-TEST(RouterMetrics, RequestsThatEnginesLostAreInternalWhateverTheirStatusIs) {
+TEST(RouterMetrics, Requests_that_engines_lost_are_internal_whatever_their_status_is) {
   using lifecycle::CancelReason;
   using lifecycle::RejectedReason;
   auto const second = std::chrono::seconds(1);
