@@ -1,4 +1,4 @@
-// Receives what the mail of the workers reports, and passes it to the Tracker, on the core's thread.
+// Receives what the workers report by mail, and passes it to the Tracker, on the core's thread.
 //
 // Invariant: only the core's thread knows the requests. One that a worker has begun exists from the
 // moment at which its report is received, and a report about one that does not exist is dropped.
