@@ -109,6 +109,12 @@ compiled_tests() {  # PRESET LABELS
     grep -vE '^ +Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test .* Passed +[0-9.]+ sec$'
 }
 
+# In a long run each test has a process of its own instead.
+compiled_suites() {  # PRESET LABELS
+  if [[ -n ${LASTCALL_TEST_LONG:-} ]]; then compiled_tests "$@"; return; fi
+  "$python" -B .ci/suites.py "build/$1" "^($2)\$" "$results/$1-${2//|/-}.xml" --at-once "$jobs"
+}
+
 python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
   # These tests mostly wait for processes, so there are several workers a core. Each of them, and
   # each program in Python that a test starts, would compile what it imports; one does so for all.
@@ -120,7 +126,7 @@ python_tests() {  # PRESET NAME PYTEST-ARGUMENT...
 
 asan_stages() {
   built asan || return 0
-  stage 'asan: unit, sim' sanitized asan compiled_tests asan 'unit|sim'
+  stage 'asan: unit, sim' sanitized asan compiled_suites asan 'unit|sim'
   # From here on nothing is built beside the tests.
   workers_a_core=4 stage 'asan: integration' sanitized asan python_tests asan integration \
     -m 'not plain_build' tests/integration tests/security
