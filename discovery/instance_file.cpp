@@ -1,8 +1,11 @@
 #include "discovery/instance_file.hpp"
 
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -49,8 +52,37 @@ std::string check_owner(std::string const& path, Instance const& instance) {
          instance.pod_uid;
 }
 
+constexpr std::string_view kTemporaryEnd = ".json.tmp";
+
 std::string temporary_path(std::string const& directory, Instance const& instance) {
-  return directory + "/." + instance_hex(instance.id) + ".json.tmp";
+  return directory + "/." + instance_hex(instance.id) + std::string(kTemporaryEnd);
+}
+
+bool is_temporary(std::string_view name) {
+  std::size_t const size = 1 + instance_hex(0).size() + kTemporaryEnd.size();
+  return name.size() == size && name.starts_with('.') && name.ends_with(kTemporaryEnd) &&
+         name.substr(1, size - 1 - kTemporaryEnd.size()).find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
+}
+
+/// Removes what instances left behind that were killed, or forced to end, while they wrote: the
+/// next pod has another name, so nobody else would. No write takes as long as kForgotten. Both
+/// times are the file system's. It is done as far as it can be.
+void remove_forgotten(std::string const& directory, std::string const& just_written) {
+  constexpr std::chrono::hours kForgotten{1};
+  std::error_code error;
+  auto const now = std::filesystem::last_write_time(just_written, error);
+  std::filesystem::directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code unknown;
+    if (is_temporary(entry->path().filename().native()) &&
+        entry->symlink_status(unknown).type() == std::filesystem::file_type::regular) {
+      auto const written = entry->last_write_time(unknown);
+      if (!unknown && now - written > kForgotten) {
+        ::unlink(entry->path().c_str());
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -70,8 +102,12 @@ std::string write_instance_file(std::string const& directory, Instance const& in
   if (auto const foreign = check_owner(path, instance); !foreign.empty()) {
     return foreign;
   }
-  return replace_file(path, temporary_path(directory, instance), content_of(instance, started_at),
-                      0644);
+  auto failed = replace_file(path, temporary_path(directory, instance),
+                             content_of(instance, started_at), 0644);
+  if (failed.empty()) {
+    remove_forgotten(directory, path);
+  }
+  return failed;
 }
 
 RegistryResult remove_instance_file(std::string const& directory, Instance const& instance) {

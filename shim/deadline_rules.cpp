@@ -65,9 +65,9 @@ Instant term_at(Situation const& situation, StopClock const& clock) {
   return kAtOnce;
 }
 
-/// The stop began at the supervisor, and nothing was started, so no process lacks a signal while the
-/// shim waits for the end of that stop. A supervisor that is gone has as long to come back as one
-/// whose engine is held.
+/// The stop began at the supervisor, and nothing was started, so no process lacks a signal while
+/// the shim waits for the end of that stop. A supervisor that is gone has as long to come back as
+/// one whose engine is held.
 Instant stood_down_until(Standing standing, StopClock const& clock) {
   Instant const deadline = clock.deadline();
   return standing == Standing::gone ? clock.current_margins().hold_until(deadline) : deadline;

@@ -1,5 +1,5 @@
-// The end of the shim: it waits for the supervisor's own end (a moment, or until D if that has a stop
-// to carry out, see departure.hpp), kills what is left, and reports.
+// The end of the shim: it waits for the supervisor's own end (a moment, or until D if that has a
+// stop to carry out, see departure.hpp), kills what is left, and reports.
 //
 // Thread rule: there is one thread. Source: specification, 'Shim'; specification, 'Exit codes'.
 #pragma once

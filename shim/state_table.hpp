@@ -7,7 +7,7 @@
 //   stopping  its main process got the stop signal
 //   killing   it got KILL, and so did all its descendants
 //   ended     its main process was reaped; the supervisor has the word
-//   leaving   what is left of the tree is being killed; an order to exit comes too late for the code
+//   leaving   what is left of the tree is being killed; an order to exit changes no code any more
 //
 // Rules: 1. states only rise, except for a drain that was undone (holding -> running); 2. the
 // engine is started at most once; 3. an event that can come late (orders and facts cross on the

@@ -58,4 +58,4 @@ def worker_main(options):
     if sys.stdin.buffer.read(1):
         eat_memory()
     while options.leak_workers:
-        time.sleep(0.1)  # a signal that comes just before a pause() would not end that
+        signal.sigtimedwait((), 0.1)  # a signal just before a pause() would not end that

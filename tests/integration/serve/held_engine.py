@@ -55,7 +55,7 @@ def main():
             wait_until("finish")
     mark("up")
     while True:
-        time.sleep(0.1)  # a signal that comes just before a pause() would not end that
+        signal.sigtimedwait((), 0.1)  # a signal just before a pause() would not end that
 
 
 main()

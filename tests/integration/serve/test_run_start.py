@@ -380,7 +380,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.server.asked.set()
-        time.sleep(self.takes)
+        self.server.ended.wait(self.takes)
         self.answer()
 
     def answer(self):
@@ -393,9 +393,10 @@ class Slow(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def slow_engine():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
-        server.asked = threading.Event()
+        server.asked, server.ended = threading.Event(), threading.Event()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
+        server.ended.set()
         server.shutdown()
 
 

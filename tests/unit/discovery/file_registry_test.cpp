@@ -1,5 +1,6 @@
 #include "discovery/file_registry.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -114,6 +115,26 @@ TEST_F(FileRegistryTest, Makes_a_missing_directory_and_deregisters_from_none) {
   EXPECT_TRUE(enter(*registry()).confirmed);
   EXPECT_EQ(files(), 1U);
   directory_ = parent;
+}
+
+TEST_F(FileRegistryTest, What_others_left_behind_in_a_write_is_removed_an_hour_later) {
+  fs::path const place(directory_);
+  fs::path const old = place / ("." + instance_hex(7) + ".json.tmp");
+  fs::path const young = place / ("." + instance_hex(8) + ".json.tmp");
+  fs::path const instance_of_another = place / (instance_hex(7) + ".json");
+  fs::path const foreign = place / ".something.json.tmp";
+  for (fs::path const& path : {old, young, instance_of_another, foreign}) {
+    write(path, "half");
+  }
+  for (fs::path const& path : {old, instance_of_another, foreign}) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(61));
+  }
+  auto const one = registry();
+  EXPECT_TRUE(enter(*one).confirmed);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young)) << "it may be written just now";
+  EXPECT_TRUE(fs::exists(instance_of_another));
+  EXPECT_TRUE(fs::exists(foreign));
 }
 
 TEST_F(FileRegistryTest, A_file_of_our_earlier_life_is_replaced) {

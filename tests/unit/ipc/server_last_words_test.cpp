@@ -1,6 +1,5 @@
 // What processes have sent before they end, or before they connect again, and who waits for it.
 #include <map>
-#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -25,9 +24,9 @@ std::string lines(std::size_t number) {
   return all;
 }
 
-/// A line costs this in a slow build.
-void be_slow() {
-  auto const end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+/// By default, what a line costs in a slow build.
+void be_slow(std::chrono::microseconds time = std::chrono::microseconds(100)) {
+  auto const end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
   }
 }
@@ -222,7 +221,7 @@ TEST_F(LastWordsTest, A_hello_that_has_to_wait_is_in_time_although_its_time_ends
   observer_.on_message = [&](PeerId, ToSupervisor const&, Seq) {
     // In the first line the time ends; the second one is long enough for a slice.
     bool const is_first = observer_.messages == 1;
-    std::this_thread::sleep_for(std::chrono::milliseconds(is_first ? 1'600 : 20));
+    be_slow(std::chrono::milliseconds(is_first ? 1'600 : 20));
   };
   slow.write(lines(1));
   again.say(kHelloAgain);
