@@ -142,8 +142,8 @@ TEST(Review, A_pod_with_many_variables_costs_in_proportion) {
   EXPECT_LT(cost_of(4000), 16 * few);
 }
 
-/// Processor time of the refusal of a pod with so many mounts around lastcall's, each of a volume of
-/// its own, and as many ports that are the sidecar's.
+/// Processor time of the refusal of a pod with so many mounts around lastcall's, each of another
+/// volume, and as many ports that are the sidecar's.
 std::clock_t cost_of_refusing(int problems) {
   Json volumes = Json::array();
   Json mounts = Json::array();
