@@ -55,13 +55,15 @@ class Pass {
     for (Input const& input : inputs) {
       streams.push_back(parse_stream(input.text, input.name));
       editors_.emplace_back(input.text);
+      lines_.emplace_back(input.text);
       outcome.refusals.insert(outcome.refusals.end(), streams.back().problems.begin(),
                               streams.back().problems.end());
     }
   }
 
   Ledger ledger(std::size_t input, Target const& target) {
-    return {inputs_[input], target, editors_[input], outcome.refusals, outcome.notes};
+    return {inputs_[input],  lines_[input],    target,
+            editors_[input], outcome.refusals, outcome.notes};
   }
 
   void refuse_trouble(std::size_t input, Target const& target) {
@@ -82,6 +84,7 @@ class Pass {
  private:
   std::vector<Input> const& inputs_;
   std::vector<Editor> editors_;
+  std::vector<LineIndex> lines_;
 };
 
 using Meant = std::function<bool(std::size_t input, Target const&)>;

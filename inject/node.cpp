@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/words.hpp"
 
@@ -13,6 +14,18 @@ config::Place place_at(std::string_view text, std::size_t at, std::string const&
   std::size_t const column = line_end == kNowhere ? before.size() : before.size() - line_end - 1;
   return {source, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
           static_cast<int>(column) + 1};
+}
+
+LineIndex::LineIndex(std::string_view text) : size_(text.size()), begins_{0} {
+  for (std::size_t at = text.find('\n'); at != kNowhere; at = text.find('\n', at + 1)) {
+    begins_.push_back(at + 1);
+  }
+}
+
+config::Place LineIndex::place_at(std::size_t at, std::string const& source) const {
+  at = std::min(at, size_);
+  auto const line = std::prev(std::upper_bound(begins_.begin(), begins_.end(), at));
+  return {source, static_cast<int>(line - begins_.begin()) + 1, static_cast<int>(at - *line) + 1};
 }
 
 Entry const* find_entry(Node const& map, std::string_view key) {

@@ -63,6 +63,18 @@ Stream parse_stream(std::string_view text, std::string const& source);
 /// The place of a byte; lines and columns count from 1, columns in bytes.
 config::Place place_at(std::string_view text, std::size_t at, std::string const& source);
 
+/// The same for many places of one text, which is searched for its lines only once: a pod may have
+/// thousands of problems.
+class LineIndex {
+ public:
+  explicit LineIndex(std::string_view text);
+  config::Place place_at(std::size_t at, std::string const& source) const;
+
+ private:
+  std::size_t size_;
+  std::vector<std::size_t> begins_;
+};
+
 /// The entry of a map; null if there is none or the node is not a map.
 Entry const* find_entry(Node const& map, std::string_view key);
 Node const* find(Node const& map, std::string_view key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "inject/decisions.hpp"
@@ -156,17 +157,20 @@ class Checks {
     return path == folder.substr(0, folder.rfind('/'));
   }
 
-  /// Whether nothing can be created in a mount, as in every one of a volume of these types.
-  bool is_read_only(Node const& mount) const {
-    if (is_true(find(mount, "readOnly"))) {
-      return true;
-    }
-    Node const* const volume = find_named(find(spec(), "volumes"), text_of(mount, "name"));
+  /// The names of volumes in whose mounts nothing can be created, whatever a mount states.
+  std::set<std::string_view> read_only_volumes() const {
     constexpr std::array<char const*, 5> kTypes{"configMap", "secret", "downwardAPI", "projected",
                                                 "image"};
-    return volume != nullptr && std::any_of(kTypes.begin(), kTypes.end(), [&](char const* type) {
-             return find(*volume, type) != nullptr;
-           });
+    std::set<std::string_view> names;
+    if (Node const* const volumes = find(spec(), "volumes")) {
+      for (Node const& volume : volumes->items) {
+        if (std::any_of(kTypes.begin(), kTypes.end(),
+                        [&](char const* type) { return find(volume, type) != nullptr; })) {
+          names.insert(text_of(volume, "name"));
+        }
+      }
+    }
+    return names;
   }
 
   void check_mounts() const {
@@ -174,6 +178,7 @@ class Checks {
     if (mounts == nullptr) {
       return;
     }
+    std::set<std::string_view> const read_only = read_only_volumes();
     for (Node const& mount : mounts->items) {
       std::string_view const path = text_of(mount, "mountPath");
       std::string const place = place_of(path);
@@ -182,7 +187,7 @@ class Checks {
       }
       std::string_view const volume = text_of(mount, "name");
       if ((is_parent(place, kShimFolder) || is_parent(place, kSocketFolder)) &&
-          is_read_only(mount)) {
+          (is_true(find(mount, "readOnly")) || read_only.contains(volume))) {
         refuse(mount, "the volume " + std::string(volume) + " is mounted at " + std::string(path) +
                           " and is read-only, expected it to be writable or elsewhere: lastcall's "
                           "volumes are mounted below that folder");

@@ -233,11 +233,11 @@ class Writing {
 }  // namespace
 
 void Ledger::refuse(std::size_t at, std::string text) const {
-  refusals.push_back({place_at(input.text, at, input.name), target.label(), std::move(text)});
+  refusals.push_back({lines.place_at(at, input.name), target.label(), std::move(text)});
 }
 
 void Ledger::note(std::size_t at, std::string text) const {
-  notes.push_back({place_at(input.text, at, input.name), target.label(), std::move(text)});
+  notes.push_back({lines.place_at(at, input.name), target.label(), std::move(text)});
 }
 
 std::vector<Target> recorded_targets(Stream const& stream) {

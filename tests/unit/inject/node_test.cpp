@@ -75,6 +75,18 @@ BytesCase const kBytesCases[] = {
 INSTANTIATE_TEST_SUITE_P(Node, Bytes, testing::ValuesIn(kBytesCases),
                          [](auto const& info) { return std::string(info.param.name); });
 
+TEST(Node, A_line_index_finds_the_places_that_one_search_finds) {
+  for (std::string const text : {"", "a", "\n", "a\nbc\n\nd", "a\r\nb\n"}) {
+    LineIndex const lines(text);
+    for (std::size_t at = 0; at < text.size() + 2; ++at) {
+      config::Place const place = lines.place_at(at, "m");
+      config::Place const expected = place_at(text, at, "m");
+      EXPECT_EQ(std::pair(place.line, place.column), std::pair(expected.line, expected.column))
+          << at << " in " << text;
+    }
+  }
+}
+
 TEST(Node, A_document_that_is_no_yaml_is_reported_with_its_own_line) {
   EXPECT_EQ(bytes_of("a: b\n---\nc: [d\n", "a").substr(0, 9), "m.yaml:4:");
   EXPECT_EQ(bytes_of("a: b\nc: \x01\n", "a"),

@@ -142,6 +142,32 @@ TEST(Review, A_pod_with_many_variables_costs_in_proportion) {
   EXPECT_LT(cost_of(4000), 16 * few);
 }
 
+/// Processor time of the refusal of a pod with so many mounts around lastcall's, each of another
+/// volume, and as many ports that are the sidecar's.
+std::clock_t cost_of_refusing(int problems) {
+  Json volumes = Json::array();
+  Json mounts = Json::array();
+  Json ports = Json::array();
+  for (int i = 0; i < problems; ++i) {
+    std::string const name = "v" + std::to_string(i);
+    volumes.push_back(Json::object({{"name", name}, {"secret", Json::object()}}));
+    mounts.push_back(Json::object({{"name", name}, {"mountPath", "/opt"}}));
+    ports.push_back(Json::object({{"containerPort", 7090}}));
+  }
+  Json bad = pod();
+  bad["spec"]["containers"][0]["volumeMounts"] = mounts;
+  bad["spec"]["containers"][0]["ports"] = ports;
+  bad["spec"]["volumes"] = volumes;
+  std::clock_t const began = std::clock();
+  EXPECT_EQ(review(bad).end, ReviewEnd::refused);
+  return std::clock() - began;
+}
+
+TEST(Review, A_pod_with_many_problems_costs_in_proportion) {
+  std::clock_t const few = cost_of_refusing(250);
+  EXPECT_LT(cost_of_refusing(4000), 40 * few);
+}
+
 TEST(Review, A_configuration_with_a_problem_in_each_line_gets_a_reason_of_a_few_kilobytes) {
   ReviewSettings settings;
   settings.inject.check = [](inject::SidecarConfig const& sidecar) {
