@@ -134,6 +134,15 @@ class Worker {
   std::array<std::optional<continuation::Mode>, 3> found_;  // by endpoint
 };
 
+/// A source that names another model for a worker than the source that decides.
+struct ModelConflict {
+  std::string url;
+  std::string model;
+  std::size_t other = 0;  // the number of the source that does not count
+  std::string other_model;
+  friend auto operator<=>(ModelConflict const&, ModelConflict const&) = default;
+};
+
 class Fleet {
  public:
   using Draw = std::function<std::uint64_t()>;
@@ -141,18 +150,10 @@ class Fleet {
     Time first{1'000};
     Time most{30'000};
   };
-  /// A source that names another model for a worker than the source that decides.
-  struct Conflict {
-    std::string url;
-    std::string model;
-    std::size_t other = 0;  // the number of the source that does not count
-    std::string other_model;
-    friend auto operator<=>(Conflict const&, Conflict const&) = default;
-  };
   struct News {
     std::vector<std::shared_ptr<Worker>> came;
     std::vector<std::shared_ptr<Worker>> left;
-    std::vector<Conflict> conflicts;  // all that exist now
+    std::vector<ModelConflict> conflicts;  // all that exist now
   };
 
   Fleet(Skips skips, Draw draw) : skips_(skips), draw_(std::move(draw)) {}

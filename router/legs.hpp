@@ -78,13 +78,9 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   std::size_t capacity() const {
     return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
   }
-  /// Whether the client has a part of an event, but not its end.
-  bool is_inside_event() const {
-    return answer_.seam().is_recording() && answer_.seam().story().is_inside_event();
-  }
-  /// The number of events that the client has received, if the answer is recorded.
-  std::uint64_t events() const {
-    return answer_.seam().is_recording() ? answer_.seam().story().events() : 0;
+  /// The record of the answer; null if it is not recorded.
+  continuation::Continuation const* story() const {
+    return answer_.seam().is_recording() ? &answer_.seam().story() : nullptr;
   }
 
   // LegListener

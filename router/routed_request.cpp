@@ -254,14 +254,16 @@ void RoutedRequest::break_off(relay::Refusal const& refusal, Outcome /*outcome*/
     call_.after = relay::After::close;
   }
   std::string last;
-  if (legs_.is_inside_event()) {  // an error would become a part of that event
+  continuation::Continuation const* const story = legs_.story();
+  if (story != nullptr &&
+      story->known().is_inside_event) {  // an error would become a part of that event
     bool const is_chunked = call_.delivery.coding() == relay::Delivery::Coding::chunked;
     call_.delivery.cut();
     client()->connection().drop_output(is_chunked ? relay::Farewell::silence
                                                   : relay::Farewell::reset);
   } else {
-    std::uint64_t const events =
-        std::max(legs_.events(), std::as_const(call_.delivery).events().events());
+    std::uint64_t const events = std::max(story != nullptr ? story->events() : 0,
+                                          std::as_const(call_.delivery).events().events());
     client()->connection().drop_output(call_.delivery.cut(refusal, call_.id(), events, last));
   }
   write_and_end(last);

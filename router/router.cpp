@@ -137,8 +137,8 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     }
   }
 
-  void note_conflicts(std::vector<Fleet::Conflict> const& all) {
-    std::optional<Fleet::Conflict> const conflict = conflicts.note(all);
+  void note_conflicts(std::vector<ModelConflict> const& all) {
+    std::optional<ModelConflict> const conflict = conflicts.note(all);
     if (!conflict) {
       return;
     }

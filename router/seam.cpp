@@ -72,7 +72,7 @@ continuation::Received Seam::leg_ended(std::string& out) {
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
                         std::string& out) {
   causes_.set_reason(reason);
-  if (!story_->is_unproven()) {
+  if (!story_->known().is_unproven) {
     causes_.set_cause(reason);
   }
   if (reason == kStall || reason == kGone || reason == kHandOff) {

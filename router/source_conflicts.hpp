@@ -26,11 +26,11 @@ class SourceConflicts {
   static constexpr std::size_t kMostReports = 8;
 
   /// Receives all conflicts that exist now. Returns one that has to be reported, if any is new.
-  std::optional<Fleet::Conflict> note(std::vector<Fleet::Conflict> const& all) {
-    std::set<Fleet::Conflict> now(all.begin(), all.end());
+  std::optional<ModelConflict> note(std::vector<ModelConflict> const& all) {
+    std::set<ModelConflict> now(all.begin(), all.end());
     auto const added = std::find_if(now.begin(), now.end(),
                                     [this](auto const& each) { return !known_.contains(each); });
-    std::optional<Fleet::Conflict> report;
+    std::optional<ModelConflict> report;
     if (added != now.end() && reports_ < kMostReports) {
       report = *added;
       ++reports_;
@@ -42,7 +42,7 @@ class SourceConflicts {
   std::size_t count() const { return known_.size(); }
 
  private:
-  std::set<Fleet::Conflict> known_;
+  std::set<ModelConflict> known_;
   std::size_t reports_ = 0;  // since there was no conflict
 };
 

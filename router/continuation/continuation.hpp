@@ -136,12 +136,15 @@ class Continuation {
   Parked swap_leg(Parked other);
 
   std::uint64_t events() const { return voice_.client().events(); }
-  /// Whether the client has a part of an event that is too large, but not its end.
-  bool is_inside_event() const { return leg_.reader.is_inside_torn(); }
-  /// Whether the leg has never been proven to continue the answer.
-  bool is_unproven() const { return leg_.verifier != nullptr; }
   /// Used by eligibility.hpp; transcript().confirm() receives the proof.
-  Known known() const { return {request_, transcript_, voice_.held(), odd_}; }
+  Known known() const {
+    return {request_,
+            transcript_,
+            voice_.held(),
+            odd_,
+            leg_.reader.is_inside_torn(),
+            leg_.verifier != nullptr};
+  }
   Transcript& transcript() { return transcript_; }
   /// The number of bytes that are held for this request, without its body.
   std::size_t held() const;

@@ -19,8 +19,10 @@ namespace lastcall::router::continuation {
 struct Known {
   Request const& request;
   Transcript const& transcript;
-  std::string_view held;      // text that has not been sent to the client
-  Refused odd = Refused::no;  // set if something that was sent rules a continuation out
+  std::string_view held;         // text that has not been sent to the client
+  Refused odd = Refused::no;     // set if something that was sent rules a continuation out
+  bool is_inside_event = false;  // the client has a part of an event that is too large
+  bool is_unproven = false;      // the leg has never been proven to continue the answer
 };
 
 /// Returns the reason why no worker at all could continue the answer; Refused::no if a capable one

@@ -185,7 +185,7 @@ TEST(Fleet, A_source_that_names_another_model_than_the_first_one_is_a_conflict) 
   Fleet fleet = make();
   EXPECT_THAT(fleet.set(3, {worker("a", "x"), worker("b", "x")}).conflicts, IsEmpty());
   EXPECT_THAT(fleet.set(7, {worker("b", "x")}).conflicts, IsEmpty());
-  Fleet::Conflict const of_b{"b", "x", 7, "y"};
+  ModelConflict const of_b{"b", "x", 7, "y"};
   EXPECT_THAT(fleet.set(7, {worker("b", "y"), worker("c", "y")}).conflicts, ElementsAre(of_b));
   EXPECT_THAT(fleet.set(8, {worker("d", "y")}).conflicts, ElementsAre(of_b));
   EXPECT_EQ(fleet.source_of("b"), 3U);
@@ -196,8 +196,8 @@ TEST(Fleet, A_source_that_names_another_model_than_the_first_one_is_a_conflict) 
 
 TEST(SourceConflicts, Each_conflict_is_new_once_and_one_is_reported_at_a_time) {
   SourceConflicts conflicts;
-  Fleet::Conflict const one{"a", "x", 2, "y"};
-  Fleet::Conflict const other{"b", "x", 2, "y"};
+  ModelConflict const one{"a", "x", 2, "y"};
+  ModelConflict const other{"b", "x", 2, "y"};
   EXPECT_EQ(conflicts.note({one}), one);
   EXPECT_EQ(conflicts.note({one}), std::nullopt);
   EXPECT_EQ(conflicts.note({one, other}), other);

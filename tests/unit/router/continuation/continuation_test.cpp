@@ -524,7 +524,7 @@ TEST(Continuation, A_leg_that_dies_within_a_comment_leaves_no_line_behind_that_h
   for (std::size_t at = 0; at < comment.size(); at += 65'536) {
     chat.receive(std::string_view(comment).substr(at, 65'536));
   }
-  EXPECT_FALSE(chat.machine.is_inside_event());
+  EXPECT_FALSE(chat.machine.known().is_inside_event);
   EXPECT_EQ(chat.end().progress, Progress::failed);
   ASSERT_TRUE(chat.next(Mode::ids_vllm));
   chat.machine.begin_leg(Mode::ids_vllm);
@@ -538,11 +538,11 @@ TEST(Continuation, Within_an_event_that_is_passed_on_in_parts_it_is_known_that_n
   chat.machine.begin_leg(Mode::ids_vllm);
   std::string const large = "data: " + std::string(EventReader::kMaxEvent, 'x');
   chat.receive(large.substr(0, 100));
-  EXPECT_FALSE(chat.machine.is_inside_event());
+  EXPECT_FALSE(chat.machine.known().is_inside_event);
   chat.receive(large.substr(100));
-  EXPECT_TRUE(chat.machine.is_inside_event());
+  EXPECT_TRUE(chat.machine.known().is_inside_event);
   chat.receive("\n\n");
-  EXPECT_FALSE(chat.machine.is_inside_event());
+  EXPECT_FALSE(chat.machine.known().is_inside_event);
 }
 
 TEST(Continuation, The_status_of_an_error_that_ends_an_answer_is_that_of_its_code) {
