@@ -23,8 +23,9 @@
 namespace lastcall::json {
 
 /// The one that lists what this member holds, or null.
-inline Inner* wanted_of(std::span<Inner> inner, std::string_view key) {
-  for (Inner& each : inner) {
+template <class One>
+One* wanted_of(std::span<One> inner, std::string_view key) {
+  for (One& each : inner) {
     if (each.key == key) {
       return &each;
     }

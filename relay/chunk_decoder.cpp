@@ -2,14 +2,53 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "relay/http_text.hpp"
 
 namespace lastcall::relay {
 
+namespace {
+
+/// The line with the size of a chunk.
+struct SizeLine {
+  std::size_t length = 0;  // with its line end; 0 if it is not whole, or has more than the size
+  std::uint64_t size = 0;
+};
+
+/// Reads a usual one at once: every event has one, and the machine takes several times as long.
+SizeLine size_line(std::string_view bytes) {
+  SizeLine line;
+  std::size_t digits = 0;
+  while (digits < bytes.size() && digits < ChunkDecoder::kMaxSizeDigits) {
+    int const digit = http_text::hex_digit(bytes[digits]);
+    if (digit < 0) {
+      break;
+    }
+    line.size = line.size * 16 + static_cast<std::uint64_t>(digit);
+    ++digits;
+  }
+  bool const is_whole = digits > 0 && bytes.substr(digits).starts_with("\r\n");
+  line.length = is_whole ? digits + 2 : 0;
+  return line;
+}
+
+}  // namespace
+
 ChunkDecoder::Step ChunkDecoder::decode(std::span<char> bytes) {
   Step step;
   while (step.consumed < bytes.size() && at_ != At::done && at_ != At::bad) {
+    if (at_ == At::size_first) {
+      std::string_view const rest(bytes.data() + step.consumed, bytes.size() - step.consumed);
+      SizeLine const line = size_line(rest);
+      if (line.length > 0 && line.size > 0) {  // otherwise trailers follow
+        step.consumed += line.length;
+        left_ = line.size;
+        line_ = 0;
+        at_ = At::data;
+        continue;
+      }
+    }
     if (at_ != At::data) {
       at_ = next(bytes[step.consumed++]);
       continue;

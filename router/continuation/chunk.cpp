@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "router/continuation/chunk_reader.hpp"
 #include "router/continuation/json_edits.hpp"
 
 namespace lastcall::router::continuation {
@@ -146,25 +147,38 @@ bool Chunk::has_output() const {
   return has_words() || is_odd || finish != Finish::none;
 }
 
-void read_chunk(std::string_view data, Chunk& chunk) {
+bool ChunkReader::Known::follow(std::string_view data) {
+  if (layout.follow(data)) {
+    static_cast<Content&>(chunk) = {};
+    clear(chunk.ids);
+    return true;
+  }
+  return false;
+}
+
+bool ChunkReader::Known::list_members(std::string_view data) {
+  layout.forget();
   static_cast<Content&>(chunk) = {};
   clear(chunk.ids);
   for (auto* const list : {&chunk.top, &chunk.choice, &chunk.delta, &chunk.counts}) {
     clear(*list);
   }
-  if (data == "[DONE]") {
-    chunk.kind = Chunk::Kind::done;
-    return;
-  }
   using enum json::Inner::Place;
   std::array delta{json::Inner{"delta", value, &chunk.delta}};
   std::array inner{json::Inner{"choices", first_element, &chunk.choice, delta},
                    json::Inner{"usage", value, &chunk.counts}};
-  auto const& [choices, usage] = inner;
   if (json::read_object(data, chunk.top, inner)) {
-    chunk = {};
-    return;
+    return false;
   }
+  auto const& [of_choices, of_usage] = inner;
+  choices = of_choices.elements;
+  choice_kind = of_choices.kind;
+  usage_kind = of_usage.kind;
+  layout.learn(data, chunk.top, inner);
+  return true;
+}
+
+void ChunkReader::Known::understand() {
   json::Value const* list = nullptr;
   json::Value const* prompt_ids = nullptr;
   bool is_error = false;
@@ -178,25 +192,47 @@ void read_chunk(std::string_view data, Chunk& chunk) {
     }
   }
   if (is_error || list == nullptr || list->kind != Kind::array) {
-    chunk = {};
+    empty(Chunk::Kind::error);
     return;
   }
-  chunk.kind = choices.elements == 0 ? Chunk::Kind::usage : Chunk::Kind::piece;
-  bool const has_choice = choices.kind == Kind::object;
+  chunk.kind = choices == 0 ? Chunk::Kind::usage : Chunk::Kind::piece;
+  bool const has_choice = choice_kind == Kind::object;
   json::Value const* const of_choice = has_choice ? read_choice(chunk) : nullptr;
-  chunk.is_odd = chunk.is_odd || choices.elements > (has_choice ? 1U : 0U);
+  chunk.is_odd = chunk.is_odd || choices > (has_choice ? 1U : 0U);
   if (json::Value const* const ids = is_given(of_choice) ? of_choice : prompt_ids; is_given(ids)) {
     chunk.prompt_ids = read_ids(*ids);
   }
-  if (usage.kind == Kind::object) {
+  if (usage_kind == Kind::object) {
     read_usage(chunk);
   }
 }
 
+void ChunkReader::Known::empty(Chunk::Kind kind) {
+  layout.forget();
+  chunk = {};
+  chunk.kind = kind;
+}
+
+Chunk const& ChunkReader::read(std::string_view data) {
+  bool is_listed = known_[last_].follow(data);
+  if (!is_listed) {
+    last_ = 1 - last_;
+    is_listed = known_[last_].follow(data);
+  }
+  Known& known = known_[last_];
+  if (!is_listed && data == "[DONE]") {
+    known.empty(Chunk::Kind::done);
+  } else if (is_listed || known.list_members(data)) {
+    known.understand();
+  } else {
+    known.empty(Chunk::Kind::error);
+  }
+  return known.chunk;
+}
+
 Chunk read_chunk(std::string_view data) {
-  Chunk chunk;
-  read_chunk(data, chunk);
-  return chunk;
+  ChunkReader reader;
+  return reader.read(data);
 }
 
 bool read_ids(json::Value const& list, TokenIds& ids) {

@@ -72,9 +72,7 @@ struct Chunk : Content {
   bool has_output() const;
 };
 
-/// Replaces what is in `chunk`. Every event is read, so a chunk whose lists have room already is
-/// read into again: most events then allocate nothing.
-void read_chunk(std::string_view data, Chunk& chunk);
+/// Reads one event alone; chunk_reader.hpp reads those of a stream.
 Chunk read_chunk(std::string_view data);
 
 /// Reads a list of token ids; absent if the value is not such a list.

@@ -6,6 +6,7 @@
 
 #include "base/json_reader.hpp"
 #include "relay/engine_error.hpp"
+#include "router/continuation/chunk_reader.hpp"
 #include "router/continuation/hint.hpp"
 #include "router/continuation/json_edits.hpp"
 
@@ -171,8 +172,8 @@ Received Continuation::take_error(Event const& event, std::string& out) {
 }
 
 Received Continuation::take_data(Event const& event, std::string& out) {
-  thread_local Chunk chunk;  // the room of its lists serves all streams
-  read_chunk(event.data, chunk);
+  thread_local ChunkReader reader;  // events of all streams are alike
+  Chunk const& chunk = reader.read(event.data);
   switch (chunk.kind) {
     case Chunk::Kind::error:
       return take_error(event, out);

@@ -4,12 +4,15 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "router/continuation/chunk.hpp"
+#include "router/continuation/chunk_reader.hpp"
 #include "router/continuation/event_reader.hpp"
 #include "router/continuation/json_edits.hpp"
 #include "router/continuation/limits.hpp"
@@ -94,8 +97,9 @@ TEST(Chunk, Nothing_of_the_event_before_stays_in_a_chunk_that_is_read_into_again
          {"[DONE]", "{", R"({"error":null)", R"({"error":{}})", R"({"choices":[]})",
           R"({"choices":[{"delta":{"content":""}}]})", R"({"choices":[{"text":"t"}],"usage":null})",
           R"({"choices":[{"token_ids":["a"]}],"usage":{}})"}) {
-      Chunk chunk = read_chunk(text);
-      read_chunk(next, chunk);
+      ChunkReader reader;
+      reader.read(text);
+      Chunk const& chunk = reader.read(next);
       Chunk const fresh = read_chunk(next);
       EXPECT_EQ(chunk.kind, fresh.kind) << next;
       EXPECT_EQ(chunk.finish, fresh.finish) << next;
@@ -112,6 +116,93 @@ TEST(Chunk, Nothing_of_the_event_before_stays_in_a_chunk_that_is_read_into_again
       EXPECT_EQ(chunk.ids, fresh.ids) << next;
       EXPECT_EQ(chunk.prompt_ids, fresh.prompt_ids) << next;
       EXPECT_LE(chunk.ids.capacity(), 64U) << "room for a long event is kept";
+    }
+  }
+}
+
+/// Everything that was read, with the place of each part in the text.
+std::string described(Chunk const& chunk, std::string_view text) {
+  std::ostringstream out;
+  auto const part = [&](std::string_view of) -> std::ostream& {
+    return out << (of.data() == nullptr ? -1 : of.data() - text.data()) << '+' << of.size() << ' ';
+  };
+  auto const value = [&](json::Value const& of) {
+    part(of.text) << static_cast<int>(of.kind) << of.escaped << ' ';
+  };
+  out << static_cast<int>(chunk.kind) << chunk.is_odd << chunk.has_role << chunk.has_tool_calls
+      << chunk.has_logprobs << static_cast<int>(chunk.finish);
+  for (auto const* const one : {&chunk.text, &chunk.reasoning}) {
+    out << "\ntext ";
+    value(one->value_or(json::Value{}));
+  }
+  for (TokenIds const& ids : {chunk.ids, chunk.prompt_ids.value_or(TokenIds{})}) {
+    out << "\nids ";
+    std::copy(ids.begin(), ids.end(), std::ostream_iterator<TokenId>(out, " "));
+  }
+  Usage const usage = chunk.usage.value_or(Usage{});
+  out << "\nusage " << chunk.usage.has_value() << usage.prompt << '/' << usage.completion;
+  for (auto const* const list : {&chunk.top, &chunk.choice, &chunk.delta, &chunk.counts}) {
+    out << "\nmembers ";
+    for (json::Member const& member : *list) {
+      part(member.key) << member.key_escaped << ' ';
+      value(member.value);
+    }
+  }
+  return out.str();
+}
+
+// Only the values are read of an event that is like the one before (base/json_layout.hpp).
+TEST(ReadChunk, An_event_is_read_in_the_same_way_whichever_event_came_before) {
+  std::vector<std::string> const texts{
+      R"({"id": "c-1", "created": 1, "choices": [{"index": 0, "delta": {"content": "word "}, )"
+      R"("logprobs": null, "finish_reason": null}], "usage": {"prompt_tokens": 9, "a": -1.5e3}})",
+      R"({"id":"\u00e9","choices":[{"index":0,"text":"a\"b","token_ids":[1,2],)"
+      R"("logprobs":{"a":[1]}}],"usage":null,"prompt_token_ids":[1,2]})",
+      R"({"choices":[{"delta":{}},{"delta":{"content":"x"}}],"choices":[{"delta":{"role":"a",)"
+      R"("reasoning":null,"tool_calls":[]},"finish_reason":"stop"}],"usage":{},"usage":{"a":3}})",
+      R"({"choices":[1,{"delta":{}}],"delta":{"a":1},"usage":[{"prompt_tokens":1}]})",
+      R"({"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}})",
+      R"( {"choices" : [ { "delta" : { "content" : "h\u00e9" , "content":"2" } } ] , "a":null } )",
+      "[DONE]",
+      "{}",
+  };
+  auto const expect_same = [](std::string const& before, std::string const& text) {
+    ChunkReader reader;
+    reader.read(before);
+    EXPECT_EQ(described(reader.read(text), text), described(read_chunk(text), text))
+        << before << '\n'
+        << text;
+  };
+  auto const with = [](std::string const& value) {
+    return R"({"choices":[{"delta":{"content":)" + value + R"(,"b":1},"index":0}],"c":2})";
+  };
+  for (std::size_t levels = 20; levels < 40; ++levels) {
+    expect_same(with("0"), with(std::string(levels, '[') + std::string(levels, ']')));
+  }
+  std::string many = R"("a":1)";
+  for (int i = 0; i < 100; ++i) {
+    many.append(R"(,"a":1)");
+  }
+  for (std::string const& large :
+       {with("\"" + std::string(3000, 'x') + "\""), with("{" + many + "}"),
+        R"({"choices":[{"delta":{)" + many + "}}]}"}) {
+    expect_same(large, large);
+    expect_same(large, with("0"));
+    expect_same(with("0"), large);
+  }
+  for (std::string const& before : texts) {
+    for (std::string const& text : texts) {
+      expect_same(before, text);
+    }
+    for (std::size_t at = 0; at <= before.size(); ++at) {
+      for (std::string_view const other :
+           {"", "\"", "12", "null", "{}", "[1]", R"({"a":1})", R"("x")", "\\n", "\xc3\xa9", " ",
+            ",", R"({"delta":{"content":"z"}})", R"("a":1,)", R"("usage":{"prompt_tokens":1},)"}) {
+        for (std::size_t const size : {0U, 1U, 4U}) {
+          std::string text = before;
+          expect_same(before, text.replace(at, size, other));
+        }
+      }
     }
   }
 }
