@@ -66,16 +66,22 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
     if (found != by_url_.end()) {
       Worker& worker = *found->second;
       if (worker.named_in_ == last_news_ && worker.model() != announced.model) {
-        news.conflicts.push_back({worker.url(), worker.model(), number, announced.model});
+        news.conflicts.push_back(
+            {worker.url(), worker.source_, worker.model(), number, announced.model});
       }
-      if (worker.named_in_ == last_news_ || worker.announced_ == announced) {
+      if (worker.named_in_ == last_news_) {
+        return nullptr;
+      }
+      if (worker.announced_ == announced) {
         worker.named_in_ = last_news_;
+        worker.source_ = number;
         return nullptr;
       }
       by_url_.erase(found);  // its model has changed: it leaves, and comes again
     }
     auto made = std::make_shared<Worker>(++last_id_, announced);
     made->named_in_ = last_news_;
+    made->source_ = number;
     by_url_.emplace(made->url(), made.get());
     return made;
   };
@@ -101,17 +107,6 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
   workers_.insert(workers_.end(), news.came.begin(), news.came.end());
   views_.reset();
   return news;
-}
-
-std::size_t Fleet::source_of(std::string_view url) const {
-  for (auto const& [number, list] : sources_) {
-    for (Announced const& each : list) {
-      if (each.url == url) {
-        return number;
-      }
-    }
-  }
-  return 0;
 }
 
 std::shared_ptr<Worker> Fleet::choose(Wanted const& wanted, std::span<std::uint64_t const> tried,

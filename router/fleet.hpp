@@ -114,6 +114,7 @@ class Worker {
   Announced announced_;
   std::uint64_t const place_;
   std::uint64_t named_in_ = 0;  // the last call of set() in which a source named it
+  std::size_t source_ = 0;      // the first source that named it in that call, which decides
   std::size_t in_flight_ = 0;
   struct Failures {
     std::uint32_t in_a_row = 0;
@@ -137,6 +138,7 @@ class Worker {
 /// A source that names another model for a worker than the source that decides.
 struct ModelConflict {
   std::string url;
+  std::size_t source = 0;  // the number of the source that decides
   std::string model;
   std::size_t other = 0;  // the number of the source that does not count
   std::string other_model;
@@ -160,8 +162,6 @@ class Fleet {
 
   /// Replaces the workers that `source` names.
   News set(std::size_t source, std::vector<Announced> const& workers);
-  /// The number of the source that decides about the worker; 0 if no source names it.
-  std::size_t source_of(std::string_view url) const;
 
   struct Wanted {
     std::string_view model;

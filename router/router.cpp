@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,8 +26,7 @@
 #include "router/own_end.hpp"
 #include "router/parts.hpp"
 #include "router/routed_request.hpp"
-#include "router/source_conflicts.hpp"
-#include "router/source_troubles.hpp"
+#include "router/source_log.hpp"
 #include "router/worker_sources.hpp"
 #include "telemetry/reload_log.hpp"
 
@@ -124,41 +122,18 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     return {};
   }
 
-  void source_troubled(std::size_t number, std::string const& source, std::string const& problem) {
-    if (problem.empty() && troubles.ended(number, source)) {
-      log.info("a source of workers can be read again", {{"source", source}});
-    } else if (!problem.empty() && troubles.failed(number, source, problem)) {
-      log.warning("cannot read a source of workers: its last known workers stay in use",
-                  {{"source", source}, {"detail", problem}});
-    }
-    metrics.source_failed(source, troubles.has(source));
-    if (std::optional<std::string> lines = troubles.changed_text()) {
+  void source_read(std::size_t number, std::string const& source, std::string const& problem) {
+    source_log.was_read(number, source, problem);
+    metrics.source_failed(source, source_log.troubles().has(source));
+    if (std::optional<std::string> lines = source_log.troubles().changed_text()) {
       operators.know_troubled(std::move(*lines));
     }
   }
 
-  void note_conflicts(std::vector<ModelConflict> const& all) {
-    std::optional<ModelConflict> const conflict = conflicts.note(all);
-    if (!conflict) {
-      return;
-    }
-    log.warning("sources name different models for a worker: the first source decides",
-                {{"worker", conflict->url},
-                 {"source", source_names[parts.fleet.source_of(conflict->url)]},
-                 {"model", conflict->model},
-                 {"other_source", source_names[conflict->other]},
-                 {"other_model", conflict->other_model},
-                 {"workers", conflicts.count()}});
-  }
-
   void took(std::size_t source, std::string const& name, std::vector<Announced> const& workers) {
-    if (workers.empty()) {
-      source_names.erase(source);
-    } else {
-      source_names[source] = name;
-    }
     Fleet::News const news = parts.fleet.set(source, workers);
-    note_conflicts(news.conflicts);
+    source_log.know_name(source, name, !workers.empty());
+    source_log.note(news.conflicts);
     parts.departed.note(parts.fleet, news, monotonic_time());
     for (auto const& worker : news.left) {
       parts.connections.close(*worker);
@@ -273,16 +248,14 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  SourceTroubles troubles;
-  SourceConflicts conflicts;
-  std::map<std::size_t, std::string> source_names;  // by number
+  SourceLog source_log{log};
   LoadControl load{io, parts};
   WorkerSources sources{
       io,
       {.found = [this](std::size_t number, std::string const& source,
                        std::vector<Announced> const& workers) { took(number, source, workers); },
        .troubled = [this](std::size_t number, std::string const& source,
-                          std::string const& problem) { source_troubled(number, source, problem); },
+                          std::string const& problem) { source_read(number, source, problem); },
        .skipped =
            [this](std::string const& what, std::string const& problem) {
              log.warning("skipping an entry that is not a worker",

@@ -1,4 +1,4 @@
-"""Workers that write their answers in every form that HTTP and server-sent events allow, and die."""
+"""Workers that write their answers in each form that HTTP and server-sent events allow, and die."""
 
 import collections
 import contextlib
@@ -389,8 +389,17 @@ def reads_slowly(wire, content):
     return got
 
 
-CLIENTS = {each.__name__: each for each in (
-    expects, expects_and_sends, in_chunks, byte_by_byte, with_large_head, reads_slowly)}  # fmt: skip
+CLIENTS = {
+    each.__name__: each
+    for each in (
+        expects,
+        expects_and_sends,
+        in_chunks,
+        byte_by_byte,
+        with_large_head,
+        reads_slowly,
+    )
+}
 
 
 @pytest.mark.parametrize("form", ["plain", "http_1_0", "cr", "interim_heads"])

@@ -185,19 +185,17 @@ TEST(Fleet, A_source_that_names_another_model_than_the_first_one_is_a_conflict) 
   Fleet fleet = make();
   EXPECT_THAT(fleet.set(3, {worker("a", "x"), worker("b", "x")}).conflicts, IsEmpty());
   EXPECT_THAT(fleet.set(7, {worker("b", "x")}).conflicts, IsEmpty());
-  ModelConflict const of_b{"b", "x", 7, "y"};
+  ModelConflict const of_b{"b", 3, "x", 7, "y"};
   EXPECT_THAT(fleet.set(7, {worker("b", "y"), worker("c", "y")}).conflicts, ElementsAre(of_b));
   EXPECT_THAT(fleet.set(8, {worker("d", "y")}).conflicts, ElementsAre(of_b));
-  EXPECT_EQ(fleet.source_of("b"), 3U);
-  EXPECT_EQ(fleet.source_of("c"), 7U);
   EXPECT_THAT(fleet.set(3, {worker("a", "x")}).conflicts, IsEmpty());
   EXPECT_EQ(fleet.choose("y", {}, 0ms)->model(), "y");
 }
 
 TEST(SourceConflicts, Each_conflict_is_new_once_and_one_is_reported_at_a_time) {
   SourceConflicts conflicts;
-  ModelConflict const one{"a", "x", 2, "y"};
-  ModelConflict const other{"b", "x", 2, "y"};
+  ModelConflict const one{"a", 1, "x", 2, "y"};
+  ModelConflict const other{"b", 1, "x", 2, "y"};
   EXPECT_EQ(conflicts.note({one}), one);
   EXPECT_EQ(conflicts.note({one}), std::nullopt);
   EXPECT_EQ(conflicts.note({one, other}), other);
@@ -212,11 +210,11 @@ TEST(SourceConflicts, Conflicts_that_come_and_go_do_not_fill_the_log) {
   SourceConflicts conflicts;
   std::size_t reports = 0;
   for (int i = 0; i < 100; ++i) {
-    reports += conflicts.note({{"a", "x", 2, "y" + std::to_string(i)}}) ? 1 : 0;
+    reports += conflicts.note({{"a", 1, "x", 2, "y" + std::to_string(i)}}) ? 1 : 0;
   }
   EXPECT_EQ(reports, SourceConflicts::kMostReports);
   conflicts.note({});
-  EXPECT_TRUE(conflicts.note({{"a", "x", 2, "z"}}));
+  EXPECT_TRUE(conflicts.note({{"a", 1, "x", 2, "z"}}));
 }
 
 ReportedLoad blocks(std::initializer_list<std::uint64_t> of_a_hundred) {
