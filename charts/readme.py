@@ -8,6 +8,7 @@ Run it after a values.yaml has changed; --check only reports whether it has to b
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import yaml
@@ -55,7 +56,7 @@ def default_of(values, key):
 def page(name):
     chart = yaml.safe_load((CHARTS / name / "Chart.yaml").read_text())
     lines = [f"# {name}", "", "<!-- Written by charts/readme.py. Do not edit. -->", ""]
-    lines += [chart["description"] + ".", "", PAGES[name], ""]
+    lines += [chart["description"] + ".", "", textwrap.fill(PAGES[name], 120), ""]
     file = CHARTS / name / "values.yaml"
     if file.exists():
         text = file.read_text()

@@ -27,12 +27,17 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
-bool may_follow_quotes(std::string_view rest) {
+/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing. A
+/// mark behind which a quote of the same kind ends the text is taken for a part of that text: what
+/// seems to be its begin was the end of the one before, as in `":7090"` behind an open quote.
+bool may_follow_quotes(std::string_view rest, char quote) {
+  rest = rest.substr(0, rest.find('\n'));
   std::size_t const at = rest.find_first_not_of(" \t\r");
-  return at == std::string_view::npos ||
-         std::string_view("\n,:]}").find(rest[at]) != std::string_view::npos ||
-         (rest[at] == '#' && at > 0);
+  if (at == std::string_view::npos || (rest[at] == '#' && at > 0)) {
+    return true;
+  }
+  bool const is_mark = std::string_view(",:]}").find(rest[at]) != std::string_view::npos;
+  return is_mark && std::count(rest.begin(), rest.end(), quote) % 2 == 0;
 }
 
 }  // namespace
@@ -67,7 +72,8 @@ std::string open_quote_problem(std::string_view text, std::size_t quote, int fir
   auto const begin = before.begin() + static_cast<std::ptrdiff_t>(quote);
   auto const breaks = std::count(begin, before.end(), '\n');
   int const last = static_cast<int>(std::count(before.begin(), begin, '\n') + breaks);
-  if (breaks == 0 || error.mark.line != last || may_follow_quotes(text.substr(before.size()))) {
+  if (breaks == 0 || error.mark.line != last ||
+      may_follow_quotes(text.substr(before.size()), text[quote])) {
     return "";
   }
   return "not valid YAML: a quote that is closed only in line " +

@@ -59,10 +59,12 @@ std::string temporary_path(std::string const& directory, Instance const& instanc
 }
 
 bool is_temporary(std::string_view name) {
-  std::size_t const size = 1 + instance_hex(0).size() + kTemporaryEnd.size();
-  return name.size() == size && name.starts_with('.') && name.ends_with(kTemporaryEnd) &&
-         name.substr(1, size - 1 - kTemporaryEnd.size()).find_first_not_of("0123456789abcdef") ==
-             std::string_view::npos;
+  if (!name.starts_with('.') || !name.ends_with(kTemporaryEnd)) {
+    return false;
+  }
+  std::string_view const hex = name.substr(1, name.size() - 1 - kTemporaryEnd.size());
+  return !hex.empty() && hex.size() <= 16 &&
+         hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /// Removes what instances left behind that were killed, or forced to end, while they wrote: the

@@ -65,7 +65,8 @@ Fleet::News Fleet::set(std::size_t source, std::vector<Announced> const& workers
     auto const found = by_url_.find(announced.url);
     if (found != by_url_.end()) {
       Worker& worker = *found->second;
-      if (worker.named_in_ == last_news_ && worker.model() != announced.model) {
+      bool const is_another_source = worker.named_in_ == last_news_ && worker.source_ != number;
+      if (is_another_source && worker.model() != announced.model) {
         news.conflicts.push_back(
             {worker.url(), worker.source_, worker.model(), number, announced.model});
       }

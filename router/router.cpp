@@ -248,7 +248,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
   ingress::Listener listener;
   OwnEnd own_end;
   Operators operators;
-  SourceLog source_log{log};
+  SourceLog source_log{io, log};
   LoadControl load{io, parts};
   WorkerSources sources{
       io,

@@ -1,6 +1,7 @@
 #include "router/source_log.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace lastcall::router {
 
@@ -22,8 +23,13 @@ void SourceLog::know_name(std::size_t number, std::string const& source, bool ha
   }
 }
 
-void SourceLog::note(std::vector<ModelConflict> const& conflicts) {
-  std::optional<ModelConflict> const conflict = conflicts_.note(conflicts);
+void SourceLog::note(std::vector<ModelConflict> conflicts) {
+  latest_ = std::move(conflicts);
+  judge_soon_.request();
+}
+
+void SourceLog::judge() {
+  std::optional<ModelConflict> const conflict = conflicts_.note(latest_);
   if (!conflict) {
     return;
   }

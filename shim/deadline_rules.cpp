@@ -66,11 +66,15 @@ Instant term_at(Situation const& situation, StopClock const& clock) {
 }
 
 /// The stop began at the supervisor, and nothing was started, so no process lacks a signal while
-/// the shim waits for the end of that stop. A supervisor that is gone has as long to come back as
-/// one whose engine is held.
-Instant stood_down_until(Standing standing, StopClock const& clock) {
+/// the shim waits for the end of that stop. The shim's own supervisor, which ends with the shim, has
+/// as long to come back as one whose engine is held; another one needs no shim.
+Instant stood_down_until(Situation const& situation, StopClock const& clock) {
   Instant const deadline = clock.deadline();
-  return standing == Standing::gone ? clock.current_margins().hold_until(deadline) : deadline;
+  if (situation.standing != Standing::gone) {
+    return deadline;
+  }
+  return situation.has_service ? clock.current_margins().hold_until(deadline)
+                               : std::min(situation.engine_ended_at + kExitOrderTimeout, deadline);
 }
 
 Instant leave_at(Situation const& situation, StopClock const& clock) {
@@ -80,7 +84,7 @@ Instant leave_at(Situation const& situation, StopClock const& clock) {
     return rest_gone;  // no supervisor is there to give an order
   }
   if (!situation.engine_started && clock.running()) {
-    return stood_down_until(situation.standing, clock);
+    return stood_down_until(situation, clock);
   }
   Instant const patience =
       std::max(situation.engine_ended_at, std::min(rest_gone, rest.value_or(rest_gone))) +

@@ -93,6 +93,7 @@ struct Situation {
   Standing standing = Standing::never;
   Instant start_due{};                   // the latest time of an order to start
   bool engine_started = true;            // false: a stop came first
+  bool has_service = false;              // the shim starts its supervisor, and starts it again
   Instant engine_ended_at{};             // if the engine has ended
   bool engine_ordered = false;           // the engine ended by order
   std::optional<Instant> tree_ended_at;  // since when nothing of the tree is left

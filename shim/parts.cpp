@@ -45,6 +45,7 @@ Situation situation(Parts const& s) {
           .standing = s.link.standing(s.now),
           .start_due = s.began_at + s.options.supervisor_timeout,
           .engine_started = s.engine.fate().started,
+          .has_service = s.service.exists(),
           .engine_ended_at = s.end.at(),
           .engine_ordered = s.engine.facts().ordered,
           .tree_ended_at = s.end.tree_ended_at()};

@@ -298,7 +298,7 @@ Received Continuation::take_piece(Event const& event, Chunk const& chunk, std::s
 
 /// A failure after the answer's finish_reason does not affect the answer.
 Received Continuation::fail(std::string_view reason, std::string& out) {
-  if (voice_.client().has_finished()) {
+  if (voice_.client().has_finished() && !leg_.reader.is_inside_torn()) {
     return complete(out);
   }
   kLegMoves.apply(leg_.state, LegEvent::failed);

@@ -142,7 +142,7 @@ class Continuation {
             transcript_,
             voice_.held(),
             odd_,
-            leg_.reader.is_inside_torn(),
+            leg_.reader.is_inside_torn() && leg_.verifier == nullptr,  // nothing unproven is sent
             leg_.verifier != nullptr};
   }
   Transcript& transcript() { return transcript_; }

@@ -72,8 +72,9 @@ def test_every_alert_has_fired_in_a_real_run():
 
 def test_every_alert_explains_itself_and_what_to_do():
     page = (ROOT / "docs/alerts.md").read_text()
+    words = " ".join(page.split())
     for rule in rules():
         assert {"summary", "description", "runbook"} == rule["annotations"].keys()
         assert rule["labels"]["severity"] in ("critical", "warning")
-        assert rule["annotations"]["runbook"] in page, rule["alert"]
+        assert rule["annotations"]["runbook"] in words, rule["alert"]
     assert page.count("\n## Lastcall") == len(rules())

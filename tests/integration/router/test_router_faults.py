@@ -318,6 +318,18 @@ def test_nothing_follows_an_event_whose_worker_died_within_it(router, workers):
     assert raw.rstrip(b"\r\n")[-1:] == b"x"
 
 
+def test_nothing_follows_it_behind_a_finish_reason_either(router, workers):
+    large = data(b"x" * (5 << 20))
+    finished = b'{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}'
+
+    def dies(leg):
+        leg.send(SSE_HEAD + chunk(data(finished)) + chunk(large)[:-100])
+
+    raw = Answer(behind(router, workers(dies)).port).ended().raw
+    assert b"[DONE]" not in raw and not raw.endswith(b"0\r\n\r\n")
+    assert raw.rstrip(b"\r\n")[-1:] == b"x"
+
+
 def answers(status, *lines, body=b"{}"):
     head = b"HTTP/1.1 %d X\r\n%bContent-Length: %d\r\n\r\n"
     return lambda leg: leg.send(head % (status, b"".join(each + b"\r\n" for each in lines),

@@ -14,6 +14,14 @@ def reload(one, **changes):
     wait_until(lambda: one.log().count("reload requested") > before, "it was heard")
 
 
+def test_a_model_that_a_reload_changes_is_no_conflict(router, engines):
+    one = router({"static": {"urls": [f"http://{engines[0].address}"], "model": "m"}})
+    reload(one, workers=[static(engines[0].address, model="n")])
+    wait_until(lambda: b'"n"' in one.ask("GET", "/v1/models")[2], "the new model is there")
+    assert "different models" not in one.log()
+    assert b'"m"' not in one.ask("GET", "/v1/models")[2]
+
+
 def test_workers_change_while_it_runs(router, engines):
     one = router(engines[0].address)
     asks(one, engines[0])

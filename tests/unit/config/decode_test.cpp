@@ -93,6 +93,10 @@ std::vector<BadInput> const kBadInputs{
      "identity:\n  model: \"a\n  component: \"b\"\n",
      {"c.yaml:2:10: not valid YAML: a quote that is closed only in line 3, where the rest of the "
       "line cannot follow it"}},
+    {"quote_that_a_text_beginning_with_a_mark_closes",
+     "engine:\n  kind: \"vllm\nprobes:\n  listen: \":7090\"\n",
+     {"c.yaml:2:9: not valid YAML: a quote that is closed only in line 4, where the rest of the "
+      "line cannot follow it"}},
     {"error_behind_a_text_of_two_lines",
      "identity: {model: \"a\n  b\", component: [c}\n",
      {"c.yaml:2:20: not valid YAML: illegal flow end"}},

@@ -119,9 +119,10 @@ TEST_F(FileRegistryTest, Makes_a_missing_directory_and_deregisters_from_none) {
 
 TEST_F(FileRegistryTest, What_others_left_behind_in_a_write_is_removed_an_hour_later) {
   fs::path const place(directory_);
-  fs::path const old = place / ("." + instance_hex(7) + ".json.tmp");
+  std::string const another = instance_hex(instance_id("pod-9", "generate"));
+  fs::path const old = place / ("." + another + ".json.tmp");
   fs::path const young = place / ("." + instance_hex(8) + ".json.tmp");
-  fs::path const instance_of_another = place / (instance_hex(7) + ".json");
+  fs::path const instance_of_another = place / (another + ".json");
   fs::path const foreign = place / ".something.json.tmp";
   for (fs::path const& path : {old, young, instance_of_another, foreign}) {
     write(path, "half");

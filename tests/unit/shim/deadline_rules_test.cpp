@@ -113,6 +113,8 @@ TEST(DeadlineRules, Stop_that_began_before_the_engine_was_started_has_its_whole_
   situation.standing = Standing::present;
   EXPECT_EQ(next_due(situation, running_clock())->at, at(60'000));
   situation.standing = Standing::gone;
+  EXPECT_EQ(next_due(situation, running_clock())->at, at(5'000)) << "another one needs no shim";
+  situation.has_service = true;
   EXPECT_EQ(next_due(situation, running_clock())->at, at(55'000)) << "as long as an engine is held";
 }
 
