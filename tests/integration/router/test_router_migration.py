@@ -431,6 +431,31 @@ def test_without_that_proof_the_text_goes_on(merged, answer):
     wire.until(b'{"role":"assistant","content":"abc"}')
 
 
+def test_a_connection_on_which_the_question_is_not_whole_is_not_used_again(router, engines):
+    """The rest of the question would be taken for the next request."""
+    for each in engines:
+        each.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
+                 choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
+    user = one.client()
+    user.send(post(body=ASKED))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    wire, _ = engines[number].request()
+    wire.send(SSE_HEAD + chunk(piece_of([10], "a", 1, prompt_token_ids=[1, 2])))
+    many = list(range(100_000, 500_000))  # more than the buffers of a connection hold
+    for number_of_piece in (1, 2):
+        wire.send(chunk(piece_of(many, "bc", 1 + number_of_piece * len(many))))
+        user.until(b'"bc"')
+    wire.send(chunk(ENGINE_DEAD))
+    question, head = engines[1 - number].request()
+    assert head.startswith(b"POST /detokenize HTTP/1.1\r\n")
+    question.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")
+    going_on, head = engines[1 - number].request()
+    assert b"-m1\r\n" in head
+    going_on.until(b'{"role":"assistant","content":"abcbc"}')
+
+
 def test_a_client_that_leaves_ends_the_question(merged):
     user, _, question = merged
     user.close()
