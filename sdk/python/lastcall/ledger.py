@@ -32,7 +32,7 @@ from .peer import Line
 
 UNADMITTED_AFTER = 1.0
 SILENT_AFTER = 2.0
-# An answer may have arrived while this process itself hung: it has this time to be read.
+# An answer may have arrived while this process was stopped: it has this time to be read.
 READ_WITHIN = 0.1
 PROGRESS_EVERY = 0.5
 MAX_UNCONFIRMED = 1024

@@ -7,8 +7,8 @@
 Each seed is one fleet: two to four workers (bare engines, and engines under `lastcall run`), of
 which the last one is never struck, and up to thirty users with streams and whole answers, some of
 which leave or read slowly. Meanwhile up to four faults come: an engine is killed, stalls for
-a while or for ever, generates nothing any more, is rolled out; a supervisor is killed or stands
-still; the router itself does; a worker is added. Whatever happens there, this must hold:
+a while or for ever, generates nothing any more, is rolled out; a supervisor is killed or frozen,
+or the router itself is; a worker is added. Whatever happens there, this must hold:
 
 1. an answer without an error is the whole answer, word for word, with one id and one end;
 2. an answer with an error is the start of it, and the error states whether it may be sent again;
