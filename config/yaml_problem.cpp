@@ -27,9 +27,9 @@ class Ignored : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing. A
-/// mark behind which a quote of the same kind ends the text is taken for a part of that text: what
-/// seems to be its begin was the end of the one before, as in `":7090"` behind an open quote.
+/// Whether YAML allows this text behind a quoted one: a mark of the syntax, a comment, or nothing.
+/// If a quote of the same kind ends the line's text behind a mark, the mark is a part of that text,
+/// and what seems to begin it has ended an open text before it: `":7090"` below an open quote.
 bool may_follow_quotes(std::string_view rest, char quote) {
   rest = rest.substr(0, rest.find('\n'));
   std::size_t const at = rest.find_first_not_of(" \t\r");

@@ -66,8 +66,8 @@ Instant term_at(Situation const& situation, StopClock const& clock) {
 }
 
 /// The stop began at the supervisor, and nothing was started, so no process lacks a signal while
-/// the shim waits for the end of that stop. The shim's own supervisor, which ends with the shim, has
-/// as long to come back as one whose engine is held; another one needs no shim.
+/// the shim waits for the end of that stop. The shim's own supervisor, which ends with the shim,
+/// has as long to come back as one whose engine is held; another one needs no shim.
 Instant stood_down_until(Situation const& situation, StopClock const& clock) {
   Instant const deadline = clock.deadline();
   if (situation.standing != Standing::gone) {

@@ -23,11 +23,10 @@ of lastcall, with your own. [What a pod gets](injection.md#what-a-pod-gets) expl
 JOB = """## A Job
 
 The engine of a Job exits when its work is done, and its exit code becomes the Job's. From the
-`restartPolicy` follows that `engine.on_exit` is `propagate`, because otherwise an exit with 0 counts
-as a failure.
-A native sidecar ends with the engine. A plain sidecar (`mode: plain`, before Kubernetes 1.29) also
-gets `shutdown.after_stop: exit`; otherwise the supervisor would wait for the next engine, and the
-Job would never complete.
+`restartPolicy` follows that `engine.on_exit` is `propagate`, because otherwise an exit with 0
+counts as a failure. A native sidecar ends with the engine. A plain sidecar (`mode: plain`, before
+Kubernetes 1.29) also gets `shutdown.after_stop: exit`; otherwise the supervisor would wait for the
+next engine, and the Job would never complete.
 """
 SET = """## A workload with names of its own
 

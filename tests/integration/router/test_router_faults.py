@@ -367,7 +367,8 @@ BUSY_HEAD = (b"X-Lastcall-Reason: overloaded", b"x-should-retry: true")
         (answers(500), "internal"),
         (answers(501), "not_implemented"),
     ],
-    ids=str,
+    ids=["whole", "broken", "no_head", "error_400", "error_404", "error_500", "migrated",
+         "dead_head", "busy_head", "503", "429", "400", "404", "500", "501"],
 )
 def test_each_end_of_a_request_is_counted_as_in_dynamo(router, workers, script, error_type):
     one = behind(router, workers(script, script, number=1), migration={"wait": "1ms"})

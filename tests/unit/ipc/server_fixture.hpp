@@ -178,7 +178,7 @@ class ServerTest : public testing::Test {
 
   template <typename Condition>
   bool until(Condition condition) {
-    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) {
         return false;
