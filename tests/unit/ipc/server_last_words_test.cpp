@@ -182,7 +182,7 @@ TEST_F(LastWordsTest, A_hello_that_resumes_requests_comes_after_earlier_lines_an
 }
 
 TEST_F(LastWordsTest, Connections_that_go_on_writing_cost_a_hello_one_round) {
-  constexpr std::size_t kMany = 16;
+  constexpr std::size_t kMany = 24;
   constexpr std::size_t kPart = 100;
   listen();
   std::deque<RawClient> many;
@@ -206,8 +206,9 @@ TEST_F(LastWordsTest, Connections_that_go_on_writing_cost_a_hello_one_round) {
   again.say(kHelloAgain);
   EXPECT_TRUE(until([&] { return observer_.count("hello again") == 1; }));
   observer_.on_message = nullptr;
-  constexpr std::size_t kReadAtOnce = 64 * 1024;  // at most, in one turn
-  EXPECT_LT(observer_.messages, kMany * kReadAtOnce / lines(1).size());
+  // A round reads at most this from each, besides what their own turns read meanwhile.
+  constexpr std::size_t kReadAtOnce = 64 * 1024;
+  EXPECT_LT(observer_.messages, kMany * kReadAtOnce * 3 / 2 / lines(1).size());
 }
 
 TEST_F(LastWordsTest, A_hello_that_has_to_wait_is_in_time_although_its_time_ends_meanwhile) {
