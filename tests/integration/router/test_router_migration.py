@@ -344,7 +344,7 @@ def test_a_stream_that_cannot_go_on_ends_when_its_worker_has_frozen(router, engi
     response.until(b"created")
     chat.send(post(body=ASKED))
     engines[0].request()[0].send(SSE_HEAD + chunk(PIECE))
-    answer = response.until(b"still for too long")
+    answer = response.until(b"stalled for too long")
     assert b"event: error" in answer and b'"type":"timeout"' in answer
 
 
@@ -353,7 +353,7 @@ def test_a_chat_that_cannot_go_on_ends_when_its_worker_has_frozen(router, engine
     user = one.client()
     user.send(post(body=ASKED[:-1] + b',"n":2}'))
     engines[0].request()[0].send(SSE_HEAD + chunk(PIECE))
-    answer = user.until(b"still for too long") + user.rest()
+    answer = user.until(b"stalled for too long") + user.rest()
     assert b'"type":"timeout"' in answer and b'"reason":"several_choices"' in answer
 
 
