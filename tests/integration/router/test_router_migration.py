@@ -381,9 +381,10 @@ def piece_of(ids, text, completion, **more):
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
-@pytest.fixture
-def merged(router, engines):
-    """(client, the other worker's question): the first one ends after an event of two ids."""
+def asked_about(router, engines, *ids_of_pieces):
+    """(client, other worker, its question, the question's head): the first worker ends after these
+    pieces, each with the text "bc" and several ids.
+    """
     one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
                  choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
     user = one.client()
@@ -392,11 +393,22 @@ def merged(router, engines):
     number = 0 if engines[0].has_arrived() else 1
     wire, _ = engines[number].request()
     wire.send(SSE_HEAD + chunk(piece_of([10], "a", 1, prompt_token_ids=[1, 2])))
-    wire.send(chunk(piece_of([11, 12], "bc", 3)) + chunk(ENGINE_DEAD))
-    user.until(b'"bc"')
+    sent = 1
+    for ids in ids_of_pieces:
+        sent += len(ids)
+        wire.send(chunk(piece_of(ids, "bc", sent)))
+        user.until(b'"bc"')
+    wire.send(chunk(ENGINE_DEAD))
     other = engines[1 - number]
     question, head = other.request()
     assert head.startswith(b"POST /detokenize HTTP/1.1\r\n")
+    return user, other, question, head
+
+
+@pytest.fixture
+def merged(router, engines):
+    """(client, the other worker's question): the first one ends after an event of two ids."""
+    user, other, question, head = asked_about(router, engines, [11, 12])
     assert b"-d\r\n" in head
     assert question.until(b"}") == b'{"model":"m","tokens":[11,12]}'
     return user, other, question
@@ -435,25 +447,13 @@ def test_a_connection_on_which_the_question_is_not_whole_is_not_used_again(route
     """The rest of the question would be taken for the next request."""
     for each in engines:
         each.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
-                 choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
-    user = one.client()
-    user.send(post(body=ASKED))
-    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
-    number = 0 if engines[0].has_arrived() else 1
-    wire, _ = engines[number].request()
-    wire.send(SSE_HEAD + chunk(piece_of([10], "a", 1, prompt_token_ids=[1, 2])))
-    many = list(range(100_000, 500_000))  # more than the buffers of a connection hold
-    for number_of_piece in (1, 2):
-        wire.send(chunk(piece_of(many, "bc", 1 + number_of_piece * len(many))))
-        user.until(b'"bc"')
-    wire.send(chunk(ENGINE_DEAD))
-    question, head = engines[1 - number].request()
-    assert head.startswith(b"POST /detokenize HTTP/1.1\r\n")
+    many = list(range(100_000, 500_000))  # twice as many are more than the buffers hold
+    user, other, question, _ = asked_about(router, engines, many, many)
     question.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")
-    going_on, head = engines[1 - number].request()
+    going_on, head = other.request()
     assert b"-m1\r\n" in head
     going_on.until(b'{"role":"assistant","content":"abcbc"}')
+    user.close()
 
 
 def test_a_client_that_leaves_ends_the_question(merged):
