@@ -21,25 +21,21 @@ namespace lastcall::lifecycle {
 
 class Orders {
  public:
-  void clear() { actions_.clear(); }
+  // All that copies or destroys actions is in orders.cpp: an inline function would have it compiled
+  // in every file that includes this.
+  Orders();
+  Orders(Orders const& other);
+  Orders& operator=(Orders const&) = delete;
+  ~Orders();
+
+  void clear();
   std::span<Action const> all() const { return actions_; }
 
-  template <typename T>
-  void act(T&& action) {
-    actions_.emplace_back(std::forward<T>(action));
-  }
-  void put_first(Action action) { actions_.insert(actions_.begin(), std::move(action)); }
+  void act(Action action);
+  void put_first(Action action);
   /// Answers a command with whether it changed anything.
-  void answer(bool changed) {
-    if (asker_waits_) {
-      act(Answer{changed});
-    }
-  }
-  void refuse_command(std::string why) {
-    if (asker_waits_) {
-      act(Refuse{Refusal::conflict, std::move(why)});
-    }
-  }
+  void answer(bool changed);
+  void refuse_command(std::string why);
   /// The last order of this kind in this step, or null.
   template <typename T>
   T const* last() const {

@@ -29,6 +29,13 @@ class Recovery {
  public:
   enum class Stage : std::uint8_t { unborn, waiting, known };
 
+  // All that copies or destroys events is in recovery.cpp: an inline function would have it compiled
+  // in every file that includes this.
+  Recovery();
+  Recovery(Recovery const& other);
+  Recovery& operator=(Recovery const&) = delete;
+  ~Recovery();
+
   void started(Instant now) {
     stage_ = stage_ == Stage::unborn ? Stage::waiting : stage_;
     until_ = now + kRecoveryWindow;
@@ -39,15 +46,9 @@ class Recovery {
 
   // --- commands ---
   /// Returns true if the command waits until the recovery is over.
-  bool hold(Event const& event) {
-    if (is_over()) {
-      return false;
-    }
-    held_.push_back(event);
-    return true;
-  }
+  bool hold(Event const& event);
   bool has_held() const { return !held_.empty(); }
-  std::vector<Event> take_held() { return std::exchange(held_, {}); }
+  std::vector<Event> take_held();
   void decide() { decided_ = true; }
   bool is_decided() const { return decided_; }
 

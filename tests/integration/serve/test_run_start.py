@@ -400,6 +400,11 @@ def slow_engine():
         server.shutdown()
 
 
+def listens_at(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 def test_stop_that_began_before_the_shim_was_there_has_its_whole_time(world, slow_engine):
     """An operator stops the supervisor, which its shim can reach only after that. The shim starts
     nothing, and waits for the end of that stop, which has a request to complete."""
@@ -419,10 +424,10 @@ ln -s {one.socket} {one.path("late.sock")}
 wait $serve
 """)
     os.chmod(one.path("serve"), 0o755)
-    one.socket, socket_of_serve = one.path("late.sock"), one.socket
+    one.socket = one.path("late.sock")
     shim = one.shim("/bin/sleep", "3600", options=("--serve", one.path("serve")),
                     LASTCALL_TERMINATION_LOG=one.path("termination"))  # fmt: skip
-    wait_until(lambda: os.path.exists(socket_of_serve), "the supervisor listens")
+    wait_until(lambda: listens_at(ingress), "the ingress listens")
     with concurrent.futures.ThreadPoolExecutor() as pool:
         url = f"http://127.0.0.1:{ingress}/v1/completions"
         answer = pool.submit(lambda: urllib.request.urlopen(url, b"").read())
