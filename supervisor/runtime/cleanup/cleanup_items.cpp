@@ -17,7 +17,7 @@ CleanupItems::CleanupItems(boost::asio::any_io_executor const& executor,
       paths_(cleanup.paths),
       kept_(std::move(kept)),
       hooks_(executor, cleanup.hooks, log),
-      worker_(executor, "cleanup") {}
+      thread_(executor, "cleanup") {}
 
 void CleanupItems::start(lifecycle::StartCleanup const& order) {
   auto const settled = [this, item = order.item](ItemResult result) {
@@ -46,7 +46,7 @@ void CleanupItems::start(lifecycle::StartCleanup const& order) {
 
 void CleanupItems::remove_files(lifecycle::Instant deadline, CleanupHooks::Done done) {
   auto const result = std::make_shared<ItemResult>();
-  worker_.run([result, patterns = paths_, kept = kept_,
+  thread_.run([result, patterns = paths_, kept = kept_,
                deadline] { *result = remove_paths(patterns, kept, deadline); },
               [result, done = std::move(done)] { done(std::move(*result)); });
 }

@@ -16,7 +16,7 @@
 
 #include "config/schema.hpp"
 #include "core/action.hpp"
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 #include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
@@ -50,7 +50,7 @@ class CleanupItems {
   std::vector<std::string> const paths_;
   std::vector<std::string> const kept_;
   CleanupHooks hooks_;
-  discovery::Worker worker_;
+  discovery::JobThread thread_;
 };
 
 }  // namespace lastcall::runtime
