@@ -24,7 +24,7 @@ constexpr bool is_string(std::string_view raw) {
   return raw.starts_with('"');
 }
 
-/// Decodes a raw string value; returns false if it is not a string or does not fit into `out`.
+/// Decodes a raw value that member() returned; false if it is not a string or does not fit.
 bool decode_string(std::string_view raw, Text& out);
 
 /// Accepts whole numbers from 0 to 2^53.
