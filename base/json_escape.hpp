@@ -7,13 +7,12 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace lastcall::json {
 
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+using ascii::is_digit;
 
 constexpr int hex_value(char c) {
   if (is_digit(c)) {

@@ -1,12 +1,7 @@
 #include "base/json_escape.hpp"
 #include "shim/json.hpp"
-#include "shim/parse.hpp"
 
 namespace lastcall::shim::json {
-
-std::optional<std::int64_t> integer(std::string_view raw) {
-  return parse_unsigned(raw);
-}
 
 bool decode_string(std::string_view raw, Text& out) {
   if (raw.size() < 2 || !is_string(raw)) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "shim/parse.hpp"
+
 namespace lastcall::shim::json {
 namespace {
 
@@ -91,10 +93,10 @@ TEST(ShimJson, String_that_does_not_fit_is_refused) {
 }
 
 TEST(ShimJson, Integers_are_whole_and_not_negative) {
-  EXPECT_EQ(integer("0"), 0);
-  EXPECT_EQ(integer("9007199254740992"), std::int64_t{1} << 53);
+  EXPECT_EQ(parse_unsigned("0"), 0);
+  EXPECT_EQ(parse_unsigned("9007199254740992"), std::int64_t{1} << 53);
   for (char const* text : {"9007199254740993", "-1", "1.0", "1e3", "\"1\"", "null", ""}) {
-    EXPECT_EQ(integer(text), std::nullopt) << text;
+    EXPECT_EQ(parse_unsigned(text), std::nullopt) << text;
   }
 }
 
