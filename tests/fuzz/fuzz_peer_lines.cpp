@@ -8,7 +8,6 @@
 // have ended nothing is in flight.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -22,15 +21,7 @@
 #include "telemetry/log.hpp"
 #include "tests/fuzz/work.hpp"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-}  // namespace
+using lastcall::fuzz::require;
 
 // --- what takes the place of sockets and log -----------------------------------------------------
 
