@@ -5,6 +5,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/utf8.hpp"
+
 namespace lastcall::runtime {
 namespace {
 
@@ -52,8 +54,7 @@ std::size_t width_of(std::string_view text) {
   bool in_color = false;
   for (char const c : text) {
     in_color = in_color || c == '\033';
-    bool const continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    width += in_color || continues ? 0 : 1;
+    width += in_color || utf8::is_continuation(c) ? 0 : 1;
     in_color = in_color && c != 'm';
   }
   return width;

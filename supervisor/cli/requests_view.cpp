@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "telemetry/rows.hpp"
 
 namespace lastcall::cli {
@@ -167,8 +168,7 @@ class Table {
     }
     std::size_t end = 0;
     for (std::size_t shown = 0; end < cell.size(); ++end) {
-      bool const continues = (static_cast<unsigned char>(cell[end]) & 0xC0U) == 0x80U;
-      if (!continues && shown++ == width - 2) {
+      if (!utf8::is_continuation(cell[end]) && shown++ == width - 2) {
         break;
       }
     }
