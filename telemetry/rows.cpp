@@ -7,7 +7,7 @@
 
 #include "base/utf8.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 /// Breaks a row between words; the rest continues below the row's text.
@@ -73,4 +73,4 @@ std::string duration_text(std::int64_t ms) {
   return out.str();
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

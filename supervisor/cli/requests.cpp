@@ -36,7 +36,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     query.after = page->value("next", std::string());
   } while (!query.after.empty());
   if (options.output == Output::text) {
-    out << requests_text(all, runtime::terminal_of(STDOUT_FILENO, environment).columns);
+    out << requests_text(all, telemetry::terminal_of(STDOUT_FILENO, environment).columns);
   }
   return kExitSuccess;
 }

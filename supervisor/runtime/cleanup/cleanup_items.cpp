@@ -10,7 +10,7 @@ namespace lastcall::runtime {
 
 CleanupItems::CleanupItems(boost::asio::any_io_executor const& executor,
                            config::Cleanup const& cleanup, std::vector<std::string> kept,
-                           EventSink& events, Log& log, Others others)
+                           EventSink& events, telemetry::Log& log, Others others)
     : events_(events),
       log_(log),
       others_(std::move(others)),
@@ -54,7 +54,7 @@ void CleanupItems::remove_files(lifecycle::Instant deadline, CleanupHooks::Done 
 void CleanupItems::settle(lifecycle::CleanupItem item, ItemResult result) {
   bool const is_good = result.outcome == lifecycle::ItemOutcome::completed ||
                        result.outcome == lifecycle::ItemOutcome::skipped;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning, "cleanup",
+  log_.write(is_good ? telemetry::LogLevel::info : telemetry::LogLevel::warning, "cleanup",
              {{"item", name(item)}, {"outcome", name(result.outcome)}, {"detail", result.detail}});
   events_.feed(lifecycle::CleanupSettled{item, result.outcome, std::move(result.detail)});
 }

@@ -34,7 +34,8 @@ class CleanupItems {
 
   /// `kept` are the paths that `cleanup.paths` never removes.
   CleanupItems(boost::asio::any_io_executor const& executor, config::Cleanup const& cleanup,
-               std::vector<std::string> kept, EventSink& events, Log& log, Others others);
+               std::vector<std::string> kept, EventSink& events, telemetry::Log& log,
+               Others others);
 
   void start(lifecycle::StartCleanup const& order);
   /// Ends the hook that runs.
@@ -45,7 +46,7 @@ class CleanupItems {
   void settle(lifecycle::CleanupItem item, ItemResult result);
 
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Others const others_;
   std::vector<std::string> const paths_;
   std::vector<std::string> const kept_;

@@ -53,7 +53,7 @@ void close_over(ingress::Relay& relay, lifecycle::Duration shortest) {
 
 IngressSession::IngressSession(boost::asio::io_context& io, config::Config const& config,
                                lifecycle::Lifecycle& core, EventSink& events,
-                               probes::Metrics& metrics, Log& log,
+                               probes::Metrics& metrics, telemetry::Log& log,
                                IngressReports::Listeners listeners,
                                IngressDecisions::OnCancelsTaken on_cancels_taken)
     : io_(io),
