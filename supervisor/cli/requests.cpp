@@ -1,5 +1,3 @@
-#include "supervisor/cli/requests.hpp"
-
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/requests_view.hpp"
+#include "supervisor/cli/subcommands.hpp"
 #include "telemetry/terminal.hpp"
 
 namespace lastcall::cli {
