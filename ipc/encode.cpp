@@ -1,4 +1,4 @@
-// Writes messages as lines; the counterpart of the two decoders.
+// Writes messages as lines; the counterpart of decode.cpp.
 #include <span>
 #include <type_traits>
 

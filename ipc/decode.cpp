@@ -1,10 +1,6 @@
-// The part of decoding that both directions share: from a line to its op, its seq and its reader.
-//
 // Rule: the checks come in this order, and the first that fails gives the error: length, JSON, seq,
 // op, fields. So an error contains the line's seq whenever that could be read.
-// Pure, no thread rule. Source: docs/ipc.md, 'Answers and errors'.
-#pragma once
-
+// Source: docs/ipc.md, 'Answers and errors'.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,14 +21,14 @@
 #include "ipc/words.hpp"
 
 namespace lastcall::ipc {
+namespace {
 
 /// The error of a line that cannot be read at all; such a line has no seq.
-inline DecodeError unreadable(ErrorCode code, std::string message) {
+DecodeError unreadable(ErrorCode code, std::string message) {
   return {.code = code, .message = std::move(message), .close = true, .seq = std::nullopt};
 }
 
-inline std::optional<DecodeError> read_members(std::string_view line,
-                                               std::vector<json::Member>& members) {
+std::optional<DecodeError> read_members(std::string_view line, std::vector<json::Member>& members) {
   if (line.size() > kMaxLine) {
     return unreadable(ErrorCode::too_long,
                       "a line holds at most " + std::to_string(kMaxLine) + " bytes");
@@ -106,6 +102,16 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
                      .message = "there is no op '" + op.substr(0, kShown) + "'",
                      .close = false,
                      .seq = seq};
+}
+
+}  // namespace
+
+ToSupervisorLine decode_to_supervisor(std::string_view line) {
+  return decode_line<ToSupervisor>(line, kToSupervisorOps);
+}
+
+FromSupervisorLine decode_from_supervisor(std::string_view line) {
+  return decode_line<FromSupervisor>(line, kFromSupervisorOps);
 }
 
 }  // namespace lastcall::ipc
