@@ -3,29 +3,8 @@
 #include "base/json_escape.hpp"
 #include "base/json_scanner.hpp"
 #include "base/parse_number.hpp"
-#include "base/utf8.hpp"
 
 namespace lastcall::json {
-namespace {
-
-constexpr char simple_escape(char c) {
-  switch (c) {
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    default:
-      return c;
-  }
-}
-
-}  // namespace
 
 std::optional<SyntaxError> read_object(std::string_view text, std::vector<Member>& members,
                                        std::span<Inner> inner, std::size_t most) {
@@ -56,24 +35,7 @@ std::string to_string(Value const& string) {
   }
   std::string out;
   out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\') {
-      out.push_back(text[i]);
-      continue;
-    }
-    ++i;
-    if (text[i] != 'u') {
-      out.push_back(simple_escape(text[i]));
-      continue;
-    }
-    unsigned code = hex4(text.data() + i + 1);
-    i += 4;
-    if (is_high_surrogate(code)) {
-      code = 0x10000 + ((code - 0xD800) << 10U) + (hex4(text.data() + i + 3) - 0xDC00);
-      i += 6;
-    }
-    utf8::append(out, code);
-  }
+  append_unescaped(out, text);
   return out;
 }
 

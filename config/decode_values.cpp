@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/parse_number.hpp"
+#include "base/utf8.hpp"
 
 namespace lastcall::config {
 namespace {
@@ -86,13 +87,8 @@ Complaint read_whole(Node const& node, std::uint64_t ceiling, Key const& key, st
 std::string quote(std::string_view given) {
   std::string const text = without_secrets(given);
   bool const is_long = text.size() > kLongestQuote;
-  std::size_t length = std::min(text.size(), kLongestQuote);
-  // Do not cut inside a UTF-8 sequence.
-  while (is_long && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
-    --length;
-  }
   std::string out = "'";
-  for (char const c : std::string_view(text).substr(0, length)) {
+  for (char const c : utf8::prefix(text, kLongestQuote)) {
     bool const is_control = static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
     out += is_control ? '?' : c;
   }

@@ -123,7 +123,7 @@ void add_engine_metrics(Keys& keys, EngineMetrics& metrics) {
        {.path = "engine.metrics.tokens",
         .slot = &metrics.tokens,
         .doc = "Name of a counter that rises with each generated token. While it moves, the "
-               "engine is not dead; while it does not although there is work, the engine is "
+               "engine is not dead; if it stands still although there is work, the engine is "
                "stalled.",
         .form = &kMetricName,
         .unset = "the preset's"},

@@ -105,6 +105,30 @@ std::string flow_map(Keys const& keys) {
   return out + "}";
 }
 
+struct TypeText {
+  using Text = std::string_view;
+
+  template <class T>
+  Text operator()(std::optional<T>* /*at*/) const {
+    return (*this)(static_cast<T*>(nullptr));
+  }
+  Text operator()(bool* /*at*/) const { return "boolean"; }
+  Text operator()(std::string* /*at*/) const { return "text"; }
+  Text operator()(Duration* /*at*/) const { return "duration"; }
+  Text operator()(std::uint32_t* /*at*/) const { return "whole number"; }
+  Text operator()(std::uint64_t* /*at*/) const { return "whole number"; }
+  Text operator()(double* /*at*/) const { return "number"; }
+  Text operator()(Address* /*at*/) const { return "address"; }
+  Text operator()(std::vector<std::string>* /*at*/) const { return "list of texts"; }
+  Text operator()(std::vector<std::uint32_t>* /*at*/) const { return "list of whole numbers"; }
+  Text operator()(FileMode const& /*mode*/) const { return "quoted octal mode"; }
+  Text operator()(Uids const& /*uids*/) const { return "list of whole numbers, or any"; }
+  Text operator()(Choice const& /*choice*/) const { return "choice"; }
+  Text operator()(Section const& /*section*/) const { return "section"; }
+  Text operator()(Items const& /*items*/) const { return "list of sections"; }
+  Text operator()(OneOf const& /*one_of*/) const { return "one of"; }
+};
+
 std::string join(std::span<std::string_view const> words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -143,31 +167,7 @@ std::string value_text(Key const& key) {
 }
 
 std::string_view type_text(Key const& key) {
-  using namespace std::string_view_literals;
-  return std::visit(
-      Overloaded{
-          [](Section const&) { return "section"sv; },
-          [](bool*) { return "boolean"sv; },
-          [](std::optional<bool>*) { return "boolean"sv; },
-          [](std::string*) { return "text"sv; },
-          [](std::optional<std::string>*) { return "text"sv; },
-          [](Duration*) { return "duration"sv; },
-          [](std::optional<Duration>*) { return "duration"sv; },
-          [](std::uint32_t*) { return "whole number"sv; },
-          [](std::optional<std::uint32_t>*) { return "whole number"sv; },
-          [](std::optional<std::uint64_t>*) { return "whole number"sv; },
-          [](std::optional<double>*) { return "number"sv; },
-          [](Address*) { return "address"sv; },
-          [](std::optional<Address>*) { return "address"sv; },
-          [](std::vector<std::string>*) { return "list of texts"sv; },
-          [](std::vector<std::uint32_t>*) { return "list of whole numbers"sv; },
-          [](std::optional<std::vector<std::uint32_t>>*) { return "list of whole numbers"sv; },
-          [](FileMode const&) { return "quoted octal mode"sv; },
-          [](Uids const&) { return "list of whole numbers, or any"sv; },
-          [](Choice const&) { return "choice"sv; },
-          [](Items const&) { return "list of sections"sv; },
-          [](OneOf const&) { return "one of"sv; }},
-      key.slot);
+  return std::visit(TypeText(), key.slot);
 }
 
 std::string range_text(Key const& key) {

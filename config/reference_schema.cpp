@@ -48,14 +48,6 @@ Json number_of(Key const& key) {
   return json;
 }
 
-Json duration() {
-  return {{"type", "string"}, {"pattern", kDurationPattern}};
-}
-
-Json address_of(Key const& key) {
-  return {{"type", "string"}, {"pattern", key.local ? kListenPattern : kAddressPattern}};
-}
-
 Json list_of(Json element, Key const& key) {
   Json json{{"type", "array"}, {"items", std::move(element)}};
   if (key.required) {
@@ -78,28 +70,24 @@ struct SchemaOf {
 
   Json operator()(Section const& /*section*/) const { return Json::object(); }
   Json operator()(OneOf const& /*one_of*/) const { return Json::object(); }
+  template <class T>
+  Json operator()(std::optional<T>* /*at*/) const {
+    return nullable((*this)(static_cast<T*>(nullptr)));
+  }
   Json operator()(bool* /*at*/) const { return {{"type", "boolean"}}; }
-  Json operator()(std::optional<bool>* /*at*/) const { return nullable({{"type", "boolean"}}); }
   Json operator()(std::string* /*at*/) const { return text_of(key); }
-  Json operator()(std::optional<std::string>* /*at*/) const { return nullable(text_of(key)); }
-  Json operator()(Duration* /*at*/) const { return duration(); }
-  Json operator()(std::optional<Duration>* /*at*/) const { return nullable(duration()); }
+  Json operator()(Duration* /*at*/) const {
+    return {{"type", "string"}, {"pattern", kDurationPattern}};
+  }
   Json operator()(std::uint32_t* /*at*/) const { return whole_number_of(key); }
-  Json operator()(std::optional<std::uint32_t>* /*at*/) const {
-    return nullable(whole_number_of(key));
+  Json operator()(std::uint64_t* /*at*/) const { return whole_number_of(key); }
+  Json operator()(double* /*at*/) const { return number_of(key); }
+  Json operator()(Address* /*at*/) const {
+    return {{"type", "string"}, {"pattern", key.local ? kListenPattern : kAddressPattern}};
   }
-  Json operator()(std::optional<std::uint64_t>* /*at*/) const {
-    return nullable(whole_number_of(key));
-  }
-  Json operator()(std::optional<double>* /*at*/) const { return nullable(number_of(key)); }
-  Json operator()(Address* /*at*/) const { return address_of(key); }
-  Json operator()(std::optional<Address>* /*at*/) const { return nullable(address_of(key)); }
   Json operator()(std::vector<std::string>* /*at*/) const { return list_of(text_of(key), key); }
   Json operator()(std::vector<std::uint32_t>* /*at*/) const {
     return list_of(whole_number_of(key), key);
-  }
-  Json operator()(std::optional<std::vector<std::uint32_t>>* /*at*/) const {
-    return nullable(list_of(whole_number_of(key), key));
   }
   Json operator()(FileMode const& /*mode*/) const {
     return {{"type", "string"}, {"pattern", "^0?[0-7]{3}$"}};

@@ -27,7 +27,7 @@ DeletionCost::DeletionCost(boost::asio::any_io_executor const& executor,
                            KubernetesSettings const& settings)
     : settings_(settings.deletion_cost),
       session_(std::make_shared<KubernetesSession>(settings)),
-      worker_(executor, "kube-cost", settings.tls),
+      thread_(executor, "kube-cost", settings.tls),
       timer_(executor) {}
 
 void DeletionCost::start() {
@@ -39,7 +39,7 @@ void DeletionCost::start() {
 void DeletionCost::stop() {
   is_running_ = false;
   timer_.cancel();
-  worker_.interrupt();
+  thread_.interrupt();
 }
 
 void DeletionCost::wait() {
@@ -60,7 +60,7 @@ void DeletionCost::look() {
   }
   std::uint64_t const cost = std::min(*in_flight, kLargestCost);
   auto const failed = std::make_shared<std::string>();
-  worker_.run(
+  thread_.run(
       TimePoint::clock::now() + kCostTime,
       [session = session_, cost, failed](HttpClient& client, TimePoint until) {
         *failed = session->write_cost(client, until, cost);

@@ -22,7 +22,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 #include "discovery/kubernetes_registry.hpp"
 #include "discovery/kubernetes_session.hpp"
 
@@ -47,7 +47,7 @@ class DeletionCost : public std::enable_shared_from_this<DeletionCost> {
 
   DeletionCostSettings const settings_;
   std::shared_ptr<KubernetesSession> session_;  // not the registry's, which another thread uses
-  HttpWorker worker_;
+  HttpThread thread_;
   boost::asio::steady_timer timer_;
   std::optional<std::uint64_t> written_;
   std::string reported_;

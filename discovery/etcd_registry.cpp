@@ -6,7 +6,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 
 namespace lastcall::discovery {
 
@@ -19,7 +19,7 @@ class EtcdRegistry final : public Registry {
   EtcdRegistry(boost::asio::any_io_executor executor, EtcdSettings settings,
                Instance const& instance)
       : timer_(executor),
-        worker_(executor, "etcd-registry", settings.tls),
+        thread_(executor, "etcd-registry", settings.tls),
         session_(std::make_shared<EtcdSession>(std::move(settings), instance)) {}
 
   void register_instances(TimePoint deadline, RegistryDone done) override {
@@ -43,12 +43,12 @@ class EtcdRegistry final : public Registry {
       return false;
     }
     stop_beating();
-    worker_.interrupt();  // a job that still hangs there gets no more time
+    thread_.interrupt();  // a job that still hangs there gets no more time
     run(&EtcdSession::revoke, deadline, std::move(done));
     return true;
   }
 
-  void hurry() override { worker_.interrupt(); }
+  void hurry() override { thread_.interrupt(); }
 
  private:
   using Step = std::string (EtcdSession::*)(HttpClient&, TimePoint);
@@ -56,7 +56,7 @@ class EtcdRegistry final : public Registry {
   void run(Step step, TimePoint deadline, RegistryDone done) {
     was_asked_ = true;
     auto const result = std::make_shared<RegistryResult>();
-    worker_.run(
+    thread_.run(
         deadline,
         [session = session_, step, result](HttpClient& client, TimePoint until) {
           auto error = (*session.*step)(client, until);
@@ -80,7 +80,7 @@ class EtcdRegistry final : public Registry {
     beating_ = true;
     auto const began = TimePoint::clock::now();
     auto const result = std::make_shared<EtcdSession::Beat>();
-    worker_.run(
+    thread_.run(
         std::min(began + session_->lease_ttl() / 3, kept_until_),
         [session = session_, result](HttpClient& client, TimePoint until) {
           *result = session->beat(client, until);
@@ -112,12 +112,12 @@ class EtcdRegistry final : public Registry {
     timer_.cancel();
     ++round_;
     if (std::exchange(beating_, false)) {
-      worker_.interrupt();
+      thread_.interrupt();
     }
   }
 
   boost::asio::steady_timer timer_;
-  HttpWorker worker_;
+  HttpThread thread_;
   std::shared_ptr<EtcdSession> session_;  // shared with jobs, which may outlive the registry
   TimePoint kept_until_;
   std::uint64_t round_ = 0;  // the run of keeping alive; results of earlier runs are ignored

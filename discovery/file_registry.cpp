@@ -4,7 +4,7 @@
 
 #include "base/calendar.hpp"
 #include "discovery/instance_file.hpp"
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 
 namespace lastcall::discovery {
 
@@ -15,7 +15,7 @@ class FileRegistry final : public Registry {
   FileRegistry(boost::asio::any_io_executor executor, std::string directory, Instance instance)
       : file_(std::make_shared<File const>(
             File{std::move(directory), std::move(instance), utc_now(Fraction::none)})),
-        worker_(std::move(executor), "file-registry", kSmallStack, Worker::Thread::kept) {}
+        thread_(std::move(executor), "file-registry", kSmallStack, JobThread::Life::kept) {}
 
   // The deadline is ignored: system calls on a dead network file system have none. The set keeps
   // it.
@@ -43,12 +43,12 @@ class FileRegistry final : public Registry {
 
   void run(Work work, RegistryDone done) {
     auto const result = std::make_shared<RegistryResult>();
-    worker_.run([file = file_, work, result] { *result = work(*file); },
+    thread_.run([file = file_, work, result] { *result = work(*file); },
                 [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
   std::shared_ptr<File const> file_;  // shared with jobs, which may outlive the registry
-  Worker worker_;
+  JobThread thread_;
 };
 
 }  // namespace

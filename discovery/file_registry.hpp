@@ -9,7 +9,7 @@
 //     ours and is left alone: that is an error when registering, and confirmed with a note when
 //     deregistering.
 //
-// The work runs on a Worker's thread: the directory may be on a network file system, and a server
+// The work runs on a JobThread: the directory may be on a network file system, and a server
 // that hangs must not block the supervisor's loop.
 //
 // Thread rule: as for every Registry. Source: rename(2), fsync(2); specification, 'Discovery'.

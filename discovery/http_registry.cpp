@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "discovery/http_message.hpp"
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 #include "discovery/secret_file.hpp"
 
 namespace lastcall::discovery {
@@ -48,7 +48,7 @@ class HttpRegistry final : public Registry {
  public:
   HttpRegistry(boost::asio::any_io_executor executor, HttpRegistrySettings settings,
                Instance instance)
-      : worker_(std::move(executor), "http-registry", settings.tls),
+      : thread_(std::move(executor), "http-registry", settings.tls),
         postings_(
             std::make_shared<Postings const>(Postings{std::move(settings), std::move(instance)})) {}
 
@@ -59,12 +59,12 @@ class HttpRegistry final : public Registry {
     run(true, deadline, std::move(done));
   }
   Duration patience() const override { return postings_->settings.timeout; }
-  void hurry() override { worker_.interrupt(); }
+  void hurry() override { thread_.interrupt(); }
 
  private:
   void run(bool leaving, TimePoint deadline, RegistryDone done) {
     auto const result = std::make_shared<RegistryResult>();
-    worker_.run(
+    thread_.run(
         deadline,
         [postings = postings_, leaving, result](HttpClient& client, TimePoint until) {
           auto failed = post(*postings, leaving, client, until);
@@ -75,7 +75,7 @@ class HttpRegistry final : public Registry {
         [result, done = std::move(done)] { done(std::move(*result)); });
   }
 
-  HttpWorker worker_;
+  HttpThread thread_;
   std::shared_ptr<Postings const> postings_;  // shared with jobs, which may outlive the registry
 };
 

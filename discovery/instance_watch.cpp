@@ -65,7 +65,7 @@ InstanceWatch::InstanceWatch(boost::asio::any_io_executor const& executor,
     : listeners_(std::move(listeners)),
       shared_(std::make_shared<Shared>(std::move(source))),
       timer_(std::make_unique<Timer>(executor)),
-      worker_(executor, thread_name, std::move(tls)) {
+      thread_(executor, thread_name, std::move(tls)) {
   shared_->executor = executor;
   shared_->notify = listeners_.found;
 }
@@ -77,7 +77,7 @@ InstanceWatch::~InstanceWatch() {
 
 void InstanceWatch::list() {
   auto const problem = std::make_shared<std::string>();
-  worker_.run(
+  thread_.run(
       TimePoint::clock::now() + kListing,
       [shared = shared_, problem](HttpClient& client, TimePoint deadline) {
         *problem = shared->source->list(client, deadline);
@@ -100,7 +100,7 @@ void InstanceWatch::list() {
 void InstanceWatch::follow() {
   auto const began = TimePoint::clock::now();
   auto const followed = std::make_shared<InstanceSource::Followed>();
-  worker_.run(
+  thread_.run(
       began + kFollowing,
       [shared = shared_, followed](HttpClient& client, TimePoint deadline) {
         *followed =

@@ -10,7 +10,7 @@
 //  4. Destroying it never waits, and no listener is called afterwards.
 //
 // Thread rule: the loop's thread; a source is asked on the thread of its jobs, one job at a time.
-// Source: docs/router.md, 'Workers'; http_worker.hpp.
+// Source: docs/router.md, 'Workers'; http_thread.hpp.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "discovery/http_client.hpp"
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 
 namespace lastcall::discovery {
 
@@ -93,7 +93,7 @@ class InstanceWatch {
   Listeners const listeners_;
   std::shared_ptr<Shared> shared_;  // shared with jobs, which may outlive this
   std::unique_ptr<Timer> timer_;
-  HttpWorker worker_;
+  HttpThread thread_;
   std::chrono::milliseconds wait_ = kFirstWait;
   bool is_troubled_ = false;
 };

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "discovery/deletion_cost.hpp"
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 #include "discovery/kubernetes_session.hpp"
 
 namespace lastcall::discovery {
@@ -18,7 +18,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
  public:
   Notes(boost::asio::any_io_executor const& executor, KubernetesSettings const& settings)
       : session_(std::make_shared<KubernetesSession>(settings)),
-        worker_(executor, "kube-events", settings.tls) {}
+        thread_(executor, "kube-events", settings.tls) {}
 
   void post(std::string const& text) {
     if (is_posting_) {
@@ -42,7 +42,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
  private:
   /// Nobody waits for an Event, and one that cannot be posted is lost.
   void run(KubernetesSummary event, std::function<void()> then) {
-    worker_.run(
+    thread_.run(
         TimePoint::clock::now() + kNoteTime,
         [session = session_, event = std::move(event)](HttpClient& client, TimePoint until) {
           static_cast<void>(session->post_event(client, until, event));
@@ -61,7 +61,7 @@ class Notes : public std::enable_shared_from_this<Notes> {
   }
 
   std::shared_ptr<KubernetesSession> session_;  // not the registry's, which another thread uses
-  HttpWorker worker_;
+  HttpThread thread_;
   bool is_posting_ = false;
   std::string waiting_;
   std::size_t skipped_ = 0;
@@ -77,7 +77,7 @@ class KubernetesRegistry final : public Registry {
         summary_(std::move(settings.summary)),
         on_deletion_(std::move(settings.on_deletion)),
         enters_last_(settings.after_others),
-        worker_(std::move(executor), "kube-registry", settings.tls),
+        thread_(std::move(executor), "kube-registry", settings.tls),
         session_(std::make_shared<KubernetesSession>(std::move(settings))) {}
 
   void register_instances(TimePoint deadline, RegistryDone done) override {
@@ -97,7 +97,7 @@ class KubernetesRegistry final : public Registry {
   }
 
   bool disconnect(TimePoint deadline, RegistryDone done) override {
-    worker_.interrupt();  // a job that still hangs there gets no more time
+    thread_.interrupt();  // a job that still hangs there gets no more time
     if (cost_) {
       cost_->stop();
     }
@@ -124,7 +124,7 @@ class KubernetesRegistry final : public Registry {
     }
   }
 
-  void hurry() override { worker_.interrupt(); }
+  void hurry() override { thread_.interrupt(); }
   bool enters_last() const override { return enters_last_; }
 
  private:
@@ -133,7 +133,7 @@ class KubernetesRegistry final : public Registry {
       return;
     }
     auto const grace = std::make_shared<std::optional<std::chrono::seconds>>();
-    worker_.run(
+    thread_.run(
         std::min<TimePoint>(deadline, TimePoint::clock::now() + kLook),
         [session = session_, grace](HttpClient& client, TimePoint until) {
           *grace = session->deletion_grace(client, until);
@@ -149,7 +149,7 @@ class KubernetesRegistry final : public Registry {
 
   void run(Step step, TimePoint deadline, RegistryDone done) {
     auto const result = std::make_shared<RegistryResult>();
-    worker_.run(
+    thread_.run(
         deadline,
         [session = session_, step = std::move(step), result](HttpClient& client, TimePoint until) {
           std::string failed = step(*session, client, until);
@@ -167,7 +167,7 @@ class KubernetesRegistry final : public Registry {
   std::function<void(std::chrono::seconds)> on_deletion_;
   bool deletion_is_known_ = false;
   bool const enters_last_;
-  HttpWorker worker_;
+  HttpThread thread_;
   std::shared_ptr<KubernetesSession> session_;  // shared with jobs, which may outlive the registry
 };
 

@@ -9,16 +9,16 @@
 #include <nats/nats.h>
 
 #include "base/followed_files.hpp"
+#include "discovery/job_thread.hpp"
 #include "discovery/secret_file.hpp"
 #include "discovery/tls_files.hpp"
-#include "discovery/worker.hpp"
 
 namespace lastcall::discovery {
 
 namespace {
 
 constexpr int kKeptBytes = 256 * 1024;  // the bound while there is no server
-// The most messages that wait for the worker: a stop hands all streams off at once.
+// The most messages that wait for the thread: a stop hands all streams off at once.
 constexpr std::size_t kMostWaiting = 20'000;
 constexpr std::int64_t kConnectMs = 2'000;
 constexpr std::int64_t kBetweenConnectsMs = 1'000;
@@ -51,7 +51,7 @@ void connected(natsConnection*, void*) {}
 
 }  // namespace
 
-/// Used on the worker's thread only.
+/// Used on the JobThread only.
 class NatsEvents::Connection {
  public:
   explicit Connection(NatsSettings settings)
@@ -264,8 +264,8 @@ class NatsEvents::Connection {
 
 struct NatsEvents::Waiting {
   explicit Waiting(boost::asio::any_io_executor const& executor)
-      : worker(executor, "nats", kSmallStack, Worker::Thread::kept), timer(executor) {}
-  Worker worker;
+      : thread(executor, "nats", kSmallStack, JobThread::Life::kept), timer(executor) {}
+  JobThread thread;
   boost::asio::steady_timer timer;  // runs while the last result was an error
   bool is_open = false;             // from a message to disconnect()
   std::size_t messages = 0;
@@ -282,7 +282,7 @@ NatsEvents::~NatsEvents() = default;
 void NatsEvents::run(std::function<std::string(Connection&)> job,
                      std::function<void(std::string)> then) {
   auto const error = std::make_shared<std::string>();
-  waiting_->worker.run(
+  waiting_->thread.run(
       [connection = connection_, job = std::move(job), error] { *error = job(*connection); },
       [error, then = std::move(then)] { then(std::move(*error)); });
 }

@@ -1,7 +1,7 @@
 // Publishes small messages on one NATS subject. They are notifications, and nothing waits for them.
 //
 // Invariants:
-//  1. publish() never blocks: all calls of the library are made on a Worker. While there is no
+//  1. publish() never blocks: all calls of the library are made on a JobThread. While there is no
 //     server, messages are kept up to a bound, then dropped.
 //  2. The connection is made with the first message and again after each loss, without end. If the
 //     server went away, the library reconnects; if the server refused the credentials, or files

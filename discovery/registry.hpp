@@ -10,7 +10,7 @@
 //  4. One operation runs at a time; RegistrySet ensures that and handles retries and budgets. A
 //     registry tries once and reports why it failed.
 //
-// Thread rule: everything on the loop thread; blocking work belongs on a Worker.
+// Thread rule: everything on the loop thread; blocking work belongs on a JobThread.
 // Source: specification, 'Discovery'.
 #pragma once
 

@@ -15,7 +15,7 @@ void Crew::adopt(Accepted accepted) {
   next_ = (chosen + 1) % seats_.size();
   ++seats_[chosen].given;
   ++seats_[chosen].clients;
-  seats_[chosen].worker->adopt(std::move(accepted));
+  seats_[chosen].thread->adopt(std::move(accepted));
 }
 
 std::size_t Crew::update(std::size_t seat, report::Connections const& reported) {

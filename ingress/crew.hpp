@@ -1,5 +1,5 @@
-// The workers of a pool and how many clients each has: a new client goes to the one with the
-// fewest, because connections are kept, and stay with the worker that they begin with.
+// The relay threads and how many clients each has: a new client goes to the one with the
+// fewest, because connections are kept, and stay with the thread that they begin with.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ingress/relay_thread.hpp"
 #include "ingress/report.hpp"
-#include "ingress/worker.hpp"
 
 namespace lastcall::ingress {
 
@@ -21,19 +21,19 @@ class Crew {
     std::size_t upstream = 0;
   };
 
-  void add(std::unique_ptr<Worker> worker) { seats_.push_back({std::move(worker)}); }
+  void add(std::unique_ptr<RelayThread> thread) { seats_.push_back({std::move(thread)}); }
   std::size_t size() const { return seats_.size(); }
-  Worker& worker(std::size_t seat) const { return *seats_[seat].worker; }
+  RelayThread& thread(std::size_t seat) const { return *seats_[seat].thread; }
 
   void adopt(Accepted accepted);
-  /// Takes over what a worker reports of its connections; returns the number of its clients that
+  /// Takes over what a thread reports of its connections; returns the number of its clients that
   /// have left since.
   std::size_t update(std::size_t seat, report::Connections const& reported);
   Totals totals() const;
 
  private:
   struct Seat {
-    std::unique_ptr<Worker> worker;
+    std::unique_ptr<RelayThread> thread;
     std::size_t given = 0;    // number of clients that it was ever given
     std::size_t clients = 0;  // those that have not left, as far as is known here
     std::size_t adopted = 0;  // how many of `given` it has adopted, by its own count

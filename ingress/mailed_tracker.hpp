@@ -2,7 +2,7 @@
 //
 // Invariant: it makes no decision. A request waits until the core's answer has come back.
 //
-// Thread rule: the worker's thread. Source: docs/adr/0008-ingress-threads.md.
+// Thread rule: the relay thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class MailedTracker final : public Tracker, public SharedIds {
   MailedTracker(ReportMailer& mailer, LiveIds& ids) : mailer_(mailer), ids_(ids) {}
 
   void engine_changed(EngineDoubt engine) { engine_ = engine; }
-  /// The worker has taken over a client: its reports of connections count it from now on.
+  /// The thread has taken over a client: its reports of connections count it from now on.
   void adopted() { ++adopted_; }
 
   // Tracker

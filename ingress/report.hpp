@@ -1,4 +1,4 @@
-// A worker's reports to the core, which are calls of a Tracker: each is mailed as a function that
+// A thread's reports to the core, which are calls of a Tracker: each is mailed as a function that
 // makes the call on the core's thread.
 //
 // Rule: a report has copies of the texts that it names. The texts of a Refusal and the kinds of
@@ -23,7 +23,7 @@ struct Connections {
   std::size_t upstream = 0;
 };
 
-/// `seat` is the worker's.
+/// `seat` is the thread's.
 using Report = std::function<void(ReportReader& reader, std::size_t seat)>;
 using Batch = std::vector<Report>;
 

@@ -3,9 +3,9 @@
 // Invariants:
 //  1. Reports are mailed in their order.
 //  2. An id is free again only after the end of its request was mailed: a request of the same id,
-//     whichever worker has it, begins after that end.
+//     whichever thread has it, begins after that end.
 //
-// Thread rule: the worker's thread. Source: docs/adr/0008-ingress-threads.md.
+// Thread rule: the relay thread. Source: docs/adr/0008-ingress-threads.md.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ namespace lastcall::ingress {
 
 class ReportMailer {
  public:
-  /// Called on the worker's thread.
+  /// Called on the relay thread.
   using Mail = std::function<void(report::Batch)>;
 
-  /// `io` is the worker's loop; it and `ids` outlive this.
+  /// `io` is the thread's loop; it and `ids` outlive this.
   ReportMailer(boost::asio::io_context& io, LiveIds& ids, Mail mail);
 
   void send(report::Report report);

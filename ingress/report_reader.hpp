@@ -1,6 +1,6 @@
-// Receives what the workers report by mail, and passes it to the Tracker, on the core's thread.
+// Receives what the threads report by mail, and passes it to the Tracker, on the core's thread.
 //
-// Invariant: only the core's thread knows the requests. One that a worker has begun exists from the
+// Invariant: only the core's thread knows the requests. One that a thread has begun exists from the
 // moment at which its report is received, and a report about one that does not exist is dropped.
 //
 // Thread rule: the loop's thread. Source: docs/adr/0008-ingress-threads.md.

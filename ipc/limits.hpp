@@ -29,6 +29,13 @@ inline constexpr std::uint64_t kMaxPage = 1000;
 /// The smallest `interval_ms` of a `watch`, because each line is a whole status.
 inline constexpr std::uint64_t kLeastWatchMs = 50;
 
+/// Inclusive bounds of a number on the wire. A sum of a few durations of the largest number of
+/// milliseconds still fits into 64 bits, and a double holds it exactly.
+struct Bounds {
+  std::uint64_t min = 0;
+  std::uint64_t max = 1'000'000'000'000'000;
+};
+
 struct Ack {
   std::uint64_t seq{};
   std::string result;  // a JSON value as text; empty: none

@@ -22,9 +22,10 @@ void LineWriter::key(std::string_view name) {
   out_ += "\":";
 }
 
-void LineWriter::digits(std::uint64_t value) {
+void LineWriter::digits(std::string_view name, std::uint64_t value) {
   std::array<char, 24> buffer{};
   auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  key(name);
   out_.append(buffer.data(), end);
 }
 
@@ -69,50 +70,11 @@ void LineWriter::flag(std::string_view name, bool value) {
   }
 }
 
-void LineWriter::number(std::string_view name, std::uint64_t value) {
-  key(name);
-  digits(value);
-}
-
-void LineWriter::number(std::string_view name, std::optional<std::uint64_t> value) {
-  if (value) {
-    number(name, *value);
-  }
-}
-
-void LineWriter::number(std::string_view name, std::optional<int> value) {
-  if (value) {
-    require(*value >= 0);
-    number(name, static_cast<std::uint64_t>(*value));
-  }
-}
-
 void LineWriter::number(std::string_view name, double value) {
   std::array<char, 32> buffer{};
   auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   key(name);
   out_.append(buffer.data(), end);
-}
-
-void LineWriter::ms(std::string_view name, Duration value) {
-  require(value.count() >= 0);
-  number(name, static_cast<std::uint64_t>(value.count()));
-}
-
-void LineWriter::ms(std::string_view name, std::optional<Duration> value) {
-  if (value) {
-    ms(name, *value);
-  }
-}
-
-void LineWriter::at(std::string_view name, Instant value) {
-  ms(name, value.time_since_epoch());
-}
-
-void LineWriter::at(std::string_view name, std::optional<Instant> value) {
-  if (value) {
-    at(name, *value);
-  }
 }
 
 void LineWriter::null(std::string_view name) {

@@ -11,7 +11,7 @@ namespace lastcall::ipc {
 
 Server::Impl::Impl(boost::asio::io_context& io, ServerOptions options, Observer& observer)
     : io_(io),
-      turns_(std::make_shared<Turns>(io, std::make_shared<Outbox>(io))),
+      turns_(std::make_shared<Turns>(io, std::make_shared<UnflushedOutputs>(io))),
       options_(std::move(options)),
       observer_(observer),
       listeners_(io, options_,
@@ -44,7 +44,7 @@ void Server::Impl::abort_all() {
     session.abort("the server ends");
     session.unwatch();
   });
-  turns_->outbox()->clear();
+  turns_->unflushed()->clear();
   turns_->clear();
 }
 

@@ -16,7 +16,6 @@
 #include "ipc/greeter.hpp"
 #include "ipc/last_words.hpp"
 #include "ipc/listeners.hpp"
-#include "ipc/outbox.hpp"
 #include "ipc/peers.hpp"
 #include "ipc/places.hpp"
 #include "ipc/sender.hpp"
@@ -24,6 +23,7 @@
 #include "ipc/session.hpp"
 #include "ipc/turns.hpp"
 #include "ipc/uid_rules.hpp"
+#include "ipc/unflushed_outputs.hpp"
 
 namespace lastcall::ipc {
 
@@ -34,7 +34,7 @@ class Server::Impl : public SessionOwner, public std::enable_shared_from_this<Se
   Listeners& listeners() { return listeners_; }
   Peers const& peers() const { return peers_; }
   Sender& sender() { return sender_; }
-  void flush() { turns_->outbox()->flush(); }
+  void flush() { turns_->unflushed()->flush(); }
   Greeter& greeter() { return greeter_; }
   void close_all();
   void abort_all();

@@ -22,7 +22,7 @@ Session::Session(boost::asio::io_context& io, PeerId id, Descriptor socket, Peer
       timer_(io),
       owner_(owner),
       turns_(std::move(turns)),
-      output_(io, id, socket_, limits, owner, turns_->outbox(), *this),
+      output_(io, id, socket_, limits, owner, turns_->unflushed(), *this),
       input_(id, socket_, output_, std::move(owner), *this),
       process_(io, std::move(process)) {}
 

@@ -8,12 +8,12 @@ namespace lastcall::ipc {
 
 SessionOutput::SessionOutput(boost::asio::io_context& io, PeerId id, PeerSocket& socket,
                              Limits limits, std::weak_ptr<CancelSource> cancels,
-                             std::shared_ptr<Outbox> outbox, OutputOwner& owner)
+                             std::shared_ptr<UnflushedOutputs> unflushed, OutputOwner& owner)
     : id_(id),
       socket_(socket),
       max_waiting_(limits.max_waiting),
       cancels_(std::move(cancels)),
-      outbox_(std::move(outbox)),
+      unflushed_(std::move(unflushed)),
       owner_(owner),
       stall_(io, socket, limits.stall_timeout) {}
 
@@ -52,7 +52,7 @@ void SessionOutput::schedule_flush() {
     return;
   }
   flush_is_scheduled_ = true;
-  outbox_->add(self_.lock());
+  unflushed_->add(self_.lock());
 }
 
 void SessionOutput::flush_now() {

@@ -4,8 +4,8 @@
 // Rules:
 //  1. open -> finishing (writes the waiting lines) -> ended. Only an open output takes cancels; an
 //     ended one drops what is queued.
-//  2. The outbox sends the lines of one turn in one write. While the socket takes no more, messages
-//     wait up to a limit, and cancels are not made yet.
+//  2. The lines of one turn are sent in one write (unflushed_outputs.hpp). While the socket takes no
+//     more, messages wait up to a limit, and cancels are not made yet.
 //  3. A peer that reads nothing for a while, or for which too much waits, is given up, unless it is
 //     a patient one: that waits, whatever it does.
 //
@@ -23,11 +23,11 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "ipc/outbox.hpp"
 #include "ipc/output_buffer.hpp"
 #include "ipc/peer_socket.hpp"
 #include "ipc/server.hpp"
 #include "ipc/stall_timer.hpp"
+#include "ipc/unflushed_outputs.hpp"
 
 namespace lastcall::ipc {
 
@@ -56,7 +56,7 @@ class SessionOutput {
   };
 
   SessionOutput(boost::asio::io_context& io, PeerId id, PeerSocket& socket, Limits limits,
-                std::weak_ptr<CancelSource> cancels, std::shared_ptr<Outbox> outbox,
+                std::weak_ptr<CancelSource> cancels, std::shared_ptr<UnflushedOutputs> unflushed,
                 OutputOwner& owner);
   /// `self` shares the ownership of the session: whoever will write keeps all of it alive.
   void start(std::weak_ptr<SessionOutput> self) { self_ = std::move(self); }
@@ -70,7 +70,7 @@ class SessionOutput {
   std::string& waiting() { return buffer_.waiting(); }
   void queued();
   void cancels_ready();
-  /// Only the outbox calls it.
+  /// Only UnflushedOutputs calls it.
   void flush_now();
 
   /// Writes the waiting lines, then ends.
@@ -91,7 +91,7 @@ class SessionOutput {
   PeerSocket& socket_;
   std::size_t max_waiting_;
   std::weak_ptr<CancelSource> cancels_;
-  std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<UnflushedOutputs> unflushed_;
   OutputOwner& owner_;
   std::weak_ptr<SessionOutput> self_;
   OutputBuffer buffer_;

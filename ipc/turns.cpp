@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "ipc/outbox.hpp"
+#include "ipc/unflushed_outputs.hpp"
 
 namespace lastcall::ipc {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::uint64_t kPatience = 50;  // slices: 250 ms of reading
 
 }  // namespace
 
-Turns::Turns(boost::asio::io_context& io, std::shared_ptr<Outbox> outbox)
-    : io_(io), outbox_(std::move(outbox)) {}
+Turns::Turns(boost::asio::io_context& io, std::shared_ptr<UnflushedOutputs> unflushed)
+    : io_(io), unflushed_(std::move(unflushed)) {}
 
 void Turns::add(std::shared_ptr<Reader> reader) {
   reader->place_ = ++places_;
@@ -73,7 +73,7 @@ Turns::Queue* Turns::next() {
 }
 
 void Turns::take_a_slice() {
-  Outbox::Turn const turn(*outbox_);
+  UnflushedOutputs::Turn const turn(*unflushed_);
   auto const until = std::chrono::steady_clock::now() + kSlice;
   for (Queue* queue = next(); queue != nullptr; queue = next()) {
     std::shared_ptr<Reader> reader = std::move(queue->front());

@@ -29,7 +29,7 @@ class io_context;
 
 namespace lastcall::ipc {
 
-class Outbox;
+class UnflushedOutputs;
 
 enum class Turn : std::uint8_t {
   over,   // nothing more is there
@@ -61,9 +61,9 @@ class Reader {
 
 class Turns : public std::enable_shared_from_this<Turns> {
  public:
-  Turns(boost::asio::io_context& io, std::shared_ptr<Outbox> outbox);
+  Turns(boost::asio::io_context& io, std::shared_ptr<UnflushedOutputs> unflushed);
 
-  std::shared_ptr<Outbox> const& outbox() const { return outbox_; }
+  std::shared_ptr<UnflushedOutputs> const& unflushed() const { return unflushed_; }
   /// The reader has something to read; it is added once until its turn is over.
   void add(std::shared_ptr<Reader> reader);
   /// The same, at the place that `other` has or had last: it may be the reader itself.
@@ -79,7 +79,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   Queue* next();
 
   boost::asio::io_context& io_;
-  std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<UnflushedOutputs> unflushed_;
   std::array<Queue, 3> queues_;  // by Right
   std::uint64_t places_{};
   std::uint64_t slices_{};  // that took all of their time

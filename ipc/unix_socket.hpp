@@ -42,9 +42,8 @@ struct Listening {
 };
 
 /// The treatment of files that others have put at a socket's name. Only a file that is not a
-/// socket,
-/// and a socket of a user other than ours and root, are cleared, and only in a directory that
-/// others may write to.
+/// socket, and a socket of a user other than ours and root, are cleared, and only in a directory
+/// that others may write to.
 enum class Squatters : std::uint8_t { refused, cleared };
 
 /// Makes the missing directories of two sockets (setgid, 2770). Where one is in the other, the

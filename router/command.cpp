@@ -43,7 +43,7 @@ bool load_or_complain(config::LoadOptions const& options, LoadedSettings& loaded
 int serve(Settings const& settings, config::LoadOptions const& options) {
   raise_descriptor_limit();
   let_failed_writes_be_errors();
-  runtime::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
+  telemetry::Log log(settings.log.level, settings.log.format, STDERR_FILENO);
   if (std::size_t const most = most_connections(settings.limits, descriptor_limit());
       most < settings.limits.max_connections) {
     log.warning("the limit of open files is too low for limits.max_connections",

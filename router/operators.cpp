@@ -20,7 +20,7 @@ probes::Reply plain(int status, char const* body) {
 }  // namespace
 
 Operators::Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
-                     runtime::Log& log, ThresholdHandler on_threshold)
+                     telemetry::Log& log, ThresholdHandler on_threshold)
     : metrics_(metrics),
       token_(rejection.http_token),
       on_threshold_(std::move(on_threshold)),

@@ -28,7 +28,7 @@ class Operators {
 
   /// `metrics` and `log` outlive this. `on_threshold` is called if `rejection.http_api` is on.
   Operators(config::Address const& address, Metrics& metrics, Rejection const& rejection,
-            runtime::Log& log, ThresholdHandler on_threshold);
+            telemetry::Log& log, ThresholdHandler on_threshold);
 
   /// Returns the problem if the listener cannot start.
   std::optional<std::string> start() { return listener_.start(); }
@@ -48,7 +48,7 @@ class Operators {
   Metrics& metrics_;
   std::optional<std::string> const token_;
   ThresholdHandler const on_threshold_;
-  runtime::RefusedCalls refused_;  // used by the listener
+  telemetry::RefusedCalls refused_;  // used by the listener
   std::atomic<bool> has_workers_ = false;
   std::atomic<bool> is_ending_ = false;
   mutable std::mutex mutex_;

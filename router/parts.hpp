@@ -36,7 +36,7 @@ struct Parts : ingress::ClientParts {
   /// All references outlive this.
   Parts(boost::asio::io_context& io, ingress::Options what, ingress::ConnectionObserver& reported,
         ingress::MemoryBudget& budget, ingress::RequestMaker& makes, Settings const& set,
-        Metrics& counted, runtime::Log& logged)
+        Metrics& counted, telemetry::Log& logged)
       : ClientParts(io, std::move(what), reported, budget, makes),
         settings(set),
         metrics(counted),
@@ -55,7 +55,7 @@ struct Parts : ingress::ClientParts {
 
   Settings const& settings;
   Metrics& metrics;
-  runtime::Log& log;
+  telemetry::Log& log;
   ingress::RequestIds ids;
   Fleet fleet;
   DepartedModels departed;

@@ -37,7 +37,7 @@ namespace asio = boost::asio;
 constexpr int kBacklog = 4096;
 
 /// Returns the reason why clients cannot be served; empty if they can.
-std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& log) {
+std::string secure(ingress::Listener& listener, Tls const& tls, telemetry::Log& log) {
   if (!tls.cert_file) {
     return {};
   }
@@ -65,7 +65,7 @@ std::string secure(ingress::Listener& listener, Tls const& tls, runtime::Log& lo
 }  // namespace
 
 struct Router::State final : private ingress::ConnectionObserver, private ingress::RequestMaker {
-  State(Settings const& set, config::LoadOptions options, runtime::Log& logged)
+  State(Settings const& set, config::LoadOptions options, telemetry::Log& logged)
       : settings(set),
         loaded_from(std::move(options)),
         log(logged),
@@ -182,8 +182,8 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
     LoadedSettings loaded = load_settings(loaded_from, config::process_environment());
     config::Keys const now = keys_of(settings);
     config::Keys const wanted = keys_of(loaded.settings);
-    runtime::Reload const reload =
-        runtime::compared(loaded.errors, {}, [&] { return config::differences(now, wanted); });
+    telemetry::Reload const reload =
+        telemetry::compared(loaded.errors, {}, [&] { return config::differences(now, wanted); });
     if (reload.errors.empty()) {
       config::apply_live(now, wanted);
       log.set_level(settings.log.level);
@@ -193,7 +193,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
       parts.probes.configure();
       sources.follow(settings.workers);
     }
-    runtime::report(reload, "needs a restart of the router", log);
+    telemetry::report(reload, "needs a restart of the router", log);
   }
 
   void stop(int signal) {
@@ -238,7 +238,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
 
   Settings settings;  // the parts see changes of live keys here
   config::LoadOptions const loaded_from;
-  runtime::Log& log;
+  telemetry::Log& log;
   asio::io_context io{1};
   asio::signal_set signals{io, SIGTERM, SIGINT, SIGHUP};
   Metrics metrics;
@@ -263,7 +263,7 @@ struct Router::State final : private ingress::ConnectionObserver, private ingres
            }}};
 };
 
-Router::Router(Settings const& settings, config::LoadOptions options, runtime::Log& log)
+Router::Router(Settings const& settings, config::LoadOptions options, telemetry::Log& log)
     : state_(std::make_unique<State>(settings, std::move(options), log)) {}
 
 Router::~Router() = default;

@@ -22,7 +22,7 @@ namespace lastcall::router {
 class Router {
  public:
   /// `options` describe where the settings were read from; SIGHUP reads them again from there.
-  Router(Settings const& settings, config::LoadOptions options, runtime::Log& log);
+  Router(Settings const& settings, config::LoadOptions options, telemetry::Log& log);
   ~Router();
   Router(Router const&) = delete;
   Router& operator=(Router const&) = delete;

@@ -25,7 +25,7 @@ namespace lastcall::router {
 
 class SourceLog {
  public:
-  SourceLog(boost::asio::io_context& io, runtime::Log& log)
+  SourceLog(boost::asio::io_context& io, telemetry::Log& log)
       : log_(log), judge_soon_(io, [this] { judge(); }) {}
 
   /// The source has been read (an empty problem), or cannot be read.
@@ -41,7 +41,7 @@ class SourceLog {
  private:
   void judge();
 
-  runtime::Log& log_;
+  telemetry::Log& log_;
   SourceTroubles troubles_;
   std::vector<ModelConflict> latest_;
   SourceConflicts conflicts_;

@@ -20,7 +20,7 @@ namespace lastcall::router {
 
 class WorkerKey {
  public:
-  explicit WorkerKey(runtime::Log& log) : log_(log) {}
+  explicit WorkerKey(telemetry::Log& log) : log_(log) {}
 
   /// The lines for a head; empty if there is no key.
   std::string lines(std::optional<std::string> const& file);
@@ -29,7 +29,7 @@ class WorkerKey {
   std::optional<std::string> read(std::optional<std::string> const& file);
   void report(std::string const& problem);
 
-  runtime::Log& log_;
+  telemetry::Log& log_;
   std::string problem_;  // the problem that was reported last
 };
 

@@ -1,5 +1,6 @@
 #include "shim/json.hpp"
 #include "shim/messages.hpp"
+#include "shim/parse.hpp"
 #include "shim/signal_names.hpp"
 
 namespace lastcall::shim {
@@ -44,7 +45,7 @@ class Reader {
     if (!raw || *raw == "null") {
       return std::nullopt;
     }
-    std::optional<std::int64_t> const value = json::integer(*raw);
+    std::optional<std::int64_t> const value = parse_unsigned(*raw);
     if (!value) {
       bad(complaint);
     }

@@ -1,18 +1,19 @@
 #include "shim/json.hpp"
 
+#include <algorithm>
+
+#include "base/json_escape.hpp"
+#include "base/utf8.hpp"
+
 namespace lastcall::shim::json {
 namespace {
 
 constexpr int kDeepest = 32;
 
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_hex_digit(char c) {
-  char const lower = static_cast<char>(c | 0x20);
-  return is_digit(c) || (lower >= 'a' && lower <= 'f');
-}
+using lastcall::json::hex4;
+using lastcall::json::is_digit;
+using lastcall::json::is_high_surrogate;
+using lastcall::json::is_low_surrogate;
 
 /// Walks over a text. Every method leaves the place after what it has read, or returns false.
 class Cursor {
@@ -84,35 +85,25 @@ class Cursor {
     if (c != 'u') {
       return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
     }
-    if (!skip_hex_digits()) {
-      return false;
-    }
     // Half of a surrogate pair is not a character, and a peer that decodes it refuses the line.
-    std::string_view const digits = text_.substr(at_ - 4, 4);
-    bool const is_surrogate = (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
-    if (!is_surrogate) {
-      return true;
+    std::optional<unsigned> const unit = take_unit();
+    if (!unit || !is_high_surrogate(*unit)) {
+      return unit && !is_low_surrogate(*unit);
     }
-    bool const is_high = digits[1] <= '9' || (digits[1] | 0x20) <= 'b';
-    if (!is_high || text_.substr(at_, 2) != "\\u") {
+    if (!take('\\') || !take('u')) {
       return false;
     }
-    at_ += 2;
-    if (!skip_hex_digits()) {
-      return false;
-    }
-    std::string_view const low = text_.substr(at_ - 4, 4);
-    char const second = static_cast<char>(low[1] | 0x20);
-    return (low[0] == 'd' || low[0] == 'D') && second >= 'c' && second <= 'f';
+    std::optional<unsigned> const other = take_unit();
+    return other && is_low_surrogate(*other);
   }
 
-  bool skip_hex_digits() {
-    for (int i = 0; i < 4; ++i, ++at_) {
-      if (at_end() || !is_hex_digit(text_[at_])) {
-        return false;
-      }
-    }
-    return true;
+  std::optional<unsigned> take_unit() {
+    std::string_view const digits = text_.substr(at_, 4);
+    bool const is_good =
+        digits.size() == 4 && std::all_of(digits.begin(), digits.end(),
+                                          [](char c) { return lastcall::json::hex_value(c) >= 0; });
+    at_ += digits.size();
+    return is_good ? std::optional(hex4(digits.data())) : std::nullopt;
   }
 
   bool skip_container(char open, char close, int depth) {
@@ -183,48 +174,10 @@ bool same_key(std::string_view raw, std::string_view key) {
   return decode_string(raw, name) && name.view() == key;
 }
 
-constexpr unsigned byte_at(std::string_view text, std::size_t at) {
-  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-}
-
-/// The number of bytes of the sequence that begins at `at`; 0 if no valid one does (RFC 3629).
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  unsigned const lead = byte_at(text, at);
-  unsigned const second = byte_at(text, at + 1);
-  auto const continues = [&](std::size_t n) { return (byte_at(text, at + n) & 0xC0U) == 0x80U; };
-  if (lead < 0x80) {
-    return 1;
-  }
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    return continues(1) ? 2 : 0;
-  }
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    bool const is_bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F);
-    return !is_bad && continues(1) && continues(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    bool const is_bad = (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
-    return !is_bad && continues(1) && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-/// The blob is sent back as it came, so it must not end the next connection.
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t const length = sequence_length(text, at);
-    if (length == 0) {
-      return false;
-    }
-    at += length;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool is_object(std::string_view text) {
-  if (!is_utf8(text)) {
+  if (!utf8::is_valid(text)) {  // the blob is sent back as it came, and must not end a connection
     return false;
   }
   Cursor cursor(text);

@@ -24,11 +24,8 @@ constexpr bool is_string(std::string_view raw) {
   return raw.starts_with('"');
 }
 
-/// Decodes a raw string value; returns false if it is not a string or does not fit into `out`.
+/// Decodes a raw value that member() returned; false if it is not a string or does not fit.
 bool decode_string(std::string_view raw, Text& out);
-
-/// Accepts whole numbers from 0 to 2^53.
-std::optional<std::int64_t> integer(std::string_view raw);
 
 /// Writes an object member by member; the owner of the Text checks whether everything fitted into
 /// it.

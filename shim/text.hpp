@@ -46,6 +46,9 @@ class Text {
   }
 
   Text& operator<<(int number) { return *this << std::int64_t{number}; }
+  // The names under which a std::string has them.
+  void append(std::string_view piece) { *this << piece; }
+  void push_back(char c) { *this << std::string_view(&c, 1); }
 
   std::string_view view() const { return {buffer_, size_}; }
   bool overflowed() const { return overflowed_; }

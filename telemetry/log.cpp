@@ -20,7 +20,7 @@
 #include "base/words.hpp"
 #include "telemetry/log_output.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 /// Both have the same levels in the same order.
@@ -315,4 +315,4 @@ void Log::wait_at_end_until(Instant limit) {
   }
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -25,7 +25,7 @@
 #include "config/schema.hpp"
 #include "telemetry/terminal.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 using config::LogFormat;
 using config::LogLevel;
@@ -109,4 +109,4 @@ class Log {
   std::unique_ptr<Sink> sink_;
 };
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 /// The rest of a long line waits for its reader at most this often and this long each time.
@@ -84,4 +84,4 @@ bool LogOutput::wait_for_room() const {
   return ::poll(&ready, 1, kWaitMs) >= 0 && (ready.revents & (POLLERR | POLLHUP)) == 0;
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -16,7 +16,7 @@
 
 #include "base/descriptor.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 class LogOutput {
  public:
@@ -39,4 +39,4 @@ class LogOutput {
   bool is_torn_ = false;
 };
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

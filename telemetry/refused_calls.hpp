@@ -11,7 +11,7 @@
 #include "telemetry/log.hpp"
 #include "telemetry/sparse_log.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 struct RefusedCall {
   std::string caller;       // its address
@@ -45,4 +45,4 @@ class RefusedCalls {
   SparseLog sparse_{kPeriod};
 };
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

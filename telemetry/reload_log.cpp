@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 constexpr std::size_t kLongestText = 400;
@@ -73,4 +73,4 @@ void report(Reload const& reload, std::string_view not_live, Log& log) {
   }
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

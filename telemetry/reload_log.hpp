@@ -15,7 +15,7 @@
 #include "config/load.hpp"
 #include "telemetry/log.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 struct Reload {
   std::vector<config::Difference> applied;
@@ -35,4 +35,4 @@ std::string shortened(std::string const& text);
 /// that may not change live was not changed.
 void report(Reload const& reload, std::string_view not_live, Log& log);
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -5,7 +5,9 @@
 #include <ostream>
 #include <sstream>
 
-namespace lastcall::runtime {
+#include "base/utf8.hpp"
+
+namespace lastcall::telemetry {
 namespace {
 
 /// Breaks a row between words; the rest continues below the row's text.
@@ -52,8 +54,7 @@ std::size_t width_of(std::string_view text) {
   bool in_color = false;
   for (char const c : text) {
     in_color = in_color || c == '\033';
-    bool const continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    width += in_color || continues ? 0 : 1;
+    width += in_color || utf8::is_continuation(c) ? 0 : 1;
     in_color = in_color && c != 'm';
   }
   return width;
@@ -72,4 +73,4 @@ std::string duration_text(std::int64_t ms) {
   return out.str();
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 /// The columns of a row before its text.
 inline constexpr std::size_t kLabel = 12;
@@ -21,4 +21,4 @@ std::size_t width_of(std::string_view text);
 /// "1.4 s", "2 min 05 s".
 std::string duration_text(std::int64_t ms);
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

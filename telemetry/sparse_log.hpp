@@ -10,7 +10,7 @@
 
 #include "core/instant.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 class SparseLog {
  public:
@@ -32,4 +32,4 @@ class SparseLog {
   std::uint64_t left_out_ = 0;
 };
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 std::size_t columns_of(int fd, config::Environment const& environment) {
@@ -35,4 +35,4 @@ Terminal terminal_of(int fd, config::Environment const& environment) {
   return terminal;
 }
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

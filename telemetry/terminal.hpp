@@ -7,7 +7,7 @@
 
 #include "config/environment.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 struct Terminal {
   bool is_there = false;
@@ -19,4 +19,4 @@ struct Terminal {
 /// With TERM=dumb the terminal can only print. COLUMNS takes precedence over the terminal's width.
 Terminal terminal_of(int fd, config::Environment const& environment);
 
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

@@ -9,7 +9,7 @@ namespace lastcall::sdk {
 std::string clipped(std::string name) {
   if (name.size() > ipc::kMaxId) {
     std::size_t start = name.size() - ipc::kMaxId;
-    while (start < name.size() && (utf8::byte_of(name[start]) & 0xC0U) == 0x80U) {
+    while (start < name.size() && utf8::is_continuation(name[start])) {
       ++start;
     }
     name.erase(0, start);

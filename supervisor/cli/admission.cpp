@@ -1,5 +1,3 @@
-#include "supervisor/cli/admission.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <ostream>
@@ -10,6 +8,7 @@
 #include "base/parse_number.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "supervisor/cli/cancel.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -10,6 +8,7 @@
 #include "ipc/codec.hpp"
 #include "ipc/limits.hpp"
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

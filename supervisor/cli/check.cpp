@@ -1,5 +1,3 @@
-#include "supervisor/cli/check.hpp"
-
 #include <ostream>
 #include <utility>
 
@@ -7,6 +5,7 @@
 
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

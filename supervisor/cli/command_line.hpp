@@ -3,7 +3,7 @@
 //
 // Rules:
 //  1. Only command_line.cpp and the tables of commands use CLI11. A subcommand is a plain function
-//     of its own options struct and two streams, in a file pair of its own.
+//     of its own options struct and two streams, in a file of its own.
 //  2. Bad usage and bad configuration give exit code 2 and one clear message; --help gives 0.
 //  3. The requested output goes to `out`, every message about it to `err`.
 //  4. A command of another program is not parsed here: this process becomes that program.

@@ -9,22 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include "config/environment.hpp"
-#include "supervisor/cli/admission.hpp"
-#include "supervisor/cli/cancel.hpp"
-#include "supervisor/cli/check.hpp"
 #include "supervisor/cli/completion.hpp"
-#include "supervisor/cli/doctor.hpp"
-#include "supervisor/cli/drain.hpp"
-#include "supervisor/cli/plan.hpp"
-#include "supervisor/cli/probe.hpp"
-#include "supervisor/cli/reload.hpp"
-#include "supervisor/cli/replay.hpp"
-#include "supervisor/cli/requests.hpp"
 #include "supervisor/cli/run.hpp"
 #include "supervisor/cli/serve.hpp"
 #include "supervisor/cli/status.hpp"
-#include "supervisor/cli/version.hpp"
-#include "supervisor/cli/wait_ready.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,10 +1,9 @@
-#include "supervisor/cli/doctor.hpp"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "supervisor/cli/beside.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 

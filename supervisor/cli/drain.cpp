@@ -1,5 +1,3 @@
-#include "supervisor/cli/drain.hpp"
-
 #include <ostream>
 #include <string_view>
 
@@ -8,6 +6,7 @@
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/json_view.hpp"
 #include "supervisor/cli/status.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,12 +1,12 @@
-#include "supervisor/cli/plan.hpp"
+#include "config/plan.hpp"
 
 #include <ostream>
 #include <utility>
 
-#include "config/plan.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/problems.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "supervisor/cli/probe.hpp"
-
 #include <ostream>
 #include <string_view>
 
@@ -12,6 +10,7 @@
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
 #include "supervisor/cli/problems.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,11 +1,10 @@
-#include "supervisor/cli/reload.hpp"
-
 #include <ostream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

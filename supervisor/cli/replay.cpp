@@ -1,4 +1,4 @@
-#include "supervisor/cli/replay.hpp"
+#include "supervisor/runtime/record/replay.hpp"
 
 #include <array>
 #include <cerrno>
@@ -16,7 +16,7 @@
 #include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/operator.hpp"
-#include "supervisor/runtime/record/replay.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "supervisor/cli/requests.hpp"
-
 #include <ostream>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "base/json_member.hpp"
 #include "supervisor/cli/app.hpp"
 #include "supervisor/cli/requests_view.hpp"
+#include "supervisor/cli/subcommands.hpp"
 #include "telemetry/terminal.hpp"
 
 namespace lastcall::cli {
@@ -36,7 +35,7 @@ int run_requests(OperatorOptions const& options, config::Environment const& envi
     query.after = page->value("next", std::string());
   } while (!query.after.empty());
   if (options.output == Output::text) {
-    out << requests_text(all, runtime::terminal_of(STDOUT_FILENO, environment).columns);
+    out << requests_text(all, telemetry::terminal_of(STDOUT_FILENO, environment).columns);
   }
   return kExitSuccess;
 }

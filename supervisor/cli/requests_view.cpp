@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "telemetry/rows.hpp"
 
 namespace lastcall::cli {
@@ -59,7 +60,7 @@ Cells cells_of(JsonValue const& request, std::size_t depth) {
           state_text(request),
           tokens_text(request),
           count_text(request, "bytes_sent"),
-          runtime::duration_text(member_number(request, "age_ms"))};
+          telemetry::duration_text(member_number(request, "age_ms"))};
 }
 
 /// The requests in display order, each with its depth.
@@ -117,7 +118,7 @@ class Table {
  public:
   void add(Cells cells) {
     for (std::size_t i = 0; i < kColumns; ++i) {
-      widths_[i] = std::max(widths_[i], runtime::width_of(cells[i]));
+      widths_[i] = std::max(widths_[i], telemetry::width_of(cells[i]));
     }
     rows_.push_back(std::move(cells));
   }
@@ -140,7 +141,7 @@ class Table {
       for (std::size_t i = 0; i < kColumns; ++i) {
         if (widths_[i] > 0) {
           std::string const cell = cut(cells[i], widths_[i]);
-          line += cell + std::string(widths_[i] - runtime::width_of(cell) + kGap, ' ');
+          line += cell + std::string(widths_[i] - telemetry::width_of(cell) + kGap, ' ');
         }
       }
       out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
@@ -162,13 +163,12 @@ class Table {
   /// Cuts the cell and ends it with two dots. An id is visible text; it is cut between characters,
   /// which may have several bytes.
   static std::string cut(std::string const& cell, std::size_t width) {
-    if (runtime::width_of(cell) <= width) {
+    if (telemetry::width_of(cell) <= width) {
       return cell;
     }
     std::size_t end = 0;
     for (std::size_t shown = 0; end < cell.size(); ++end) {
-      bool const continues = (static_cast<unsigned char>(cell[end]) & 0xC0U) == 0x80U;
-      if (!continues && shown++ == width - 2) {
+      if (!utf8::is_continuation(cell[end]) && shown++ == width - 2) {
         break;
       }
     }

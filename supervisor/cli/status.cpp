@@ -22,7 +22,7 @@ namespace {
 constexpr lifecycle::Duration kScreenPause{500};
 constexpr char const* kOvertaken = "a stop began before the drain had ended";
 
-ViewOptions view_on(runtime::Terminal const& terminal) {
+ViewOptions view_on(telemetry::Terminal const& terminal) {
   return {.color = terminal.has_color, .columns = terminal.columns};
 }
 
@@ -65,7 +65,7 @@ void print_line(std::string line, Printed& printed, std::ostream& out) {
   }
 }
 
-void print(std::string const& status, Output output, runtime::Terminal const& terminal,
+void print(std::string const& status, Output output, telemetry::Terminal const& terminal,
            Printed& printed, std::ostream& out) {
   switch (output) {
     case Output::json:
@@ -128,7 +128,7 @@ std::string phase_of(std::string_view answer) {
 int follow_status(ipc::OperatorClient& client, Output output, std::ostream& out, std::ostream& err,
                   Follow follow, std::string phase) {
   bool has_begun = !is_up(phase);
-  auto const terminal = runtime::terminal_of(STDOUT_FILENO, config::process_environment());
+  auto const terminal = telemetry::terminal_of(STDOUT_FILENO, config::process_environment());
   ipc::Watch watch;
   if (output == Output::text && terminal.is_screen) {
     watch.interval = kScreenPause;  // the time that is left changes without an event
@@ -176,7 +176,7 @@ int run_status(StatusOptions const& options, config::Environment const& environm
   if (options.common.output == Output::json) {
     out << *status << '\n';
   } else {
-    out << status_text(*status, view_on(runtime::terminal_of(STDOUT_FILENO, environment)));
+    out << status_text(*status, view_on(telemetry::terminal_of(STDOUT_FILENO, environment)));
   }
   return kExitSuccess;
 }

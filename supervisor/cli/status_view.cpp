@@ -15,9 +15,9 @@
 namespace lastcall::cli {
 namespace {
 
-using runtime::duration_text;
-using runtime::fitted;
-using runtime::put_row;
+using telemetry::duration_text;
+using telemetry::fitted;
+using telemetry::put_row;
 
 /// Finds the part of the plan that runs now: the one by the clock, or a later one if the earlier
 /// phases took less time than allowed.
@@ -41,8 +41,8 @@ void put_plan(std::ostream& out, JsonValue const& status, ViewOptions options) {
   if (!member_flag(plan, "under_way") || total <= 0) {
     return;
   }
-  std::size_t const room = options.columns > runtime::kLabel + kNarrowest + 2
-                               ? options.columns - runtime::kLabel - 2
+  std::size_t const room = options.columns > telemetry::kLabel + kNarrowest + 2
+                               ? options.columns - telemetry::kLabel - 2
                                : kNarrowest;
   std::size_t const width = options.columns == 0 ? kWidest : std::min(room, kWidest);
   std::int64_t const now = member_number(plan, "now_ms");

@@ -1,8 +1,7 @@
-#include "supervisor/cli/version.hpp"
-
 #include <ostream>
 
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 

@@ -1,5 +1,3 @@
-#include "supervisor/cli/wait_ready.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <ostream>
@@ -11,6 +9,7 @@
 #include "base/json_member.hpp"
 #include "config/text.hpp"
 #include "supervisor/cli/app.hpp"
+#include "supervisor/cli/subcommands.hpp"
 
 namespace lastcall::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/base64.hpp"
+#include "base/utf8.hpp"
 #include "inject/pod_parts.hpp"
 #include "inject/record.hpp"
 #include "supervisor/kube/json.hpp"
@@ -46,15 +47,8 @@ std::string manifest_of(Json const& pod) {
 }
 
 /// Cuts the text at a character boundary.
-std::string shortened(std::string text, std::size_t longest = kLongestWarning) {
-  if (text.size() > longest) {
-    std::size_t end = longest;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-      --end;
-    }
-    text.resize(end);
-  }
-  return text;
+std::string shortened(std::string_view text, std::size_t longest = kLongestWarning) {
+  return std::string(utf8::prefix(text, longest));
 }
 
 bool has_container(Json const& spec, char const* list) {
@@ -86,7 +80,7 @@ std::string in_one_line(config::Problems const& problems) {
   for (; shown < problems.size() && line.size() < kLongestReason; ++shown) {
     line += (line.empty() ? "" : "; ") + problems[shown].text;
   }
-  line = shortened(std::move(line), kLongestReason);
+  line = shortened(line, kLongestReason);
   return shown == problems.size() ? line
                                   : line + "; " + std::to_string(problems.size() - shown) + " more";
 }

@@ -12,7 +12,7 @@ namespace lastcall::runtime {
 
 LiveSettings::LiveSettings(config::Config config, std::vector<std::string> warnings,
                            config::LoadOptions sources, lifecycle::Lifecycle const& core,
-                           EventSink& events, Log& log, Callbacks callbacks)
+                           EventSink& events, telemetry::Log& log, Callbacks callbacks)
     : config_(std::move(config)),
       warnings_(std::move(warnings)),
       sources_(std::move(sources)),
@@ -28,7 +28,7 @@ OperatorSessions::ReloadAnswer LiveSettings::reload() {
     return {.refusal = refusal, .result = {}};
   }
   config::Admission const before = config_.admission;
-  Reload const reload = read_again(sources_, config::process_environment(), config_);
+  telemetry::Reload const reload = read_again(sources_, config::process_environment(), config_);
   report(reload, kNotLive, log_);
   if (reload.errors.empty()) {
     warnings_ = reload.warnings;

@@ -35,7 +35,7 @@ class LiveSettings {
   /// `sources` are read for each reload; `warnings` are the warnings about `config`.
   LiveSettings(config::Config config, std::vector<std::string> warnings,
                config::LoadOptions sources, lifecycle::Lifecycle const& core, EventSink& events,
-               Log& log, Callbacks callbacks);
+               telemetry::Log& log, Callbacks callbacks);
 
   /// The reference stays valid; a reload changes the live keys.
   config::Config const& config() const { return config_; }
@@ -55,7 +55,7 @@ class LiveSettings {
   config::LoadOptions const sources_;
   lifecycle::Lifecycle const& core_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Callbacks const callbacks_;
 };
 

@@ -150,7 +150,8 @@ OperatorSessions::Answers operator_answers(lifecycle::Lifecycle const& core,
 }
 
 OwnSignals::OnSignal own_signal_handler(EventSink& events, LiveSettings& settings,
-                                        ProbePublisher& probes, Log& log, OncePerTurn& refresh) {
+                                        ProbePublisher& probes, telemetry::Log& log,
+                                        OncePerTurn& refresh) {
   return [&](std::string const& name) {
     if (name == "HUP") {
       log.info("reload requested", {{"by", "signal HUP"}});

@@ -50,6 +50,7 @@ OperatorSessions::Answers operator_answers(lifecycle::Lifecycle const& core,
                                            IngressSession& ingress, Registration& registration);
 
 OwnSignals::OnSignal own_signal_handler(EventSink& events, LiveSettings& settings,
-                                        ProbePublisher& probes, Log& log, OncePerTurn& refresh);
+                                        ProbePublisher& probes, telemetry::Log& log,
+                                        OncePerTurn& refresh);
 
 }  // namespace lastcall::runtime

@@ -35,8 +35,8 @@ ipc::ServerOptions server_options(config::Config const& config) {
 
 PeerSessions::PeerSessions(boost::asio::io_context& io, config::Config const& config,
                            lifecycle::Lifecycle& core, EventSink& events, Parts parts,
-                           probes::Metrics& metrics, Log& log, OperatorSessions::Answers answers,
-                           Callbacks callbacks)
+                           probes::Metrics& metrics, telemetry::Log& log,
+                           OperatorSessions::Answers answers, Callbacks callbacks)
     : core_(core),
       parts_(parts),
       log_(log),

@@ -51,7 +51,7 @@ class PeerSessions final : private ipc::Observer {
 
   PeerSessions(boost::asio::io_context& io, config::Config const& config,
                lifecycle::Lifecycle& core, EventSink& events, Parts parts, probes::Metrics& metrics,
-               Log& log, OperatorSessions::Answers answers, Callbacks callbacks);
+               telemetry::Log& log, OperatorSessions::Answers answers, Callbacks callbacks);
   ~PeerSessions() override;
 
   ipc::Server& server() { return server_; }
@@ -78,7 +78,7 @@ class PeerSessions final : private ipc::Observer {
 
   lifecycle::Lifecycle& core_;
   Parts const parts_;
-  Log& log_;
+  telemetry::Log& log_;
   Callbacks const callbacks_;
   PeerMetrics metrics_;
   ipc::Server server_;

@@ -13,7 +13,7 @@ Registration::Registration(boost::asio::any_io_executor const& executor,
                            config::Config const& config,
                            std::optional<std::string> const& advertise,
                            lifecycle::Lifecycle const& core, EventSink& events, ipc::Server& server,
-                           SdkSessions& sdks, probes::Metrics& metrics, Log& log,
+                           SdkSessions& sdks, probes::Metrics& metrics, telemetry::Log& log,
                            std::function<void()> changed)
     : core_(core),
       events_(events),

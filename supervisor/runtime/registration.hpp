@@ -33,7 +33,7 @@ class Registration {
   Registration(boost::asio::any_io_executor const& executor, config::Config const& config,
                std::optional<std::string> const& advertise, lifecycle::Lifecycle const& core,
                EventSink& events, ipc::Server& server, SdkSessions& sdks, probes::Metrics& metrics,
-               Log& log, std::function<void()> changed);
+               telemetry::Log& log, std::function<void()> changed);
 
   /// Names the registry that could not be made, and the reason; empty if there is none.
   std::string const& problem() const { return registries_.problem(); }
@@ -55,7 +55,7 @@ class Registration {
   ipc::Server& server_;
   SdkSessions& sdks_;
   probes::Metrics& metrics_;
-  Log& log_;
+  telemetry::Log& log_;
   std::function<void()> const changed_;
   Registries registries_;
 };

@@ -16,13 +16,13 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostBytes = 12'000;
 
 Json entry_of(std::string const& text) {
-  return shortened(text);
+  return telemetry::shortened(text);
 }
 
 Json entry_of(config::Difference const& difference) {
   Json entry{{"key", difference.key},
-             {"before", shortened(difference.before)},
-             {"after", shortened(difference.after)}};
+             {"before", telemetry::shortened(difference.before)},
+             {"after", telemetry::shortened(difference.after)}};
   if (!difference.live) {
     entry["reason"] = kNotLive;
   }
@@ -47,11 +47,11 @@ void put_list(Json& json, char const* key, std::vector<Element> const& elements)
 
 }  // namespace
 
-Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
-                  config::Config& config) {
+telemetry::Reload read_again(config::LoadOptions const& options,
+                             config::Environment const& environment, config::Config& config) {
   config::Loaded const loaded = config::load(options, environment);
-  Reload reload = compared(loaded.errors, loaded.warnings,
-                           [&] { return config::differences(config, loaded.config); });
+  telemetry::Reload reload = telemetry::compared(
+      loaded.errors, loaded.warnings, [&] { return config::differences(config, loaded.config); });
   if (!reload.errors.empty()) {
     return reload;
   }
@@ -59,7 +59,7 @@ Reload read_again(config::LoadOptions const& options, config::Environment const&
   return reload;
 }
 
-std::string reload_json(Reload const& reload) {
+std::string reload_json(telemetry::Reload const& reload) {
   Json json{{"ok", reload.errors.empty()}, {"changed", !reload.applied.empty()}};
   put_list(json, "applied", reload.applied);
   put_list(json, "refused", reload.refused);

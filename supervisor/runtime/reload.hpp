@@ -19,14 +19,14 @@
 namespace lastcall::runtime {
 
 /// Applies the live keys to `config`.
-Reload read_again(config::LoadOptions const& options, config::Environment const& environment,
-                  config::Config& config);
+telemetry::Reload read_again(config::LoadOptions const& options,
+                             config::Environment const& environment, config::Config& config);
 
 /// The reason why a key that is not live did not change.
 inline constexpr std::string_view kNotLive =
     "needs a restart of the supervisor, which the engine does not notice";
 
 /// The result for the message `reload`, shortened to fit into one line of the protocol.
-std::string reload_json(Reload const& reload);
+std::string reload_json(telemetry::Reload const& reload);
 
 }  // namespace lastcall::runtime

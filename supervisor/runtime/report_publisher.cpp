@@ -19,7 +19,8 @@ constexpr lifecycle::Duration kReaderIsAway{5'000};
 }  // namespace
 
 ReportPublisher::ReportPublisher(boost::asio::io_context& io, lifecycle::Lifecycle const& core,
-                                 ShimSession& shim, Narrator& narrator, Log& log, Reported reported)
+                                 ShimSession& shim, Narrator& narrator, telemetry::Log& log,
+                                 Reported reported)
     : io_(io),
       core_(core),
       shim_(shim),

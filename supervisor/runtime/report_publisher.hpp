@@ -31,7 +31,7 @@ class ReportPublisher {
   using Reported = std::function<void(std::string const& report, lifecycle::Instant now)>;
 
   ReportPublisher(boost::asio::io_context& io, lifecycle::Lifecycle const& core, ShimSession& shim,
-                  Narrator& narrator, Log& log, Reported reported);
+                  Narrator& narrator, telemetry::Log& log, Reported reported);
 
   /// `registries` are the names by index.
   void publish(lifecycle::Instant now, std::vector<std::string> registries);
@@ -50,7 +50,7 @@ class ReportPublisher {
   lifecycle::Lifecycle const& core_;
   ShimSession& shim_;
   Narrator& narrator_;
-  Log& log_;
+  telemetry::Log& log_;
   Reported const reported_;
   FinalReport report_;
 };

@@ -28,7 +28,7 @@ void keep_memory_small() {
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
-void make_room_for_connections(Log& log, std::uint32_t threads) {
+void make_room_for_connections(telemetry::Log& log, std::uint32_t threads) {
   raise_descriptor_limit();
   std::uint64_t const limit = descriptor_limit();
   DescriptorShares const shares = descriptor_shares(limit, threads);
@@ -53,7 +53,7 @@ boost::asio::io_context& loop_of_the_process() {
 int serve(config::Config const& config, ServeOptions const& options) {
   keep_memory_small();
   let_failed_writes_be_errors();
-  Log log(config.log.level, config.log.format, STDERR_FILENO);
+  telemetry::Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log, config.ingress.threads);
   boost::asio::io_context& io = loop_of_the_process();
   Supervisor supervisor(io, config, options, log);

@@ -6,7 +6,7 @@ namespace lastcall::runtime {
 
 StepRecords::StepRecords(boost::asio::any_io_executor const& executor, config::Config const& config,
                          discovery::Instance const& instance, lifecycle::Lifecycle const& core,
-                         probes::Metrics& metrics, Log& log)
+                         probes::Metrics& metrics, telemetry::Log& log)
     : metrics_(metrics),
       log_(log),
       narrator_(core, log),

@@ -28,7 +28,7 @@ class StepRecords {
  public:
   StepRecords(boost::asio::any_io_executor const& executor, config::Config const& config,
               discovery::Instance const& instance, lifecycle::Lifecycle const& core,
-              probes::Metrics& metrics, Log& log);
+              probes::Metrics& metrics, telemetry::Log& log);
 
   void starts(lifecycle::Settings const& settings) { log_.starts(settings); }
   /// The core has made a step, which step() will record.

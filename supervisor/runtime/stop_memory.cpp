@@ -8,7 +8,7 @@
 namespace lastcall::runtime {
 
 StopMemory::StopMemory(std::string const& admin_socket, lifecycle::Lifecycle const& core,
-                       ipc::Server& server, ShimSession& shim, Log& log)
+                       ipc::Server& server, ShimSession& shim, telemetry::Log& log)
     : core_(core),
       server_(server),
       shim_(shim),

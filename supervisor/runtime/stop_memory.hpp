@@ -25,7 +25,7 @@ namespace lastcall::runtime {
 class StopMemory {
  public:
   StopMemory(std::string const& admin_socket, lifecycle::Lifecycle const& core, ipc::Server& server,
-             ShimSession& shim, Log& log);
+             ShimSession& shim, telemetry::Log& log);
 
   /// The blob of a stop that an earlier run began; absent if there is none.
   std::optional<std::string> read() const;
@@ -41,7 +41,7 @@ class StopMemory {
   lifecycle::Lifecycle const& core_;
   ipc::Server& server_;
   ShimSession& shim_;
-  Log& log_;
+  telemetry::Log& log_;
   StopRecord record_;
 };
 

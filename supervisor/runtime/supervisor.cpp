@@ -37,7 +37,7 @@ bool changes_what_is_shown(lifecycle::Action const& action) {
 }  // namespace
 
 Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config,
-                       ServeOptions const& options, Log& log)
+                       ServeOptions const& options, telemetry::Log& log)
     : log_(log),
       refresh_(io, [this] { refresh(); }),
       core_(settings_from(config, options.grace)),

@@ -42,7 +42,7 @@ namespace lastcall::runtime {
 class Supervisor {
  public:
   Supervisor(boost::asio::io_context& io, config::Config const& config, ServeOptions const& options,
-             Log& log);
+             telemetry::Log& log);
 
   /// Returns the reason why it cannot run with this configuration; empty if it can.
   std::string problem() const;
@@ -58,7 +58,7 @@ class Supervisor {
   void end(int code);
   void refresh();
 
-  Log& log_;
+  telemetry::Log& log_;
   OncePerTurn refresh_;  // requested when what is shown has changed
   lifecycle::Lifecycle core_;
   CoreLoop loop_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -19,12 +18,7 @@
 namespace {
 
 using namespace lastcall::config;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using lastcall::fuzz::require;
 
 void check(Problems const& problems) {
   for (Problem const& problem : problems) {

@@ -6,8 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,18 +17,11 @@
 namespace {
 
 using namespace lastcall;
+using fuzz::require;
 using router::continuation::Continuation;
 using router::continuation::Mode;
 using router::continuation::Progress;
 using router::continuation::Received;
-
-void require(bool condition, std::string_view what, std::string_view stream) {
-  if (!condition) {
-    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(what.size()), what.data(),
-                 static_cast<int>(stream.size()), stream.data());
-    std::abort();
-  }
-}
 
 constexpr std::string_view kBodies[] = {
     R"({"messages":[{"role":"user","content":"a"}],"stream":true,"max_tokens":9})",

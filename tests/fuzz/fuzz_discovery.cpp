@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,14 +22,9 @@
 namespace {
 
 using namespace lastcall::discovery;
+using lastcall::fuzz::require;
 
 constexpr std::size_t kShortHead = sizeof "HTTP/1.1 200 OK\r\n\r\n";
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void as_etcd(std::string_view bytes) {
   if (auto const range = etcd::parse_range(bytes)) {

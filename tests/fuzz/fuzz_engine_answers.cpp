@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,17 +18,12 @@
 namespace {
 
 using namespace lastcall::probes;
+using lastcall::fuzz::require;
 
 constexpr std::size_t kMostQuoted = 512;
 constexpr char const* kRunning = "vllm:num_requests_running";
 constexpr char const* kTokens = "vllm:generation_tokens_total";
 constexpr char const* kRank = "engine";
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 bool has(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;

@@ -4,7 +4,6 @@
 //  3. a log of what it did is replayed without a difference, and one that was changed is not.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -16,15 +15,10 @@ namespace {
 
 using namespace lastcall;
 using namespace lastcall::runtime;
+using fuzz::require;
 
 /// More steps only make a run slow, because each of them can reach any of the earlier states.
 constexpr int kMostSteps = 64;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 std::string_view next_line(std::string_view& rest) {
   std::size_t const end = std::min(rest.find('\n'), rest.size());

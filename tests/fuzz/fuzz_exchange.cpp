@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +22,7 @@
 namespace {
 
 using namespace lastcall;
+using fuzz::require;
 using relay::DeliveryState;
 using relay::test::Result;
 using relay::test::Script;
@@ -38,12 +38,6 @@ constexpr std::string_view kRequests[] = {
     "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
 };
 constexpr std::size_t kHead = 4;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 /// Status and payload of the last message that the client gets; bytes that are not HTTP/1.1 any
 /// more (a tunnel, a body that only its connection ends) are compared as they are.

@@ -1,7 +1,6 @@
 // An engine's metrics, merged with ours. Checked: ours comes first and whole, every line after it
 // is one of the engine's that a scraper can read, and OpenMetrics has its one end.
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,18 +12,13 @@
 namespace {
 
 using namespace lastcall::probes;
+using lastcall::fuzz::require;
 
 constexpr std::string_view kOurs =
     "# TYPE a_total counter\na_total 3\n# TYPE b_seconds histogram\nb_seconds_count 1\n";
 constexpr std::string_view kOursInOpenMetrics =
     "# TYPE a counter\na_total 3\n# TYPE b_seconds histogram\nb_seconds_count 1\n";
 constexpr std::string_view kEnd = "# EOF";
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void check(std::string_view engine, bool openmetrics) {
   auto const merged = merge_expositions(kOurs, engine, openmetrics);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,12 +18,7 @@
 namespace {
 
 using namespace lastcall::relay;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using lastcall::fuzz::require;
 
 auto decode(std::string_view bytes, std::size_t step) {
   ChunkDecoder decoder;

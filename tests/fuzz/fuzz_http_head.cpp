@@ -5,7 +5,6 @@
 //  4. work grows with the bytes alone, whatever is repeated how often.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -18,12 +17,7 @@
 namespace {
 
 using namespace lastcall::relay;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using lastcall::fuzz::require;
 
 std::pair<HeadScanner::Found, std::size_t> scan(std::string_view bytes, std::size_t step) {
   HeadScanner scanner;

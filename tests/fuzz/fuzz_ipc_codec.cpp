@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -19,12 +18,7 @@
 namespace {
 
 using namespace lastcall::ipc;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using lastcall::fuzz::require;
 
 /// The general parser skips a byte order mark, ends at a NUL, and knows no limit of depth.
 bool is_comparable(std::string_view text) {

@@ -8,7 +8,6 @@
 // have ended nothing is in flight.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -22,15 +21,7 @@
 #include "telemetry/log.hpp"
 #include "tests/fuzz/work.hpp"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-}  // namespace
+using lastcall::fuzz::require;
 
 // --- what takes the place of sockets and log -----------------------------------------------------
 
@@ -78,12 +69,17 @@ PeerInfo const* Server::info(PeerId peer) const {
 
 }  // namespace lastcall::ipc
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 
 struct Log::Sink {};
 Log::Log(LogLevel, LogFormat, int) {}
 Log::~Log() = default;
 void Log::write(LogLevel, std::string_view, Fields) {}
+
+}  // namespace lastcall::telemetry
+
+namespace lastcall::runtime {
+
 ipc::Welcome welcome_of(lifecycle::Lifecycle const&) {
   return {};
 }
@@ -105,7 +101,7 @@ class World : public runtime::EventSink {
  public:
   World()
       : core_(Settings{}),
-        log_(runtime::LogLevel::error, runtime::LogFormat::json, 2),
+        log_(telemetry::LogLevel::error, telemetry::LogFormat::json, 2),
         server_(no_loop(), {}, observer_),
         sessions_(server_, core_, *this, log_) {
     sessions_.listen({.joined = [](auto) {},
@@ -257,7 +253,7 @@ class World : public runtime::EventSink {
   }
 
   Lifecycle core_;
-  runtime::Log log_;
+  telemetry::Log log_;
   Nobody observer_;
   ipc::Server server_;
   runtime::SdkSessions sessions_;

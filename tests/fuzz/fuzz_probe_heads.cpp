@@ -5,7 +5,6 @@
 //  3. what is not a head never reaches the handler.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,12 +19,7 @@
 namespace {
 
 using namespace lastcall;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using fuzz::require;
 
 bool is_line(std::string_view text) {
   return text.find_first_of("\r\n") == std::string_view::npos;

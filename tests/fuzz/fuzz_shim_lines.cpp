@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,15 +21,10 @@
 namespace {
 
 using namespace lastcall;
+using fuzz::require;
 
 // The shim treats an error without a code as this one.
 constexpr std::string_view kNoErrorCode = "\"unknown\"";
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 bool is_object_for_the_supervisor(std::string_view line) {
   std::size_t const first = line.find_first_not_of(" \t\r\n");

@@ -16,7 +16,13 @@
 
 namespace lastcall::fuzz {
 
-/// Ends the process with `what` and the input where a property of the input does not hold.
+/// Ends the process where a property of the input does not hold.
+inline void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+/// The same, and prints `what` and the input.
 inline void require(bool condition, std::string_view what, std::string_view input) {
   if (!condition) {
     std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(what.size()), what.data(),

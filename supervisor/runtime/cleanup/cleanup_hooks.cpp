@@ -57,8 +57,8 @@ void CleanupHooks::note(config::Hook const& hook, std::string const& what,
 
 void CleanupHooks::ended(config::Hook const& hook, ChildExit const& exit) {
   output_->end();
-  log_.write(exit.is_success() ? LogLevel::info : LogLevel::warning, "hook ended",
-             {{"hook", hook.name}, {"result", exit.text()}});
+  log_.write(exit.is_success() ? telemetry::LogLevel::info : telemetry::LogLevel::warning,
+             "hook ended", {{"hook", hook.name}, {"result", exit.text()}});
   if (!exit.is_success()) {
     note(hook, exit.text(),
          exit.timed_out ? lifecycle::ItemOutcome::timed_out : lifecycle::ItemOutcome::failed);

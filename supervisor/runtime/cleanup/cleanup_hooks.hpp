@@ -35,7 +35,8 @@ class CleanupHooks {
  public:
   using Done = std::function<void(ItemResult)>;
 
-  CleanupHooks(boost::asio::any_io_executor executor, std::vector<config::Hook> hooks, Log& log)
+  CleanupHooks(boost::asio::any_io_executor executor, std::vector<config::Hook> hooks,
+               telemetry::Log& log)
       : executor_(std::move(executor)), hooks_(std::move(hooks)), log_(log) {}
 
   void run(lifecycle::Instant deadline, Done done);
@@ -48,7 +49,7 @@ class CleanupHooks {
 
   boost::asio::any_io_executor executor_;
   std::vector<config::Hook> hooks_;
-  Log& log_;
+  telemetry::Log& log_;
   lifecycle::Instant deadline_;
   Done done_;
   std::size_t index_ = 0;

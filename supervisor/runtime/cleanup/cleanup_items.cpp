@@ -10,14 +10,14 @@ namespace lastcall::runtime {
 
 CleanupItems::CleanupItems(boost::asio::any_io_executor const& executor,
                            config::Cleanup const& cleanup, std::vector<std::string> kept,
-                           EventSink& events, Log& log, Others others)
+                           EventSink& events, telemetry::Log& log, Others others)
     : events_(events),
       log_(log),
       others_(std::move(others)),
       paths_(cleanup.paths),
       kept_(std::move(kept)),
       hooks_(executor, cleanup.hooks, log),
-      worker_(executor, "cleanup") {}
+      thread_(executor, "cleanup") {}
 
 void CleanupItems::start(lifecycle::StartCleanup const& order) {
   auto const settled = [this, item = order.item](ItemResult result) {
@@ -46,7 +46,7 @@ void CleanupItems::start(lifecycle::StartCleanup const& order) {
 
 void CleanupItems::remove_files(lifecycle::Instant deadline, CleanupHooks::Done done) {
   auto const result = std::make_shared<ItemResult>();
-  worker_.run([result, patterns = paths_, kept = kept_,
+  thread_.run([result, patterns = paths_, kept = kept_,
                deadline] { *result = remove_paths(patterns, kept, deadline); },
               [result, done = std::move(done)] { done(std::move(*result)); });
 }
@@ -54,7 +54,7 @@ void CleanupItems::remove_files(lifecycle::Instant deadline, CleanupHooks::Done 
 void CleanupItems::settle(lifecycle::CleanupItem item, ItemResult result) {
   bool const is_good = result.outcome == lifecycle::ItemOutcome::completed ||
                        result.outcome == lifecycle::ItemOutcome::skipped;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning, "cleanup",
+  log_.write(is_good ? telemetry::LogLevel::info : telemetry::LogLevel::warning, "cleanup",
              {{"item", name(item)}, {"outcome", name(result.outcome)}, {"detail", result.detail}});
   events_.feed(lifecycle::CleanupSettled{item, result.outcome, std::move(result.detail)});
 }

@@ -16,7 +16,7 @@
 
 #include "config/schema.hpp"
 #include "core/action.hpp"
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 #include "supervisor/runtime/cleanup/cleanup_hooks.hpp"
 #include "supervisor/runtime/loop/event_sink.hpp"
 #include "telemetry/log.hpp"
@@ -34,7 +34,8 @@ class CleanupItems {
 
   /// `kept` are the paths that `cleanup.paths` never removes.
   CleanupItems(boost::asio::any_io_executor const& executor, config::Cleanup const& cleanup,
-               std::vector<std::string> kept, EventSink& events, Log& log, Others others);
+               std::vector<std::string> kept, EventSink& events, telemetry::Log& log,
+               Others others);
 
   void start(lifecycle::StartCleanup const& order);
   /// Ends the hook that runs.
@@ -45,12 +46,12 @@ class CleanupItems {
   void settle(lifecycle::CleanupItem item, ItemResult result);
 
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Others const others_;
   std::vector<std::string> const paths_;
   std::vector<std::string> const kept_;
   CleanupHooks hooks_;
-  discovery::Worker worker_;
+  discovery::JobThread thread_;
 };
 
 }  // namespace lastcall::runtime

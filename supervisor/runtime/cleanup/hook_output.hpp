@@ -20,7 +20,7 @@ class HookOutput {
  public:
   static constexpr std::size_t kMost = 64 * 1024;
 
-  HookOutput(Log& log, std::string hook) : log_(log), hook_(std::move(hook)) {}
+  HookOutput(telemetry::Log& log, std::string hook) : log_(log), hook_(std::move(hook)) {}
 
   void line(std::string_view line) {
     if (left_out_ > 0 || taken_ + kRecord + line.size() > kMost) {
@@ -45,7 +45,7 @@ class HookOutput {
  private:
   static constexpr std::size_t kRecord = 128;  // what a record takes beside the line
 
-  Log& log_;
+  telemetry::Log& log_;
   std::string hook_;
   std::size_t taken_ = 0;       // bytes of records
   std::size_t logged_ = 0;      // bytes of lines

@@ -13,7 +13,7 @@ constexpr lifecycle::Duration kStillIsSeen{2'000};
 }  // namespace
 
 EngineWatch::EngineWatch(boost::asio::any_io_executor const& executor, config::Config const& config,
-                         lifecycle::Lifecycle const& core, EventSink& events, Log& log,
+                         lifecycle::Lifecycle const& core, EventSink& events, telemetry::Log& log,
                          std::string mark, Callbacks callbacks)
     : core_(core),
       health_(executor, config, events, log, of_health(callbacks)),

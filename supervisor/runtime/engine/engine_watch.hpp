@@ -38,8 +38,8 @@ class EngineWatch {
 
   /// `mark` marks the supervisor's own requests (token_driver.hpp).
   EngineWatch(boost::asio::any_io_executor const& executor, config::Config const& config,
-              lifecycle::Lifecycle const& core, EventSink& events, Log& log, std::string mark,
-              Callbacks callbacks);
+              lifecycle::Lifecycle const& core, EventSink& events, telemetry::Log& log,
+              std::string mark, Callbacks callbacks);
 
   /// Names what could not be made, and the reason; empty if there is none.
   std::string problem() const;

@@ -38,7 +38,7 @@ lifecycle::GaugesRead gauges_read(probes::GaugeReading const& reading) {
 }
 
 GaugeDriver::GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
-                         EventSink& events, Log& log, std::function<void()> on_reading)
+                         EventSink& events, telemetry::Log& log, std::function<void()> on_reading)
     : drain_period_(kSlowest),
       progress_period_(config.health.interval),
       timeout_(kSlowest),

@@ -40,7 +40,7 @@ class GaugeDriver {
   enum class Need : std::uint8_t { none, load, progress, drain };
 
   GaugeDriver(boost::asio::any_io_executor executor, config::Config const& config,
-              EventSink& events, Log& log, std::function<void()> on_reading);
+              EventSink& events, telemetry::Log& log, std::function<void()> on_reading);
 
   /// Returns the reason why no gauge can be read; empty if they can.
   std::string problem() const { return reader_ ? reader_->problem() : std::string{}; }
@@ -64,7 +64,7 @@ class GaugeDriver {
   probes::Duration progress_period_;
   probes::Duration timeout_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   std::function<void()> on_reading_;
   boost::asio::steady_timer timer_;
   Need need_ = Need::none;

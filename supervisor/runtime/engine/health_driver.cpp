@@ -55,7 +55,7 @@ std::string who_listens() {
 }  // namespace
 
 HealthDriver::HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
-                           EventSink& events, Log& log, Callbacks callbacks)
+                           EventSink& events, telemetry::Log& log, Callbacks callbacks)
     : executor_(executor),
       events_(events),
       log_(log),
@@ -210,7 +210,7 @@ void HealthDriver::note_change(Row const& row, CheckVerdict verdict, std::string
   }
   bool const is_good = verdict == CheckVerdict::passed || verdict == CheckVerdict::busy;
   bool const is_expected = is_good || callbacks_.is_starting();
-  log_.write(is_expected ? LogLevel::info : LogLevel::warning,
+  log_.write(is_expected ? telemetry::LogLevel::info : telemetry::LogLevel::warning,
              is_good       ? "check passes"
              : is_expected ? "check has not passed yet"
                            : "check fails",

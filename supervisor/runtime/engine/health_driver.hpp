@@ -59,7 +59,7 @@ class HealthDriver {
   };
 
   HealthDriver(boost::asio::any_io_executor executor, config::Config const& config,
-               EventSink& events, Log& log, Callbacks callbacks);
+               EventSink& events, telemetry::Log& log, Callbacks callbacks);
 
   /// Names the check that could not be made, and the reason; empty if there is none.
   std::string const& problem() const { return problem_; }
@@ -88,7 +88,7 @@ class HealthDriver {
 
   boost::asio::any_io_executor executor_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Callbacks callbacks_;
   IpcHealth ipc_;
   std::vector<Row> rows_;

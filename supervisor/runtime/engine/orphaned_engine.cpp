@@ -23,7 +23,7 @@ struct OrphanedEngine::Timer {
   boost::asio::steady_timer timer;
 };
 
-OrphanedEngine::OrphanedEngine(boost::asio::io_context& io, Log& log)
+OrphanedEngine::OrphanedEngine(boost::asio::io_context& io, telemetry::Log& log)
     : log_(log), timer_(std::make_unique<Timer>(io)) {}
 
 OrphanedEngine::~OrphanedEngine() = default;
@@ -122,7 +122,7 @@ void OrphanedEngine::tick() {
       }
     }
     if (is_gone || now >= limit_) {
-      log_.write(is_gone ? LogLevel::info : LogLevel::error,
+      log_.write(is_gone ? telemetry::LogLevel::info : telemetry::LogLevel::error,
                  is_gone ? "the engine that lost its shim has ended"
                          : "the engine that lost its shim could not be ended",
                  {{"engine_pid", main_.pid}});

@@ -36,7 +36,7 @@ class OrphanedEngine {
   static constexpr lifecycle::Duration kGrace{1'000};
   static constexpr lifecycle::Duration kPatience{1'000};  // after KILL, until they must be gone
 
-  OrphanedEngine(boost::asio::io_context& io, Log& log);
+  OrphanedEngine(boost::asio::io_context& io, telemetry::Log& log);
   ~OrphanedEngine();
 
   /// The shim with this pid reports that its engine runs. Pids of another PID namespace, where the
@@ -59,7 +59,7 @@ class OrphanedEngine {
   bool main_has_ended() const;
   void tick();
 
-  Log& log_;
+  telemetry::Log& log_;
   std::unique_ptr<Timer> timer_;
   pid_t shim_ = 0;
   HeldProcess main_;

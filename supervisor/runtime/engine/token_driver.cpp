@@ -36,7 +36,7 @@ probes::TokenRequestSettings settings_of(config::TokenProbe const& probe,
 }  // namespace
 
 TokenDriver::TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
-                         EventSink& events, Log& log, std::string mark, Gauges of_drain)
+                         EventSink& events, telemetry::Log& log, std::string mark, Gauges of_drain)
     : mark_(std::move(mark)), events_(events), log_(log), of_drain_(std::move(of_drain)) {
   config::EngineProfile const profile = config::resolve_engine(config);
   if (profile.probe) {

@@ -45,7 +45,7 @@ class TokenDriver {
 
   /// `mark` is the value of X-Lastcall-Probe; it cannot be guessed.
   TokenDriver(boost::asio::any_io_executor executor, config::Config const& config,
-              EventSink& events, Log& log, std::string mark, Gauges of_drain);
+              EventSink& events, telemetry::Log& log, std::string mark, Gauges of_drain);
 
   /// Returns the reason why no request can be made; empty if one can.
   std::string problem() const { return request_ ? request_->problem() : std::string{}; }
@@ -69,7 +69,7 @@ class TokenDriver {
   std::unique_ptr<probes::TokenRequest> request_;  // null if this engine gets no such request
   std::unique_ptr<probes::GaugeReader> gauges_;    // null if it has no gauges
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Gauges of_drain_;
   std::string rank_header_;
   bool proves_header_ = false;

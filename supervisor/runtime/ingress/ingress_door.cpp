@@ -20,7 +20,7 @@ constexpr lifecycle::Duration kLastArrivals{100};
 }  // namespace
 
 IngressDoor::IngressDoor(boost::asio::io_context& io, config::Ingress const& config,
-                         ingress::Listener& listener, Log& log)
+                         ingress::Listener& listener, telemetry::Log& log)
     : config_(config),
       listener_(listener),
       log_(log),

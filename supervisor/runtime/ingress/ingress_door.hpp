@@ -24,7 +24,7 @@ class IngressDoor {
  public:
   /// All outlive it.
   IngressDoor(boost::asio::io_context& io, config::Ingress const& config,
-              ingress::Listener& listener, Log& log);
+              ingress::Listener& listener, telemetry::Log& log);
 
   /// Reads the certificate, if there is one, and listens. Returns the reason why it cannot; empty
   /// if it listens.
@@ -46,7 +46,7 @@ class IngressDoor {
 
   config::Ingress const& config_;
   ingress::Listener& listener_;
-  Log& log_;
+  telemetry::Log& log_;
   std::string address_;
   std::uint16_t port_;
   Listening listening_ = Listening::no;

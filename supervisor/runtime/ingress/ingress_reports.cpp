@@ -15,7 +15,7 @@ constexpr lifecycle::Duration kStrangersPeriod{10'000};
 }  // namespace
 
 IngressReports::IngressReports(config::Admission const& admission, EventSink& events,
-                               probes::Metrics& metrics, Log& log, Listeners listeners)
+                               probes::Metrics& metrics, telemetry::Log& log, Listeners listeners)
     : admission_(admission),
       events_(events),
       metrics_(metrics),

@@ -41,7 +41,7 @@ class IngressReports final : public ingress::Tracker {
 
   /// All but the listeners outlive it.
   IngressReports(config::Admission const& admission, EventSink& events, probes::Metrics& metrics,
-                 Log& log, Listeners listeners);
+                 telemetry::Log& log, Listeners listeners);
 
   ingress::Admission begin(ingress::Begun const& begun) override;
   void moved(std::string_view id) override;
@@ -66,11 +66,11 @@ class IngressReports final : public ingress::Tracker {
   config::Admission const& admission_;
   EventSink& events_;
   probes::Metrics& metrics_;
-  Log& log_;
+  telemetry::Log& log_;
   Listeners const listeners_;
   lifecycle::Instant reported_progress_;
-  SparseLog refused_control_;
-  SparseLog failed_greeting_;
+  telemetry::SparseLog refused_control_;
+  telemetry::SparseLog failed_greeting_;
 };
 
 }  // namespace lastcall::runtime

@@ -13,7 +13,7 @@
 #include "config/presets.hpp"
 #include "config/text.hpp"
 #include "discovery/lookup.hpp"
-#include "ingress/worker_pool.hpp"
+#include "ingress/relay_threads.hpp"
 #include "supervisor/runtime/ingress/ingress_options.hpp"
 #include "supervisor/runtime/loop/own_signals.hpp"
 
@@ -53,7 +53,7 @@ void close_over(ingress::Relay& relay, lifecycle::Duration shortest) {
 
 IngressSession::IngressSession(boost::asio::io_context& io, config::Config const& config,
                                lifecycle::Lifecycle& core, EventSink& events,
-                               probes::Metrics& metrics, Log& log,
+                               probes::Metrics& metrics, telemetry::Log& log,
                                IngressReports::Listeners listeners,
                                IngressDecisions::OnCancelsTaken on_cancels_taken)
     : io_(io),
@@ -132,7 +132,7 @@ std::string IngressSession::make_relay(ingress::Options const& options) {
     return {};
   }
   auto pool =
-      std::make_unique<ingress::WorkerPool>(io_, options, config_.ingress.threads, reports_);
+      std::make_unique<ingress::RelayThreads>(io_, options, config_.ingress.threads, reports_);
   std::string const problem = pool->start();
   relay_ = std::move(pool);
   return problem.empty() ? "" : "ingress: " + problem;

@@ -29,8 +29,8 @@ class IngressSession {
  public:
   /// `on_cancels_taken` is called when cancels were taken from the core's list.
   IngressSession(boost::asio::io_context& io, config::Config const& config,
-                 lifecycle::Lifecycle& core, EventSink& events, probes::Metrics& metrics, Log& log,
-                 IngressReports::Listeners listeners,
+                 lifecycle::Lifecycle& core, EventSink& events, probes::Metrics& metrics,
+                 telemetry::Log& log, IngressReports::Listeners listeners,
                  IngressDecisions::OnCancelsTaken on_cancels_taken);
 
   /// Returns the reason why it cannot listen; empty if it listens or the ingress is off.
@@ -74,7 +74,7 @@ class IngressSession {
   lifecycle::Lifecycle& core_;
   EventSink& events_;
   probes::Metrics& metrics_;
-  Log& log_;
+  telemetry::Log& log_;
   IngressReports reports_;
   IngressDecisions::OnCancelsTaken const on_cancels_taken_;
   // Absent if the ingress is off. The relay reports until it has ended, so it ends first.

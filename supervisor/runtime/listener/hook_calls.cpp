@@ -37,7 +37,7 @@ std::optional<probes::ReplacementSettings> engine_address(config::Config const& 
 }  // namespace
 
 HookCalls::HookCalls(boost::asio::any_io_executor executor, config::Config const& config,
-                     EventSink& events, probes::Metrics& metrics, Log& log)
+                     EventSink& events, probes::Metrics& metrics, telemetry::Log& log)
     : executor_(std::move(executor)),
       events_(events),
       metrics_(metrics),

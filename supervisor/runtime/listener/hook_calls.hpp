@@ -39,7 +39,7 @@ class HookCalls {
   using Return = std::function<void(std::string_view why, lifecycle::Duration held)>;
 
   HookCalls(boost::asio::any_io_executor executor, config::Config const& config, EventSink& events,
-            probes::Metrics& metrics, Log& log);
+            probes::Metrics& metrics, telemetry::Log& log);
   ~HookCalls();
 
   /// Returns the reason why it cannot listen; empty if it listens or is off.
@@ -63,8 +63,8 @@ class HookCalls {
   boost::asio::any_io_executor executor_;
   EventSink& events_;
   probes::Metrics& metrics_;
-  Log& log_;
-  RefusedCalls refused_;
+  telemetry::Log& log_;
+  telemetry::RefusedCalls refused_;
   bool const takes_calls_;
   std::string first_caller_;  // first caller since the last replacement or disproved deletion
   std::unique_ptr<probes::HttpListener> listener_;

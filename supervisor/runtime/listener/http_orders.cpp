@@ -108,7 +108,7 @@ std::optional<probes::Reply> HttpOrders::refuse_stranger(probes::Request const& 
                                                          std::string_view path) const {
   std::string_view const given = request.header(probes::kTokenHeader);
   std::string const header = "the header " + std::string(probes::kTokenHeader);
-  RefusedCall call{.caller = request.caller.address, .path = path};
+  telemetry::RefusedCall call{.caller = request.caller.address, .path = path};
   probes::Reply reply;
   if (given.empty()) {
     reply = order_error(401, "not_allowed", header + " is missing");

@@ -51,7 +51,7 @@ class HttpOrders {
  public:
   using Handler = std::function<probes::Reply(HttpOrder order, std::string const& caller)>;
   /// Receives a call that was refused because of its token, on the listener's thread.
-  using Refused = std::function<void(RefusedCall call)>;
+  using Refused = std::function<void(telemetry::RefusedCall call)>;
 
   HttpOrders(boost::asio::io_context& io, std::optional<std::string> token_file, Handler handler,
              Refused refused);

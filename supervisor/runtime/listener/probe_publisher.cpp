@@ -83,7 +83,7 @@ struct ProbePublisher::Timer {
 };
 
 ProbePublisher::ProbePublisher(boost::asio::io_context& io, config::Config const& config,
-                               Handlers handlers, Log& log)
+                               Handlers handlers, telemetry::Log& log)
     : io_(io),
       refused_(log, "a call of the probe port was refused because of its token"),
       thresholds_(io, config.admission, std::move(handlers.thresholds), thresholds_on_the_loop()),
@@ -130,7 +130,7 @@ ProbePublisher::~ProbePublisher() {
 }
 
 HttpOrders::Refused ProbePublisher::thresholds_on_the_loop() {
-  return [this](RefusedCall call) {
+  return [this](telemetry::RefusedCall call) {
     boost::asio::post(io_, [this, call = std::move(call)] {
       metrics_.hooks().call_refused(call.path);
       refused_.report(call, monotonic_now());

@@ -46,7 +46,7 @@ class ProbePublisher {
   };
 
   ProbePublisher(boost::asio::io_context& io, config::Config const& config, Handlers handlers,
-                 Log& log);
+                 telemetry::Log& log);
   ~ProbePublisher();
 
   /// Serves the status page, too. `sources` outlive it. Must be called before start().
@@ -74,7 +74,7 @@ class ProbePublisher {
   void arm();
 
   boost::asio::io_context& io_;
-  RefusedCalls refused_;
+  telemetry::RefusedCalls refused_;
   ThresholdCalls thresholds_;
   HttpOrders orders_;
   probes::PublishedState state_;

@@ -23,7 +23,7 @@ class ThresholdCalls {
   using Handler = std::function<probes::Reply(probes::ThresholdCall const&)>;
 
   /// Receives a change that was refused because of its token, on the listener's thread.
-  using Refused = std::function<void(RefusedCall call)>;
+  using Refused = std::function<void(telemetry::RefusedCall call)>;
 
   ThresholdCalls(boost::asio::io_context& io, config::Admission const& admission, Handler handler,
                  Refused refused);

@@ -26,13 +26,13 @@ class SlowSteps {
   static constexpr std::chrono::milliseconds kBearable{5};
   static constexpr std::chrono::seconds kPause{10};
 
-  SlowSteps(Log& log, std::function<void(std::string_view event)> count)
+  SlowSteps(telemetry::Log& log, std::function<void(std::string_view event)> count)
       : log_(log), count_(std::move(count)) {}
 
   void took(std::string_view event, Clock::time_point began, Clock::time_point ended);
 
  private:
-  Log& log_;
+  telemetry::Log& log_;
   std::function<void(std::string_view event)> count_;
   std::optional<Clock::time_point> logged_at_;
   std::uint64_t passed_over_ = 0;

@@ -19,7 +19,8 @@ std::optional<std::int64_t> left_ms(lifecycle::Lifecycle const& core, lifecycle:
 }
 
 /// The absence of reports from peers does not prove that there are no requests.
-Field in_flight_of(lifecycle::Lifecycle const& core, std::optional<std::size_t> counted = {}) {
+telemetry::Field in_flight_of(lifecycle::Lifecycle const& core,
+                              std::optional<std::size_t> counted = {}) {
   if (core.snapshot().source == lifecycle::InFlightSource::unknown) {
     return {"in_flight", "unknown"};
   }
@@ -45,7 +46,7 @@ void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) 
             log_.info("Last endpoint completed, notifying all waiters");
           },
           [&](act::SignalIgnored const& ignored) {
-            log_.write(ignored.first ? LogLevel::warning : LogLevel::debug,
+            log_.write(ignored.first ? telemetry::LogLevel::warning : telemetry::LogLevel::debug,
                        "signal ignored: a stop is under way", {{"signal", ignored.name}});
           },
           [&](act::DrainAborted const& aborted) {
@@ -71,7 +72,7 @@ void Narrator::narrate(lifecycle::Instant now, lifecycle::Action const& action) 
 }
 
 void Narrator::engine_awaited(lifecycle::AwaitReplacement const& await) {
-  log_.write(await.condemned ? LogLevel::critical : LogLevel::info,
+  log_.write(await.condemned ? telemetry::LogLevel::critical : telemetry::LogLevel::info,
              await.condemned
                  ? "this engine will not serve again: its liveness probe fails until another "
                    "engine runs"
@@ -98,10 +99,10 @@ void Narrator::load_changed(lifecycle::BusyChanged const& changed) {
 }
 
 void Narrator::report(std::string const& json) {
-  if (Terminal const terminal = log_.terminal(); terminal.is_there) {
+  if (telemetry::Terminal const terminal = log_.terminal(); terminal.is_there) {
     log_.info("drain report", {{"report", report_text(json, terminal.columns)}});
   } else {
-    log_.info("drain report", {Field::json("report", json)});
+    log_.info("drain report", {telemetry::Field::json("report", json)});
   }
   log_.info("lastcall shutdown complete");
 }
@@ -114,7 +115,8 @@ void Narrator::report_corrected(int code) {
 
 void Narrator::stop_begun(lifecycle::Instant now, lifecycle::StopBegun const& stop) {
   bool const is_fatal = stop.mode == lifecycle::StopMode::fatal;
-  log_.write(is_fatal ? LogLevel::critical : LogLevel::info, is_fatal ? "fatal stop" : "stop begun",
+  log_.write(is_fatal ? telemetry::LogLevel::critical : telemetry::LogLevel::info,
+             is_fatal ? "fatal stop" : "stop begun",
              {{"cause", stop.cause},
               {"detail", stop.detail},
               {"mode", name(stop.mode)},
@@ -130,7 +132,7 @@ void Narrator::phase_begun(lifecycle::Instant now, lifecycle::PhaseBegun const& 
 void Narrator::phase_ended(lifecycle::PhaseEnded const& ended) {
   bool const is_good = ended.outcome == lifecycle::PhaseOutcome::completed ||
                        ended.outcome == lifecycle::PhaseOutcome::skipped;
-  log_.write(is_good ? LogLevel::info : LogLevel::warning, "phase ended",
+  log_.write(is_good ? telemetry::LogLevel::info : telemetry::LogLevel::warning, "phase ended",
              {{"phase", name(ended.phase)},
               {"outcome", name(ended.outcome)},
               {"elapsed_ms", to_ms(ended.elapsed)},
@@ -142,9 +144,9 @@ void Narrator::verdict_changed(lifecycle::VerdictChanged const& changed) {
   bool const is_bad =
       changed.verdict == lifecycle::Verdict::dead || changed.verdict == lifecycle::Verdict::wedged;
   bool const is_silent = changed.verdict == lifecycle::Verdict::unresponsive;
-  log_.write(is_bad      ? LogLevel::critical
-             : is_silent ? LogLevel::warning
-                         : LogLevel::info,
+  log_.write(is_bad      ? telemetry::LogLevel::critical
+             : is_silent ? telemetry::LogLevel::warning
+                         : telemetry::LogLevel::info,
              "engine health", {{"verdict", name(changed.verdict)}, {"reason", changed.reason}});
 }
 

@@ -20,7 +20,7 @@ namespace lastcall::runtime {
 
 class Narrator {
  public:
-  Narrator(lifecycle::Lifecycle const& core, Log& log) : core_(core), log_(log) {}
+  Narrator(lifecycle::Lifecycle const& core, telemetry::Log& log) : core_(core), log_(log) {}
 
   void narrate(lifecycle::Instant now, lifecycle::Action const& action);
   void report(std::string const& json);
@@ -35,7 +35,7 @@ class Narrator {
   void load_changed(lifecycle::BusyChanged const& changed);
 
   lifecycle::Lifecycle const& core_;
-  Log& log_;
+  telemetry::Log& log_;
 };
 
 }  // namespace lastcall::runtime

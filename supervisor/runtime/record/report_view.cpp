@@ -35,7 +35,7 @@ std::string step_text(std::string const& name, Json const& step) {
   if (outcome == "skipped") {
     return name + " skipped";
   }
-  std::string text = name + ' ' + duration_text(figure(step, "ms"));
+  std::string text = name + ' ' + telemetry::duration_text(figure(step, "ms"));
   if (outcome != "completed") {
     text += " (" + outcome + ')';
   }
@@ -47,7 +47,7 @@ void put_outcome(std::ostream& out, Json const& report) {
   std::string const detail = word(report, "detail");
   std::string text = word(report, "mode") + ", cause " + word(report, "cause");
   text += (detail.empty() ? "" : " (" + detail.substr(0, detail.find('\n')) + ")");
-  put_row(out, "stop", text + ", " + verdict);
+  telemetry::put_row(out, "stop", text + ", " + verdict);
 }
 
 void put_steps(std::ostream& out, Json const& report) {
@@ -55,9 +55,9 @@ void put_steps(std::ostream& out, Json const& report) {
   for (auto const& [name, step] : json::member(report, "phases").items()) {
     append_item(steps, step_text(name, step));
   }
-  put_row(out, "phases", steps);
+  telemetry::put_row(out, "phases", steps);
   std::int64_t const left = figure(report, "time_left_ms");
-  put_row(out, "time left", duration_text(left) + " before the deadline");
+  telemetry::put_row(out, "time left", telemetry::duration_text(left) + " before the deadline");
 }
 
 void put_ended(std::ostream& out, Json const& report) {
@@ -82,9 +82,9 @@ void put_ended(std::ostream& out, Json const& report) {
                            " in flight when the time was up");
   }
   if (std::int64_t const longest = figure(report, "longest_request_ms"); longest > 0) {
-    append_item(ended, "the longest took " + duration_text(longest));
+    append_item(ended, "the longest took " + telemetry::duration_text(longest));
   }
-  put_row(out, "requests", ended);
+  telemetry::put_row(out, "requests", ended);
 }
 
 void put_cleanup(std::ostream& out, Json const& report) {
@@ -98,13 +98,13 @@ void put_cleanup(std::ostream& out, Json const& report) {
     append_item(done, step_text(name, item) + (detail.empty() ? "" : ": " + detail));
   }
   if (!done.empty()) {
-    put_row(out, "cleanup", done);
+    telemetry::put_row(out, "cleanup", done);
   }
   for (Json const& registry : json::member(report, "registries")) {
     std::string const detail = word(registry, "detail");
-    put_row(out, "registry",
-            word(registry, "name") + ": " + word(registry, "state") +
-                (detail.empty() ? "" : ", " + detail));
+    telemetry::put_row(out, "registry",
+                       word(registry, "name") + ": " + word(registry, "state") +
+                           (detail.empty() ? "" : ", " + detail));
   }
 }
 
@@ -132,7 +132,7 @@ void put_end_of_engine(std::ostream& out, Json const& report) {
     }
     text += ", left behind " + names;
   }
-  put_row(out, "engine", text);
+  telemetry::put_row(out, "engine", text);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ std::string report_text(std::string_view report_json, std::size_t columns) {
   put_ended(out, report);
   put_end_of_engine(out, report);
   put_cleanup(out, report);
-  return fitted(out.str(), columns > kIndent ? columns - kIndent : 0);
+  return telemetry::fitted(out.str(), columns > kIndent ? columns - kIndent : 0);
 }
 
 }  // namespace lastcall::runtime

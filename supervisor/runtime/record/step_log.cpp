@@ -6,21 +6,21 @@ namespace lastcall::runtime {
 
 void StepLog::starts(lifecycle::Settings const& settings) {
   std::uint64_t const n = next_++;
-  if (log_.is_on(LogLevel::debug)) {
+  if (log_.is_on(telemetry::LogLevel::debug)) {
     log_.debug("core starts", {{"n", n},
                                {"version", LASTCALL_VERSION},
-                               Field::json("settings", event_log::encode(settings))});
+                               telemetry::Field::json("settings", event_log::encode(settings))});
   }
 }
 
 void StepLog::step(lifecycle::Instant now, lifecycle::Event const& event,
                    std::span<lifecycle::Action const> actions) {
   std::uint64_t const n = next_++;
-  if (log_.is_on(LogLevel::debug)) {
+  if (log_.is_on(telemetry::LogLevel::debug)) {
     log_.debug("step", {{"n", n},
                         {"at_ms", lifecycle::to_ms(now)},
-                        Field::json("event", event_log::encode(event)),
-                        Field::json("actions", event_log::encode(actions))});
+                        telemetry::Field::json("event", event_log::encode(event)),
+                        telemetry::Field::json("actions", event_log::encode(actions))});
   }
   is_step_due_ = false;
   for (Taken const& taken : after_step_) {
@@ -40,7 +40,7 @@ void StepLog::taken(lifecycle::PeerId peer, std::size_t max_ids, std::size_t ids
 
 void StepLog::write(Taken const& taken) {
   std::uint64_t const n = next_++;
-  if (log_.is_on(LogLevel::debug)) {
+  if (log_.is_on(telemetry::LogLevel::debug)) {
     log_.debug("cancels taken",
                {{"n", n}, {"peer", taken.peer}, {"max", taken.max_ids}, {"ids", taken.ids}});
   }

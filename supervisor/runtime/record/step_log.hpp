@@ -23,7 +23,7 @@ namespace lastcall::runtime {
 
 class StepLog {
  public:
-  explicit StepLog(Log& log) : log_(log) {}
+  explicit StepLog(telemetry::Log& log) : log_(log) {}
 
   void starts(lifecycle::Settings const& settings);
   /// The core has made a step, which step() will log.
@@ -41,7 +41,7 @@ class StepLog {
 
   void write(Taken const& taken);
 
-  Log& log_;
+  telemetry::Log& log_;
   std::uint64_t next_ = 0;
   bool is_step_due_ = false;
   std::vector<Taken> after_step_;

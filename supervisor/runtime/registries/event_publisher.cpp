@@ -25,7 +25,7 @@ using lifecycle::to_ms;
 
 struct EventPublisher::State {
   State(boost::asio::any_io_executor const& executor, discovery::NatsSettings settings,
-        lifecycle::Lifecycle const& lifecycle, Log& to)
+        lifecycle::Lifecycle const& lifecycle, telemetry::Log& to)
       : core(lifecycle),
         log(to),
         timer(executor),
@@ -37,7 +37,7 @@ struct EventPublisher::State {
       return;  // nothing new
     }
     is_failing = !error.empty();
-    log.write(*is_failing ? LogLevel::warning : LogLevel::info,
+    log.write(*is_failing ? telemetry::LogLevel::warning : telemetry::LogLevel::info,
               *is_failing ? "events cannot be published" : "events are published",
               {{"error", *is_failing ? std::optional(error) : std::nullopt}});
   }
@@ -68,7 +68,7 @@ struct EventPublisher::State {
   }
 
   lifecycle::Lifecycle const& core;
-  Log& log;
+  telemetry::Log& log;
   Json instance;
   std::optional<bool> is_failing;  // not known before the first message
   std::string last_error;          // empty while messages reach a server
@@ -81,7 +81,7 @@ struct EventPublisher::State {
 
 EventPublisher::EventPublisher(boost::asio::any_io_executor executor, config::Config const& config,
                                discovery::Instance const& instance,
-                               lifecycle::Lifecycle const& core, Log& log) {
+                               lifecycle::Lifecycle const& core, telemetry::Log& log) {
   if (!config.events.nats.url) {
     return;
   }

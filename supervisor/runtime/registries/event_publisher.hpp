@@ -35,7 +35,8 @@ class EventPublisher {
   static constexpr lifecycle::Duration kProgressPause{500};
 
   EventPublisher(boost::asio::any_io_executor executor, config::Config const& config,
-                 discovery::Instance const& instance, lifecycle::Lifecycle const& core, Log& log);
+                 discovery::Instance const& instance, lifecycle::Lifecycle const& core,
+                 telemetry::Log& log);
   ~EventPublisher();
   EventPublisher(EventPublisher const&) = delete;
   EventPublisher& operator=(EventPublisher const&) = delete;

@@ -19,8 +19,8 @@ constexpr lifecycle::Duration kFarewell{50};
 }  // namespace
 
 Registries::Registries(boost::asio::any_io_executor executor, config::Config const& config,
-                       std::optional<std::string> const& advertise, EventSink& events, Log& log,
-                       Callbacks const& callbacks)
+                       std::optional<std::string> const& advertise, EventSink& events,
+                       telemetry::Log& log, Callbacks const& callbacks)
     : executor_(executor),
       events_(events),
       log_(log),
@@ -166,7 +166,7 @@ void Registries::changed(RegistryStatus const& status) {
 void Registries::report(RegistryStatus const& status) {
   bool const has_failed = !status.last_error.empty() && status.state != RegistryState::registered &&
                           status.state != RegistryState::deregistered;
-  log_.write(has_failed ? LogLevel::warning : LogLevel::info, "registry",
+  log_.write(has_failed ? telemetry::LogLevel::warning : telemetry::LogLevel::info, "registry",
              {{"registry", status.name},
               {"state", discovery::name(status.state)},
               {"attempts", status.attempts},

@@ -43,7 +43,7 @@ class Registries {
   };
 
   Registries(boost::asio::any_io_executor executor, config::Config const& config,
-             std::optional<std::string> const& advertise, EventSink& events, Log& log,
+             std::optional<std::string> const& advertise, EventSink& events, telemetry::Log& log,
              Callbacks const& callbacks);
 
   /// Names the registry that could not be made, and the reason; empty if there is none.
@@ -83,7 +83,7 @@ class Registries {
 
   boost::asio::any_io_executor executor_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   std::function<void(discovery::RegistryStatus const&)> on_change_;
   std::vector<std::string> names_;
   std::vector<std::string> awaited_;         // registries without a registration in this life

@@ -29,7 +29,7 @@ struct OperatorSessions::Timer {
 };
 
 OperatorSessions::OperatorSessions(boost::asio::io_context& io, ipc::Server& server,
-                                   EventSink& events, Log& log, Answers answers)
+                                   EventSink& events, telemetry::Log& log, Answers answers)
     : server_(server),
       events_(events),
       log_(log),

@@ -55,8 +55,8 @@ class OperatorSessions {
     std::function<void(std::string text)> noted;
   };
 
-  OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events, Log& log,
-                   Answers answers);
+  OperatorSessions(boost::asio::io_context& io, ipc::Server& server, EventSink& events,
+                   telemetry::Log& log, Answers answers);
   ~OperatorSessions();
 
   void hello(ipc::PeerId peer, ipc::Hello&& hello);
@@ -106,7 +106,7 @@ class OperatorSessions {
 
   ipc::Server& server_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Answers answers_;
   std::map<ipc::PeerId, Watch> watches_;  // all operators that are connected
   std::unique_ptr<Timer> timer_;

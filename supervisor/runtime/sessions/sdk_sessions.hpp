@@ -42,7 +42,8 @@ class SdkSessions {
     std::function<std::string()> own_mark;
   };
 
-  SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events, Log& log)
+  SdkSessions(ipc::Server& server, lifecycle::Lifecycle& core, EventSink& events,
+              telemetry::Log& log)
       : server_(server), core_(core), events_(events), log_(log) {}
   void listen(Listeners listeners) { listeners_ = std::move(listeners); }
 
@@ -72,7 +73,7 @@ class SdkSessions {
   ipc::Server& server_;
   lifecycle::Lifecycle& core_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
   Listeners listeners_;
   SdkPeers peers_;  // until they are forgotten
   std::optional<lifecycle::Instant> cleanup_deadline_;

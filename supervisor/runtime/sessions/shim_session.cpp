@@ -145,7 +145,8 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
   engine_.oom = exited.oom;
   engine_.ordered = exited.ordered;
   engine_.exited_at = exited.at;
-  log_.write(exited.ordered ? LogLevel::info : LogLevel::warning, "engine exited",
+  log_.write(exited.ordered ? telemetry::LogLevel::info : telemetry::LogLevel::warning,
+             "engine exited",
              {{"code", exited.code},
               {"signal", exited.signal},
               {"oom", exited.oom},
@@ -160,7 +161,7 @@ void ShimSession::engine_exited(ipc::EngineExited const& exited) {
 
 /// After a stop signal of the supervisor, this end is expected.
 void ShimSession::process_died(ipc::EngineDied const& died) {
-  log_.write(died.ordered ? LogLevel::debug : LogLevel::warning,
+  log_.write(died.ordered ? telemetry::LogLevel::debug : telemetry::LogLevel::warning,
              died.ordered ? "a process of the engine ended before the main process"
                           : "a process of the engine ended by itself",
              {{"name", died.name}, {"pid", died.pid}, {"signal", died.signal}});
@@ -173,9 +174,9 @@ void ShimSession::process_died(ipc::EngineDied const& died) {
 }
 
 /// A shim has nothing left to do once its engine has exited, so its end is then expected.
-LogLevel ShimSession::level_of_end(bool oom) const {
+telemetry::LogLevel ShimSession::level_of_end(bool oom) const {
   bool const is_due = engine_.state == ipc::EngineState::exited && !oom;
-  return is_due ? LogLevel::info : LogLevel::warning;
+  return is_due ? telemetry::LogLevel::info : telemetry::LogLevel::warning;
 }
 
 void ShimSession::disconnected(ipc::PeerId peer, std::string_view why) {

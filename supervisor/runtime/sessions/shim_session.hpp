@@ -31,7 +31,8 @@ ipc::Welcome welcome_of(lifecycle::Lifecycle const& core);
 
 class ShimSession {
  public:
-  ShimSession(ipc::Server& server, lifecycle::Lifecycle const& core, EventSink& events, Log& log)
+  ShimSession(ipc::Server& server, lifecycle::Lifecycle const& core, EventSink& events,
+              telemetry::Log& log)
       : server_(server), core_(core), events_(events), log_(log) {}
 
   void hello(ipc::PeerId peer, ipc::Hello&& hello);
@@ -54,13 +55,13 @@ class ShimSession {
  private:
   void engine_exited(ipc::EngineExited const& exited);
   void process_died(ipc::EngineDied const& died);
-  LogLevel level_of_end(bool oom) const;
+  telemetry::LogLevel level_of_end(bool oom) const;
   void welcome_once();
 
   ipc::Server& server_;
   lifecycle::Lifecycle const& core_;
   EventSink& events_;
-  Log& log_;
+  telemetry::Log& log_;
 
   ipc::PeerId peer_ = 0;     // the peer that is connected; 0: none
   ipc::PeerId watched_ = 0;  // the last connection of this boot; its process is watched

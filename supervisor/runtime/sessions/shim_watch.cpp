@@ -20,7 +20,7 @@ struct ShimWatch::Timer {
 };
 
 ShimWatch::ShimWatch(boost::asio::io_context& io, bool is_expected, std::string const& socket,
-                     Log& log, Callbacks callbacks)
+                     telemetry::Log& log, Callbacks callbacks)
     : log_(log),
       callbacks_(std::move(callbacks)),
       timer_(std::make_unique<Timer>(io)),

@@ -39,8 +39,8 @@ class ShimWatch {
   };
 
   /// `is_expected` is false in preStop mode, in which nothing is watched.
-  ShimWatch(boost::asio::io_context& io, bool is_expected, std::string const& socket, Log& log,
-            Callbacks callbacks);
+  ShimWatch(boost::asio::io_context& io, bool is_expected, std::string const& socket,
+            telemetry::Log& log, Callbacks callbacks);
   ~ShimWatch();
 
   void start();
@@ -56,7 +56,7 @@ class ShimWatch {
   void tick();
   void judge(bool is_absent, lifecycle::Instant now);
 
-  Log& log_;
+  telemetry::Log& log_;
   Callbacks callbacks_;
   std::unique_ptr<Timer> timer_;
   std::string const text_;

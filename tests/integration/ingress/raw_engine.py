@@ -170,12 +170,19 @@ def wait_for_count(one, expected, *series, **labels):
     assert metric(one, *series, **labels) == expected
 
 
-def stream(one, engine, path="/v1/chat/completions"):
-    """A client with the first event of a stream, and the engine's end of it."""
+def asked(one, engine, *words, **options):
+    """A client that has sent a request, as of post(), and the engine's end, which has read it."""
+    request = post(*words, **options)
     user = client(one)
-    user.send(post(path))
+    user.send(request)
     wire, _ = engine.request()
-    wire.until(b"}")
+    wire.exactly(len(request.partition(b"\r\n\r\n")[2]))
+    return user, wire
+
+
+def stream(one, engine, *words, **options):
+    """The same with the first event of a stream."""
+    user, wire = asked(one, engine, *words, **options)
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
     user.until(b"data: 1\n\n\r\n")
     return user, wire

@@ -6,7 +6,7 @@ import socket
 import time
 
 import pytest
-from raw_engine import Wire, chunk, client, get, metric, ok, post
+from raw_engine import Wire, asked, chunk, client, get, metric, ok, post
 from serve_peer import holds_for, wait_until
 from test_ingress_admission import at_engine, finish, limits, waiting
 
@@ -21,10 +21,7 @@ def start_of(size):
 
 
 def leave_a_pooled_connection(one, engine):
-    user = client(one)
-    user.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    user, wire = asked(one, engine)
     wire.send(ok())
     user.until(b"hello")
     user.close()

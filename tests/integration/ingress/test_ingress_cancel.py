@@ -8,7 +8,7 @@ import struct
 
 import pytest
 from kernel_sockets import socket_of
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post
+from raw_engine import SSE_HEAD, asked, chunk, client, get, metric, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 
 BODY = b'{"messages":[],"model":"m/x","stream":true}'
@@ -27,27 +27,13 @@ def counted(one, kind):
                   endpoint="chat_completions", request_type=kind)  # fmt: skip
 
 
-def in_its_stream(one, engine):
-    """A client that has read the first event, and the engine's side of its request."""
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
-    wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
-    user.until(b"data: 1\n\n\r\n")
-    return user, wire
-
-
 @pytest.mark.parametrize("leave", [lambda wire: wire.close(), reset], ids=["close", "reset"])
 @pytest.mark.parametrize("body", [BODY, UNARY], ids=["stream", "unary"])
 def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_silent(
     proxy, engine, leave, body
 ):
     one = proxy()
-    user = client(one)
-    user.send(post(body=body))
-    wire, _ = engine.request()
-    wire.exactly(len(body))
+    user, wire = asked(one, engine, body=body)
     in_flight = one.status()["in_flight"]
     assert (in_flight["requests"], in_flight["source"]) == (1, "ingress")
     leave(user)
@@ -63,10 +49,7 @@ def test_a_client_that_leaves_before_the_answer_is_seen_while_the_engine_is_sile
 def test_requests_that_a_tier_above_relays_are_not_in_the_frontends_cancels(proxy, engine):
     one = proxy()
     for line, is_users in (("X-Lastcall-Parent: user-1", 0), ("X-Other: user-1", 1)):
-        user = client(one)
-        user.send(post("/v1/chat/completions", BODY, line))
-        wire, _ = engine.request()
-        wire.exactly(len(BODY))
+        user, wire = asked(one, engine, "/v1/chat/completions", BODY, line)
         user.close()
         assert wire.ended()
         wait_until(lambda: one.status()["in_flight"]["requests"] == 0, "it has ended")
@@ -76,7 +59,7 @@ def test_requests_that_a_tier_above_relays_are_not_in_the_frontends_cancels(prox
 
 def test_a_client_that_leaves_in_the_stream_is_counted_as_a_stream(proxy, engine):
     one = proxy()
-    user, wire = in_its_stream(one, engine)
+    user, wire = stream(one, engine, body=BODY)
     user.close()
     assert wire.ended()
     wait_until(lambda: counted(one, "stream") == 1, "counted")
@@ -100,7 +83,7 @@ def test_a_model_in_a_path_is_counted_by_the_name_that_it_means(proxy, engine):
 def test_a_client_that_closes_at_done_has_its_answer(proxy, engine, last):
     """Many do, and the end of the body comes a moment later."""
     one = proxy()
-    user, wire = in_its_stream(one, engine)
+    user, wire = stream(one, engine, body=BODY)
     for part in last:
         wire.send(chunk(part))
     user.until(b"[DONE]" + last[-1].partition(b"]")[2])
@@ -134,10 +117,7 @@ def is_handed_off(one, wire):
 @pytest.mark.parametrize("ends", [closes, resets, is_malformed, is_cancelled, is_handed_off])
 def test_a_stream_that_ends_after_done_without_its_last_chunk_is_whole(proxy, engine, ends):
     one = proxy()
-    user = client(one)
-    user.send(post("/v1/chat/completions", BODY, "X-Request-Id: r1"))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, "/v1/chat/completions", BODY, "X-Request-Id: r1")
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: [DONE]\n\n"))
     user.until(b"[DONE]\n\n\r\n")
     ends(one, wire)
@@ -153,10 +133,7 @@ def test_a_stream_that_ends_after_done_without_its_last_chunk_is_whole(proxy, en
 
 def test_a_client_that_leaves_between_done_and_more_has_left(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, body=BODY)
     wire.send(SSE_HEAD + chunk(b"data: [DONE]\n\n"))
     user.until(b"data: [DONE]\n\n")
     wire.send(chunk(b"data: 2\n\n"))
@@ -194,10 +171,7 @@ def test_probes_and_scrapes_never_count(proxy, engine):
 
 def test_an_operators_cancel_ends_a_stream_between_two_events(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, "/v1/completions", BODY, "X-Request-Id: r1")
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n") + chunk(b"data: 2\n\ndata: part"))
     user.until(b"data: 2\n\n\r\n")
     operator = one.operator()
@@ -218,10 +192,7 @@ def test_an_operators_cancel_ends_a_stream_between_two_events(proxy, engine):
 
 def test_an_operators_cancel_before_the_first_byte_is_an_answer(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, "/v1/completions", BODY, "X-Request-Id: r1")
     one.operator().ask("cancel", ids=["r1"], mode="kill", reason="operator")
     assert wire.ended()
     answer = user.until(b"}}\n")
@@ -233,10 +204,7 @@ def test_an_operators_cancel_before_the_first_byte_is_an_answer(proxy, engine):
 
 def test_an_sdk_request_of_the_same_id_is_a_child_and_is_cancelled_with_the_client(proxy, engine):
     one = proxy()
-    user = client(one)
-    user.send(post("/v1/completions", BODY, "X-Request-Id: r1"))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, "/v1/completions", BODY, "X-Request-Id: r1")
     sdk = one.peer()
     sdk.ask("request.begin", id="r1", endpoint="generate")
     sdk.ask("request.begin", id="sub", root="r1", endpoint="generate")
@@ -261,10 +229,7 @@ def test_a_request_that_is_announced_after_its_client_left_is_cancelled_and_hold
     sdk = one.peer()
     for number in range(30):
         name = f"r{number}"
-        user = client(one)
-        user.send(post("/v1/completions", BODY, f"X-Request-Id: {name}"))
-        wire, _ = engine.request()
-        wire.exactly(len(BODY))
+        user, wire = asked(one, engine, "/v1/completions", BODY, f"X-Request-Id: {name}")
         user.close()
         wait_until(lambda n=number: one.status()["in_flight"]["requests"] == n, "it has left")
         parent = {"root": name} if number % 2 else {}
@@ -285,7 +250,7 @@ def test_a_request_that_is_announced_after_its_client_left_is_cancelled_and_hold
 
 def test_an_engine_that_breaks_off_never_looks_finished(proxy, engine):
     one = proxy()
-    user, wire = in_its_stream(one, engine)
+    user, wire = stream(one, engine, body=BODY)
     wire.close()
     last = user.rest()
     assert b'event: error\ndata: {"error":{"type":"engine_error","code":502,' in last
@@ -311,10 +276,7 @@ def deferring(proxy, **timeouts):
 
 def left_early(one, engine):
     """A request whose client has gone before the first byte, as the engine sees it."""
-    user = client(one)
-    user.send(post("/v1/chat/completions", BODY, "X-Request-Id: r1"))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, "/v1/chat/completions", BODY, "X-Request-Id: r1")
     user.close()
     wait_until(lambda: counted(one, "stream") == 1, "counted at once")
     return wire
@@ -355,10 +317,7 @@ def test_an_engine_that_stays_silent_is_broken_off_by_its_limit(proxy, engine, t
 
 def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
     one = deferring(proxy)
-    user = client(one)
-    user.send(post(body=BODY))
-    wire, _ = engine.request()
-    wire.exactly(len(BODY))
+    user, wire = asked(one, engine, body=BODY)
     wire.send(SSE_HEAD)
     user.until(b"\r\n\r\n")
     user.close()
@@ -371,7 +330,7 @@ def test_a_stream_whose_head_alone_has_come_is_kept_too(proxy, engine):
 
 def test_requests_with_a_begun_answer_or_an_incomplete_body_are_broken_off(proxy, engine):
     one = deferring(proxy)
-    begun, wire = in_its_stream(one, engine)
+    begun, wire = stream(one, engine, body=BODY)
     begun.close()
     assert wire.ended()
     part = client(one)

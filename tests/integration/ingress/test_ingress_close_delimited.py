@@ -8,7 +8,7 @@ import time
 import pytest
 from in_time import unless_late
 from ports import free_port
-from raw_engine import client, metric, ok, post
+from raw_engine import asked, client, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
 THREADS = (1, 2)
@@ -70,10 +70,7 @@ def test_a_client_of_http_1_0_is_notified_too(killed):
 
 def ended(proxy, engine, said):
     one = proxy()
-    user = client(one)
-    user.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    user, wire = asked(one, engine)
     wire.send(said)
     wire.close()
     return one, user

@@ -6,7 +6,7 @@ import socket
 import threading
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, get, metric, ok, post, served, wait_for_count
+from raw_engine import SSE_HEAD, asked, chunk, client, get, metric, ok, post, served, wait_for_count
 from serve_peer import PATIENCE, wait_until
 from serve_usage import anonymous
 
@@ -57,10 +57,7 @@ def test_nobody_with_a_request_gives_way(proxy, engine, threads):
     one = proxy(ingress={"max_connections": 2})
     busy = []
     for _ in range(2):
-        user = client(one)
-        user.send(post())
-        wire, _ = engine.request()
-        wire.until(b"}")
+        user, wire = asked(one, engine)
         busy.append((user, wire))
     for _ in range(3):
         late = client(one)

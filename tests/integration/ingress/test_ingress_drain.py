@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from raw_engine import SSE_HEAD, chunk, client, fill, get, metric, ok, post, stream
+from raw_engine import SSE_HEAD, asked, chunk, client, fill, get, metric, ok, post, stream
 from in_time import in_time
 from serve_peer import PATIENCE, wait_until
 
@@ -149,10 +149,7 @@ def test_a_request_that_only_reads_is_refused_when_its_engine_has_not_answered_i
 def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(proxy, engine):
     one = proxy(**SHORT)
     user, wire = stream(one, engine)
-    early = client(one)
-    early.send(post())
-    silent, _ = engine.request()
-    silent.until(b"}")
+    early, silent = asked(one, engine)
     one.process.send_signal(signal.SIGTERM)
     last = user.rest()
     assert b"event: error\n" in last and b"[DONE]" not in last and not last.endswith(b"0\r\n\r\n")
@@ -175,10 +172,7 @@ def test_streams_that_do_not_fit_into_the_grace_are_cut_with_a_hint_to_go_on(pro
 
 def test_a_client_that_reads_slowly_gets_the_error_event_as_long_as_there_is_time(proxy, engine):
     one = proxy(**SHORT)
-    slow = client(one)
-    slow.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    slow, wire = asked(one, engine)
     wire.send(SSE_HEAD)
     fill(wire)
     one.process.send_signal(signal.SIGTERM)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from in_time import in_time
 from ports import free_port
-from raw_engine import Wire, chunk, client, get, ok, post, stream
+from raw_engine import Wire, asked, chunk, client, get, ok, post, stream
 from serve_peer import PATIENCE, wait_until
 from serve_world import ENGINE_SIM, SLEEPER
 
@@ -207,10 +207,7 @@ def test_an_error_of_a_live_engine_goes_on_unchanged_as_soon_as_its_checks_have_
     failing, engine
 ):
     def took():
-        user = client(failing)
-        user.send(post(body=b"{}"))
-        wire, _ = engine.request()
-        wire.until(b"}")
+        user, wire = asked(failing, engine, body=b"{}")
         begin = time.monotonic()
         wire.send(FAILURE)
         head = user.until(b"\r\n\r\n")
@@ -240,10 +237,7 @@ def test_an_error_event_of_a_live_engine_goes_on_unchanged_with_what_came_behind
 def test_an_error_that_no_check_confirms_or_refutes_is_held_at_most_two_seconds(proxy, engine):
     one = proxy()  # without a check; the shim alone could report that the engine is dead
     user, wire = stream(one, engine)
-    other = client(one)
-    other.send(post(body=b"{}"))
-    late, _ = engine.request()
-    late.until(b"}")
+    other, late = asked(one, engine, body=b"{}")
     wire.send(chunk(INTERNAL) + LAST)
     late.send(FAILURE)
     assert INTERNAL in user.until(b"0\r\n\r\n")
@@ -271,10 +265,7 @@ def test_a_refusal_of_the_engine_is_not_held(proxy, engine):
     one = proxy()
 
     def took():
-        user = client(one)
-        user.send(post(body=b"{}"))
-        wire, _ = engine.request()
-        wire.until(b"}")
+        user, wire = asked(one, engine, body=b"{}")
         begin = time.monotonic()
         wire.send(b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy")
         user.until(b"busy")
@@ -290,10 +281,7 @@ def test_a_refusal_of_the_engine_is_not_held(proxy, engine):
 def test_a_held_error_becomes_the_engines_death_when_its_process_ends(proxy, engine, threads):
     one = proxy(ingress={"threads": threads})
     user, wire = stream(one, engine)
-    early = client(one)
-    early.send(post(body=b"{}"))
-    silent, _ = engine.request()
-    silent.until(b"}")
+    early, silent = asked(one, engine, body=b"{}")
     wire.send(chunk(INTERNAL) + LAST)
     silent.send(FAILURE)
     os.kill(one.status()["engine"]["pid"], signal.SIGKILL)

@@ -4,7 +4,7 @@ meanwhile."""
 import signal
 
 import pytest
-from raw_engine import SSE_HEAD, chunk, client, post
+from raw_engine import SSE_HEAD, asked, chunk
 
 WORD = b"data: 1\n\n"
 ROUTERS = "X-Lastcall-Router: 1"
@@ -16,10 +16,7 @@ def draining(proxy, engine):
     one = proxy(shutdown={"hand_off": "early", "grace_period": "30s", "late_accept": "0s"})
 
     def ask(*lines):
-        user = client(one)
-        user.send(post("/v1/chat/completions", b'{"model":"m","stream":true}', *lines))
-        wire, _ = engine.request()
-        wire.until(b"}")
+        user, wire = asked(one, engine, "/v1/chat/completions", b'{"model":"m","stream":true}', *lines)
         return user, wire
 
     def drain():

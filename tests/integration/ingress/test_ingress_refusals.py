@@ -6,7 +6,7 @@ import time
 
 import pytest
 from ports import free_port
-from raw_engine import SSE_HEAD, chunk, client, fill, get, metric, ok, post
+from raw_engine import SSE_HEAD, asked, chunk, client, fill, get, metric, ok, post
 from serve_peer import PATIENCE, wait_until
 
 HOST = b"Host: h\r\n"
@@ -137,10 +137,7 @@ def test_each_timeout_is_a_knob_of_its_own(proxy, engine):
     assert refusal.startswith(b"HTTP/1.1 504 ") and b"\r\nRetry-After: 1\r\n" in refusal
     assert b'"type":"timeout"' in refusal and b'"retryable":true' in refusal
     assert wire.ended()
-    stream = client(one)
-    stream.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    stream, wire = asked(one, engine)
     wire.send(SSE_HEAD + chunk(b"data: 1\n\n"))
     last = stream.rest()
     assert b'"type":"timeout"' in last and not last.endswith(b"0\r\n\r\n")
@@ -150,10 +147,7 @@ def test_each_timeout_is_a_knob_of_its_own(proxy, engine):
 
 def test_a_stream_of_which_only_the_head_has_come_has_not_begun(proxy, engine):
     one = proxy(ingress={"timeouts": {"first_byte": "2s", "idle": "300ms"}})
-    stream = client(one)
-    stream.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    stream, wire = asked(one, engine)
     wire.send(SSE_HEAD)
     stream.until(b"\r\n\r\n")
     began = time.monotonic()
@@ -166,10 +160,7 @@ def test_a_stream_of_which_only_the_head_has_come_has_not_begun(proxy, engine):
 
 def test_a_request_has_a_limit_in_total(proxy, engine):
     one = proxy(ingress={"timeouts": {"total": "500ms", "idle": "60s"}})
-    stream = client(one)
-    stream.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    stream, wire = asked(one, engine)
     wire.send(SSE_HEAD)
     try:
         while True:
@@ -232,16 +223,10 @@ def test_one_client_too_many_is_refused_with_the_reason(proxy, engine):
 
 def test_a_slow_client_slows_its_own_stream_and_nobody_elses(proxy, engine):
     one = proxy()
-    slow = client(one)
-    slow.send(post())
-    wire, _ = engine.request()
-    wire.until(b"}")
+    slow, wire = asked(one, engine)
     wire.send(SSE_HEAD)
     pending, count = fill(wire)
-    quick = client(one)
-    quick.send(post())
-    other, _ = engine.request()
-    other.until(b"}")
+    quick, other = asked(one, engine)
     other.send(ok())
     quick.until(b"hello")
     threading.Thread(

@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "supervisor/cli/app.hpp"
-#include "supervisor/cli/check.hpp"
-#include "supervisor/cli/plan.hpp"
+#include "supervisor/cli/subcommands.hpp"
 #include "tests/unit/config/support.hpp"
 
 namespace lastcall::cli {

@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "ipc/outbox.hpp"
+#include "ipc/unflushed_outputs.hpp"
 
 namespace lastcall::ipc::test {
 namespace {
@@ -45,7 +45,8 @@ class TurnsTest : public testing::Test {
   }
 
   boost::asio::io_context io;
-  std::shared_ptr<Turns> turns = std::make_shared<Turns>(io, std::make_shared<Outbox>(io));
+  std::shared_ptr<Turns> turns =
+      std::make_shared<Turns>(io, std::make_shared<UnflushedOutputs>(io));
 };
 
 TEST_F(TurnsTest, Operators_without_end_do_not_keep_others_from_their_turns) {

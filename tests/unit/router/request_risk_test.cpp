@@ -66,7 +66,7 @@ class RequestRiskTest : public testing::Test {
   ingress::MemoryBudget memory{0};
   Metrics metrics;
   std::ostringstream logged;
-  runtime::Log log{runtime::LogLevel::info, runtime::LogFormat::json, logged};
+  telemetry::Log log{telemetry::LogLevel::info, telemetry::LogFormat::json, logged};
   Parts parts{io, {}, reports, memory, requests, settings, metrics, log};
   Worker one{1, {"http://one", "m"}};
   Worker two{2, {"http://two", "m"}};

@@ -20,7 +20,7 @@ class SlowStepsTest : public ::testing::Test {
   }
 
   std::ostringstream out;
-  Log log{LogLevel::info, LogFormat::json, out};
+  telemetry::Log log{telemetry::LogLevel::info, telemetry::LogFormat::json, out};
   std::vector<std::string> counted;
   SlowSteps steps{log, [this](std::string_view event) { counted.emplace_back(event); }};
   SlowSteps::Clock::time_point now{};

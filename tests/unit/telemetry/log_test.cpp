@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 
-namespace lastcall::runtime {
+namespace lastcall::telemetry {
 namespace {
 
 TEST(Log, A_json_record_is_one_line_of_valid_json_whatever_it_holds) {
@@ -209,4 +209,4 @@ TEST(Log, The_flags_of_a_shared_descriptor_stay_as_they_are) {
 }
 
 }  // namespace
-}  // namespace lastcall::runtime
+}  // namespace lastcall::telemetry

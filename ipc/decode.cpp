@@ -1,10 +1,6 @@
-// The part of decoding that both directions share: from a line to its op, its seq and its reader.
-//
 // Rule: the checks come in this order, and the first that fails gives the error: length, JSON, seq,
 // op, fields. So an error contains the line's seq whenever that could be read.
-// Pure, no thread rule. Source: docs/ipc.md, 'Answers and errors'.
-#pragma once
-
+// Source: docs/ipc.md, 'Answers and errors'.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,17 +16,19 @@
 #include "ipc/codec.hpp"
 #include "ipc/fields.hpp"
 #include "ipc/limits.hpp"
+#include "ipc/message_fields.hpp"
+#include "ipc/ops.hpp"
 #include "ipc/words.hpp"
 
 namespace lastcall::ipc {
+namespace {
 
 /// The error of a line that cannot be read at all; such a line has no seq.
-inline DecodeError unreadable(ErrorCode code, std::string message) {
+DecodeError unreadable(ErrorCode code, std::string message) {
   return {.code = code, .message = std::move(message), .close = true, .seq = std::nullopt};
 }
 
-inline std::optional<DecodeError> read_members(std::string_view line,
-                                               std::vector<json::Member>& members) {
+std::optional<DecodeError> read_members(std::string_view line, std::vector<json::Member>& members) {
   if (line.size() > kMaxLine) {
     return unreadable(ErrorCode::too_long,
                       "a line holds at most " + std::to_string(kMaxLine) + " bytes");
@@ -47,45 +45,34 @@ inline std::optional<DecodeError> read_members(std::string_view line,
   return std::nullopt;
 }
 
-// The answers, which both sides send.
-inline void read(Fields& f, Ack& m) {
-  m.seq = f.required_number("seq", 0, ~std::uint64_t{0});
-  m.result = f.raw("result");
-}
-
-inline void read(Fields& f, Error& m) {
-  m.seq = f.number("seq", 0, ~std::uint64_t{0});
-  m.code = f.growing_word("code", ErrorCode::conflict);
-  m.message = f.text("message");
-}
-
-/// One function for each alternative: it makes the message and lets `Read` fill it from the fields,
-/// if it has any.
-template <typename Message, typename Read, std::size_t... I>
-constexpr auto make_readers(Read, std::index_sequence<I...>) {
+/// One function for each alternative: it makes the message and sets its fields, if it has any.
+template <typename Message, std::size_t... I>
+constexpr auto make_readers(std::index_sequence<I...>) {
   return std::array<Message (*)(Fields&), sizeof...(I)>{+[](Fields& f) {
     std::variant_alternative_t<I, Message> m;
     if constexpr (!std::is_empty_v<decltype(m)>) {
-      Read{}(f, m);
+      each_field(f, m);
     }
     return Message(std::in_place_index<I>, std::move(m));
   }...};
 }
 
-/// `readers` are in the order of `ops`.
+/// `ops` are in the order of the alternatives.
 template <typename Message, std::size_t N>
 std::variant<Incoming<Message>, DecodeError> decode_line(
-    std::string_view line, std::array<std::string_view, N> const& ops,
-    std::array<Message (*)(Fields&), N> const& readers) {
+    std::string_view line, std::array<std::string_view, N> const& ops) {
+  static constexpr auto kReaders = make_readers<Message>(std::make_index_sequence<N>{});
   std::vector<json::Member> members;
   if (auto problem = read_members(line, members)) {
     return *std::move(problem);
   }
   Fields head(members);
-  std::string const op = head.required_text("op");
+  std::string op;
+  head.required_text("op", op);
   bool const is_answer = op == "ack" || op == "error";  // even one whose seq cannot be used
   Fields fields(members);
-  auto seq = fields.number("seq", 0, ~std::uint64_t{0});
+  std::optional<std::uint64_t> seq;
+  fields.number("seq", seq, kAnySeq);
   if (auto const& problem = (fields.error().is_set() ? fields : head).error().text()) {
     return DecodeError{.code = ErrorCode::bad_field,
                        .message = *problem,
@@ -100,7 +87,7 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
     if (is_answer) {
       seq.reset();  // in an answer it is a field that names one of our lines
     }
-    Incoming<Message> incoming{readers[i](fields), seq};
+    Incoming<Message> incoming{kReaders[i](fields), seq};
     if (FieldError const& error = fields.error(); error.is_set()) {
       return DecodeError{.code = error.code(),
                          .message = op + ": " + *error.text(),
@@ -115,6 +102,16 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
                      .message = "there is no op '" + op.substr(0, kShown) + "'",
                      .close = false,
                      .seq = seq};
+}
+
+}  // namespace
+
+ToSupervisorLine decode_to_supervisor(std::string_view line) {
+  return decode_line<ToSupervisor>(line, kToSupervisorOps);
+}
+
+FromSupervisorLine decode_from_supervisor(std::string_view line) {
+  return decode_line<FromSupervisor>(line, kFromSupervisorOps);
 }
 
 }  // namespace lastcall::ipc

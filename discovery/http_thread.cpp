@@ -1,4 +1,4 @@
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr Duration kOnLoop{200};
 }  // namespace
 
 /// The state that both threads see.
-struct HttpWorker::Shared {
+struct HttpThread::Shared {
   explicit Shared(HttpTls tls) : client(std::move(tls)) {}
 
   void begin(std::uint64_t job) {
@@ -47,23 +47,23 @@ struct HttpWorker::Shared {
 };
 
 /// The state that a thread that is left behind must not hold, because timers belong to the loop.
-struct HttpWorker::OnLoop {
+struct HttpThread::OnLoop {
   std::uint64_t last = 0;
   std::map<std::uint64_t, boost::asio::steady_timer> deadlines;
 };
 
-HttpWorker::HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
+HttpThread::HttpThread(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
                        std::size_t stack_size)
     : executor_(executor),
       shared_(std::make_shared<Shared>(std::move(tls))),
       on_loop_(std::make_shared<OnLoop>()),
-      worker_(std::move(executor), std::move(thread_name), stack_size) {}
+      thread_(std::move(executor), std::move(thread_name), stack_size) {}
 
-HttpWorker::~HttpWorker() {
+HttpThread::~HttpThread() {
   interrupt();  // so that a thread that is left behind ends soon
 }
 
-void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {
+void HttpThread::run(TimePoint deadline, Job job, std::function<void()> then) {
   auto const number = ++on_loop_->last;
   auto const timer = on_loop_->deadlines.try_emplace(number, executor_, deadline).first;
   timer->second.async_wait(
@@ -73,7 +73,7 @@ void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {
           shared->interrupt(number);
         }
       });
-  worker_.run(
+  thread_.run(
       [shared = shared_, number, deadline, job = std::move(job),
        loop = std::this_thread::get_id()] {
         TimePoint const until =
@@ -92,7 +92,7 @@ void HttpWorker::run(TimePoint deadline, Job job, std::function<void()> then) {
       });
 }
 
-void HttpWorker::interrupt() {
+void HttpThread::interrupt() {
   shared_->interrupt(0);
 }
 

@@ -1,5 +1,5 @@
 // Deadlines and interruptions against servers that answer, are silent, or drip.
-#include "discovery/http_worker.hpp"
+#include "discovery/http_thread.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -114,13 +114,13 @@ class Server {
   std::thread thread_;
 };
 
-class HttpWorkerTest : public LoopTest {
+class HttpThreadTest : public LoopTest {
  protected:
-  explicit HttpWorkerTest(std::size_t stack_size = kSmallStack)
+  explicit HttpThreadTest(std::size_t stack_size = kSmallStack)
       : owned_(std::in_place, io_.get_executor(), "test", HttpTls{}, stack_size) {}
   /// A thread that was left behind ends first: one that is in a handshake while the process ends
   /// looks like a leak of OpenSSL's.
-  ~HttpWorkerTest() override {
+  ~HttpThreadTest() override {
     owned_.reset();
     EXPECT_TRUE(run_until([this] { return count_entries("/proc/self/task") <= threads_before_; }));
   }
@@ -132,7 +132,7 @@ class HttpWorkerTest : public LoopTest {
   }
   void ask(HttpServer const& server, Duration within) {
     auto const reply = std::make_shared<HttpReply>();
-    worker_.run(
+    thread_.run(
         in(within),
         [reply, where = server](HttpClient& client, TimePoint until) {
           *reply = client.send(where, {.path = "/x", .headers = {}, .body = "{}"}, until);
@@ -145,13 +145,13 @@ class HttpWorkerTest : public LoopTest {
 
   std::ptrdiff_t const threads_before_ = count_entries("/proc/self/task");
   std::vector<HttpReply> replies_;
-  std::optional<HttpWorker> owned_;
-  HttpWorker& worker_ = *owned_;
+  std::optional<HttpThread> owned_;
+  HttpThread& thread_ = *owned_;
 };
 
 constexpr Duration kLong{20'000};
 
-TEST_F(HttpWorkerTest, Keeps_its_connection) {
+TEST_F(HttpThreadTest, Keeps_its_connection) {
   Server const server(Manner::answers);
   ask(server, kLong);
   ask(server, kLong);
@@ -161,7 +161,7 @@ TEST_F(HttpWorkerTest, Keeps_its_connection) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpWorkerTest, Bears_a_status_line_of_8000_characters) {
+TEST_F(HttpThreadTest, Bears_a_status_line_of_8000_characters) {
   Server const server(
       Manner::says, "HTTP/1.1 200 " + std::string(8'000, 'x') + "\r\nContent-Length: 2\r\n\r\nok");
   ask(server, kLong);
@@ -169,7 +169,7 @@ TEST_F(HttpWorkerTest, Bears_a_status_line_of_8000_characters) {
   EXPECT_EQ(replies_[0].body, "ok");
 }
 
-TEST_F(HttpWorkerTest, Reads_chunks_up_to_their_trailers_and_keeps_the_connection) {
+TEST_F(HttpThreadTest, Reads_chunks_up_to_their_trailers_and_keeps_the_connection) {
   Server const server(Manner::says,
                       "HTTP/1.1 100 Continue\r\n\r\n"
                       "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -184,7 +184,7 @@ TEST_F(HttpWorkerTest, Reads_chunks_up_to_their_trailers_and_keeps_the_connectio
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpWorkerTest, Takes_no_answer_whose_head_or_chunk_has_no_end_or_is_another_thing) {
+TEST_F(HttpThreadTest, Takes_no_answer_whose_head_or_chunk_has_no_end_or_is_another_thing) {
   std::string const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   std::pair<std::string, std::string> const answers[] = {
       {"HTTP/1.1 200 " + std::string(200'000, 'a') + "\r\nContent-Length: 0\r\n\r\n", ""},
@@ -242,7 +242,7 @@ class Deaf {
   HttpServer server_;
 };
 
-class Connecting : public HttpWorkerTest {
+class Connecting : public HttpThreadTest {
  protected:
   /// The first hangs before it is connected; interrupting must not wait for it.
   void interrupt_promptly() {
@@ -250,7 +250,7 @@ class Connecting : public HttpWorkerTest {
     ask(answers, kLong);
     run_for(Duration{50});  // into the connecting
     auto const began = TimePoint::clock::now();
-    worker_.interrupt();
+    thread_.interrupt();
     ASSERT_TRUE(replied(2));
     EXPECT_LT(TimePoint::clock::now() - began, kLong / 2);
     EXPECT_EQ(replies_[0].status, 0);
@@ -281,7 +281,7 @@ TEST_F(Connecting, Ends_at_its_deadline_where_the_other_side_takes_no_connection
   EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
 }
 
-class Hanging : public HttpWorkerTest, public ::testing::WithParamInterface<Manner> {};
+class Hanging : public HttpThreadTest, public ::testing::WithParamInterface<Manner> {};
 
 TEST_P(Hanging, Ends_at_its_deadline) {
   Server const server(GetParam());
@@ -301,7 +301,7 @@ TEST_P(Hanging, Can_be_interrupted_and_the_next_job_begins) {
   ask(answers, kLong);
   ASSERT_TRUE(run_until([&] { return hangs.connections() == 1; }));
   run_for(Duration{20});  // into the answer
-  worker_.interrupt();
+  thread_.interrupt();
   ASSERT_TRUE(replied(2));
   EXPECT_EQ(replies_[0].status, 0);
   EXPECT_EQ(replies_[1].status, 200);
@@ -311,7 +311,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, Hanging,
                          testing::Values(Manner::silent, Manner::drips_its_head,
                                          Manner::drips_its_body));
 
-TEST_F(HttpWorkerTest, A_job_whose_time_is_over_before_its_turn_asks_nobody) {
+TEST_F(HttpThreadTest, A_job_whose_time_is_over_before_its_turn_asks_nobody) {
   Server const hangs(Manner::silent);
   Server const answers(Manner::answers);
   ask(hangs, Duration{200});
@@ -321,10 +321,10 @@ TEST_F(HttpWorkerTest, A_job_whose_time_is_over_before_its_turn_asks_nobody) {
   EXPECT_EQ(answers.connections(), 0);
 }
 
-/// Jobs of a worker whose thread cannot be started, because no memory can hold its stack.
-class WithoutThread : public HttpWorkerTest {
+/// Jobs of an HttpThread whose thread cannot be started, because no memory can hold its stack.
+class WithoutThread : public HttpThreadTest {
  protected:
-  WithoutThread() : HttpWorkerTest(std::size_t{1} << 60U) {}
+  WithoutThread() : HttpThreadTest(std::size_t{1} << 60U) {}
 };
 
 TEST_F(WithoutThread, A_server_that_answers_is_asked) {
@@ -343,13 +343,13 @@ TEST_F(WithoutThread, A_server_that_hangs_does_not_hold_up_the_loop) {
   EXPECT_NE(replies_[0].error.find("no answer within"), std::string::npos) << replies_[0].error;
 }
 
-TEST(HttpWorkerEnd, Does_not_wait_for_a_server_that_hangs) {
+TEST(HttpThreadEnd, Does_not_wait_for_a_server_that_hangs) {
   Server const server(Manner::silent);
   boost::asio::io_context io;
   bool then_ran = false;
   {
-    HttpWorker worker(io.get_executor(), "test", {});
-    worker.run(
+    HttpThread thread(io.get_executor(), "test", {});
+    thread.run(
         TimePoint::clock::now() + kLong,
         [where = server.where()](HttpClient& client, TimePoint until) {
           client.send(where, {.path = "/", .headers = {}, .body = ""}, until);

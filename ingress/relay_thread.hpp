@@ -1,6 +1,6 @@
 // One thread that relays: a loop with a proxy of its own, whose reports are mailed to the core.
 //
-// Thread rule: calls on the owner's thread; each is carried out on the worker's.
+// Thread rule: calls on the owner's thread; each is carried out on the relay thread.
 // Source: docs/adr/0008-ingress-threads.md.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace lastcall::ingress {
 
-class Worker {
+class RelayThread {
  public:
   /// The state that the threads share, which outlives them.
   struct Shared {
@@ -25,11 +25,11 @@ class Worker {
     MemoryBudget& memory;
   };
 
-  Worker(Options const& options, Shared const& shared, std::uint64_t first_serial,
-         ReportMailer::Mail mail);
-  ~Worker();
-  Worker(Worker const&) = delete;
-  Worker& operator=(Worker const&) = delete;
+  RelayThread(Options const& options, Shared const& shared, std::uint64_t first_serial,
+              ReportMailer::Mail mail);
+  ~RelayThread();
+  RelayThread(RelayThread const&) = delete;
+  RelayThread& operator=(RelayThread const&) = delete;
 
   /// Returns an empty text, or the reason why there is no thread.
   std::string start(unsigned number);
@@ -37,7 +37,7 @@ class Worker {
   void order(std::function<void(Proxy&)> order);
   void adopt(Accepted accepted);
   void engine_changed(EngineDoubt engine);
-  /// Asks whether nothing waits to be written to a client. The answer comes on the worker's thread,
+  /// Asks whether nothing waits to be written to a client. The answer comes on the relay thread,
   /// once all earlier orders are carried out and their results were mailed.
   void ask(std::function<void(bool is_flushed)> answer);
 

@@ -20,27 +20,27 @@ namespace lastcall::ipc {
 
 class SessionOutput;
 
-class Outbox : public std::enable_shared_from_this<Outbox> {
+class UnflushedOutputs : public std::enable_shared_from_this<UnflushedOutputs> {
  public:
   /// Lives while lines of one peer are being read.
   class Turn {
    public:
-    explicit Turn(Outbox& outbox) : outbox_(outbox) { ++outbox_.turns_; }
+    explicit Turn(UnflushedOutputs& outputs) : outputs_(outputs) { ++outputs_.turns_; }
     ~Turn();
     Turn(Turn const&) = delete;
     Turn& operator=(Turn const&) = delete;
 
    private:
-    Outbox& outbox_;
+    UnflushedOutputs& outputs_;
   };
 
-  explicit Outbox(boost::asio::io_context& io) : io_(io) {}
+  explicit UnflushedOutputs(boost::asio::io_context& io) : io_(io) {}
 
   /// Called once per output until it was flushed.
   void add(std::shared_ptr<SessionOutput> output);
   /// Writes all queued lines now, before the turn ends.
   void flush();
-  /// Releases the outputs: they refer to their outbox, so the cycle has to be broken at the end.
+  /// Releases the outputs: they refer to this, so the cycle has to be broken at the end.
   void clear() { due_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -27,11 +27,11 @@ std::size_t count_threads(std::string const& name) {
 class WorkerThread : public LoopTest {};
 
 TEST_F(WorkerThread, Works_in_order_off_the_loop_and_reports_on_it) {
-  Worker worker(io_.get_executor(), "test");
+  JobThread thread(io_.get_executor(), "test");
   auto const loop = std::this_thread::get_id();
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) {
-    worker.run(
+    thread.run(
         [&, i] {
           EXPECT_NE(std::this_thread::get_id(), loop);
           order.push_back(i);
@@ -44,18 +44,18 @@ TEST_F(WorkerThread, Works_in_order_off_the_loop_and_reports_on_it) {
   std::size_t const both = 10;
   // The list is read here only when the jobs, which write it too, are over.
   std::promise<void> over;
-  worker.run([&] { over.set_value(); }, [] {});
+  thread.run([&] { over.set_value(); }, [] {});
   over.get_future().wait();
   EXPECT_TRUE(run_until([&] { return order.size() == both; }));
   EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 5), (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 TEST_F(WorkerThread, Is_there_only_while_there_is_work) {
-  Worker worker(io_.get_executor(), "now_and_then");
+  JobThread thread(io_.get_executor(), "now_and_then");
   EXPECT_EQ(count_threads("now_and_then"), 0U);
   bool done = false;
   std::promise<void> seen;
-  worker.run([&] { seen.get_future().wait(); }, [&] { done = true; });
+  thread.run([&] { seen.get_future().wait(); }, [&] { done = true; });
   EXPECT_TRUE(run_until([&] {
     boost::asio::post(io_, [] {});
     return count_threads("now_and_then") == 1;
@@ -67,17 +67,17 @@ TEST_F(WorkerThread, Is_there_only_while_there_is_work) {
     return count_threads("now_and_then") == 0;
   }));
   done = false;
-  worker.run([] {}, [&] { done = true; });  // and comes back
+  thread.run([] {}, [&] { done = true; });  // and comes back
   EXPECT_TRUE(run_until([&] { return done; }));
 }
 
 TEST_F(WorkerThread, That_is_kept_waits_for_later_jobs_and_ends_with_its_worker) {
   {
-    Worker worker(io_.get_executor(), "kept", kSmallStack, Worker::Thread::kept);
+    JobThread thread(io_.get_executor(), "kept", kSmallStack, JobThread::Life::kept);
     EXPECT_EQ(count_threads("kept"), 0U);
     for (int i = 0; i < 2; ++i) {
       bool done = false;
-      worker.run([] {}, [&] { done = true; });
+      thread.run([] {}, [&] { done = true; });
       EXPECT_TRUE(run_until([&] { return done; }));
       EXPECT_EQ(count_threads("kept"), 1U);
     }
@@ -90,11 +90,11 @@ TEST_F(WorkerThread, That_is_kept_waits_for_later_jobs_and_ends_with_its_worker)
 
 TEST_F(WorkerThread, That_cannot_be_started_leaves_its_jobs_to_the_loop_unless_it_is_kept) {
   constexpr std::size_t kNoSuchStack = std::size_t{1} << 50U;
-  Worker brief(io_.get_executor(), "brief", kNoSuchStack);
+  JobThread brief(io_.get_executor(), "brief", kNoSuchStack);
   bool done = false;
   brief.run([] {}, [&] { done = true; });
   EXPECT_TRUE(run_until([&] { return done; }));
-  Worker kept(io_.get_executor(), "kept", kNoSuchStack, Worker::Thread::kept);
+  JobThread kept(io_.get_executor(), "kept", kNoSuchStack, JobThread::Life::kept);
   kept.run([] { ADD_FAILURE() << "a job that may hang on the loop"; }, [] {});
   run_for(Duration{250});
 }
@@ -105,8 +105,8 @@ TEST_F(WorkerThread, A_job_that_hangs_does_not_hold_up_the_end) {
   std::promise<void> begun;
   bool reported = false;
   {
-    Worker worker(io_.get_executor(), "test");
-    worker.run(
+    JobThread thread(io_.get_executor(), "test");
+    thread.run(
         [release, gone, &begun] {
           begun.set_value();
           release->get_future().wait();
@@ -114,7 +114,7 @@ TEST_F(WorkerThread, A_job_that_hangs_does_not_hold_up_the_end) {
         },
         [&] { reported = true; });
     begun.get_future().wait();
-    worker.run([] { ADD_FAILURE() << "a job that had not begun"; }, [] {});
+    thread.run([] { ADD_FAILURE() << "a job that had not begun"; }, [] {});
   }
   release->set_value();
   gone->get_future().wait();

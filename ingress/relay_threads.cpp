@@ -1,4 +1,4 @@
-#include "ingress/worker_pool.hpp"
+#include "ingress/relay_threads.hpp"
 
 #include <utility>
 
@@ -8,13 +8,13 @@
 namespace lastcall::ingress {
 namespace {
 
-/// Serials of two workers are never the same.
+/// Serials of two threads are never the same.
 constexpr unsigned kSerialBits = 48;
 
 }  // namespace
 
-WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsigned threads,
-                       Tracker& tracker)
+RelayThreads::RelayThreads(boost::asio::io_context& io, Options const& options, unsigned threads,
+                           Tracker& tracker)
     : io_(io),
       tracker_(tracker),
       memory_(options.max_buffer_memory),
@@ -33,24 +33,24 @@ WorkerPool::WorkerPool(boost::asio::io_context& io, Options const& options, unsi
                    }}) {
   for (std::size_t seat = 0; seat < threads; ++seat) {
     std::uint64_t const first_serial = static_cast<std::uint64_t>(seat) << kSerialBits;
-    crew_.add(std::make_unique<Worker>(options, Worker::Shared{ids_, memory_}, first_serial,
-                                       mail_of(seat)));
+    crew_.add(std::make_unique<RelayThread>(options, RelayThread::Shared{ids_, memory_},
+                                            first_serial, mail_of(seat)));
   }
 }
 
-WorkerPool::~WorkerPool() {
+RelayThreads::~RelayThreads() {
   *alive_ = false;
 }
 
-std::string WorkerPool::start() {
+std::string RelayThreads::start() {
   std::string problem;
   for (std::size_t i = 0; i < crew_.size() && problem.empty(); ++i) {
-    problem = crew_.worker(i).start(static_cast<unsigned>(i));
+    problem = crew_.thread(i).start(static_cast<unsigned>(i));
   }
   return problem;
 }
 
-ReportMailer::Mail WorkerPool::mail_of(std::size_t seat) {
+ReportMailer::Mail RelayThreads::mail_of(std::size_t seat) {
   return [this, seat, alive = alive_](report::Batch batch) {
     boost::asio::post(io_, [this, seat, alive, batch = std::move(batch)] {
       for (std::size_t i = 0; *alive && i < batch.size(); ++i) {
@@ -62,45 +62,45 @@ ReportMailer::Mail WorkerPool::mail_of(std::size_t seat) {
 
 // --- orders --------------------------------------------------------------------------------------
 
-void WorkerPool::order(Order const& order) {
+void RelayThreads::order(Order const& order) {
   for (std::size_t seat = 0; seat < crew_.size(); ++seat) {
-    crew_.worker(seat).order(order);
+    crew_.thread(seat).order(order);
   }
 }
 
-std::uint64_t WorkerPool::serial_of(std::string_view id) const {
+std::uint64_t RelayThreads::serial_of(std::string_view id) const {
   auto const found = known_.find(std::string(id));
   return found ? found->serial : 0;
 }
 
-Worker* WorkerPool::worker_of(Request const& request) const {
+RelayThread* RelayThreads::thread_of(Request const& request) const {
   auto const found = known_.find(request.id);
-  return found && found->serial == request.serial ? &crew_.worker(found->seat) : nullptr;
+  return found && found->serial == request.serial ? &crew_.thread(found->seat) : nullptr;
 }
 
-void WorkerPool::admitted(Request const& request) {
-  if (Worker* const worker = worker_of(request)) {
-    worker->order([request](Proxy& proxy) { proxy.admitted(request); });
+void RelayThreads::admitted(Request const& request) {
+  if (RelayThread* const thread = thread_of(request)) {
+    thread->order([request](Proxy& proxy) { proxy.admitted(request); });
   }
 }
 
-void WorkerPool::rejected(Request const& request, relay::Refusal const& refusal) {
-  if (Worker* const worker = worker_of(request)) {
+void RelayThreads::rejected(Request const& request, relay::Refusal const& refusal) {
+  if (RelayThread* const thread = thread_of(request)) {
     known_.end(request.id);  // no end of it will be reported
-    worker->order([request, refusal](Proxy& proxy) { proxy.rejected(request, refusal); });
+    thread->order([request, refusal](Proxy& proxy) { proxy.rejected(request, refusal); });
   }
 }
 
-void WorkerPool::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {
-  if (Worker* const worker = worker_of(request)) {
-    worker->order(
+void RelayThreads::cut(Request const& request, relay::Refusal const& refusal, bool at_once) {
+  if (RelayThread* const thread = thread_of(request)) {
+    thread->order(
         [request, refusal, at_once](Proxy& proxy) { proxy.cut(request, refusal, at_once); });
   }
 }
 
-/// The change is mailed, so that a worker first receives what the core has cut because of the
+/// The change is mailed, so that a thread first receives what the core has cut because of the
 /// engine's end, and only then that this end is known.
-void WorkerPool::engine_changed() {
+void RelayThreads::engine_changed() {
   // This runs after the turn that carries out the decisions made until now.
   boost::asio::post(io_, [this, alive = alive_] {
     if (!*alive) {
@@ -111,16 +111,16 @@ void WorkerPool::engine_changed() {
       return;
     }
     for (std::size_t seat = 0; seat < crew_.size(); ++seat) {
-      crew_.worker(seat).engine_changed(engine);
+      crew_.thread(seat).engine_changed(engine);
     }
   });
 }
 
-void WorkerPool::after_orders(std::function<void()> then) {
+void RelayThreads::after_orders(std::function<void()> then) {
   ask([then = std::move(then)](bool) { then(); });
 }
 
-bool WorkerPool::is_flushed() {
+bool RelayThreads::is_flushed() {
   bool const was_flushed = std::exchange(is_flushed_, false);
   if (!was_flushed && !std::exchange(is_asking_, true)) {
     ask([this](bool is_flushed) {
@@ -131,15 +131,15 @@ bool WorkerPool::is_flushed() {
   return was_flushed;
 }
 
-void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
+void RelayThreads::ask(std::function<void(bool is_flushed)> const& answered) {
   struct Question {
     std::size_t left = 0;
     bool is_flushed = true;
   };
   auto const question = std::make_shared<Question>(Question{crew_.size()});
   for (std::size_t seat = 0; seat < crew_.size(); ++seat) {
-    // The function is copied and called only on the loop's thread; the worker just carries it.
-    crew_.worker(seat).ask([this, alive = alive_, question, answered](bool is_flushed) {
+    // The function is copied and called only on the loop's thread; the relay thread just carries it.
+    crew_.thread(seat).ask([this, alive = alive_, question, answered](bool is_flushed) {
       boost::asio::post(io_, [alive, question, answered, is_flushed] {
         question->is_flushed = question->is_flushed && is_flushed;
         if (--question->left == 0 && *alive) {
@@ -150,9 +150,9 @@ void WorkerPool::ask(std::function<void(bool is_flushed)> const& answered) {
   }
 }
 
-// --- what workers report -------------------------------------------------------------------------
+// --- what the threads report ---------------------------------------------------------------------
 
-void WorkerPool::decided(Request const& request, Admission const& admission) {
+void RelayThreads::decided(Request const& request, Admission const& admission) {
   switch (admission.kind) {
     case Admission::Kind::admitted:
       admitted(request);
@@ -165,7 +165,7 @@ void WorkerPool::decided(Request const& request, Admission const& admission) {
   }
 }
 
-void WorkerPool::connections(std::size_t seat, report::Connections const& reported) {
+void RelayThreads::connections(std::size_t seat, report::Connections const& reported) {
   for (std::size_t left = crew_.update(seat, reported); left > 0; --left) {
     listener_.client_left();
   }

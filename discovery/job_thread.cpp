@@ -1,4 +1,4 @@
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -19,17 +19,17 @@ constexpr std::chrono::milliseconds kStartAgain{100};
 
 }  // namespace
 
-struct Worker::State : std::enable_shared_from_this<Worker::State> {
+struct JobThread::State : std::enable_shared_from_this<JobThread::State> {
   struct Job {
     std::function<void()> work;
     std::function<void()> then;
   };
 
-  State(boost::asio::any_io_executor on, std::string name, std::size_t stack, Thread thread)
+  State(boost::asio::any_io_executor on, std::string name, std::size_t stack, Life life)
       : executor(std::move(on)),
         thread_name(std::move(name)),
         stack_size(stack),
-        is_kept(thread == Thread::kept) {}
+        is_kept(life == Life::kept) {}
 
   /// False if no thread could be started.
   bool start_thread();
@@ -47,12 +47,12 @@ struct Worker::State : std::enable_shared_from_this<Worker::State> {
   bool abandoned = false;
 };
 
-bool Worker::State::start_thread() {
+bool JobThread::State::start_thread() {
   return start_detached_thread(thread_name, stack_size,
                                [self = shared_from_this()] { self->work_off(); });
 }
 
-void Worker::State::work_off() {
+void JobThread::State::work_off() {
   std::unique_lock lock(mutex);
   while (!abandoned && (is_kept || !jobs.empty())) {
     if (jobs.empty()) {
@@ -69,9 +69,9 @@ void Worker::State::work_off() {
   thread_runs = false;
 }
 
-/// Holds the lock so that the executor's context still exists: its owner destroys the worker first,
+/// Holds the lock so that the executor's context still exists: its owner destroys the thread first,
 /// and that waits for the lock.
-void Worker::State::finish(std::function<void()> then) {
+void JobThread::State::finish(std::function<void()> then) {
   std::lock_guard const lock(mutex);
   if (abandoned) {
     return;
@@ -83,19 +83,19 @@ void Worker::State::finish(std::function<void()> then) {
   });
 }
 
-Worker::Worker(boost::asio::any_io_executor executor, std::string thread_name,
-               std::size_t stack_size, Thread thread)
-    : state_(std::make_shared<State>(executor, std::move(thread_name), stack_size, thread)),
+JobThread::JobThread(boost::asio::any_io_executor executor, std::string thread_name,
+                     std::size_t stack_size, Life life)
+    : state_(std::make_shared<State>(executor, std::move(thread_name), stack_size, life)),
       again_(std::move(executor)) {}
 
-Worker::~Worker() {
+JobThread::~JobThread() {
   std::lock_guard const lock(state_->mutex);
   state_->abandoned = true;
   state_->jobs.clear();
   state_->changed.notify_all();
 }
 
-void Worker::run(std::function<void()> job, std::function<void()> then) {
+void JobThread::run(std::function<void()> job, std::function<void()> then) {
   std::unique_lock lock(state_->mutex);
   state_->jobs.push_back({std::move(job), std::move(then)});
   if (std::exchange(state_->thread_runs, true)) {
@@ -110,7 +110,7 @@ void Worker::run(std::function<void()> job, std::function<void()> then) {
 }
 
 /// Jobs that come meanwhile find that a thread is to be expected.
-void Worker::start_later() {
+void JobThread::start_later() {
   again_.expires_after(kStartAgain);
   again_.async_wait([this, weak = std::weak_ptr(state_)](boost::system::error_code error) {
     auto const state = weak.lock();

@@ -9,7 +9,7 @@
 //     answers is still asked, and one that hangs does not hold up everything else.
 //
 // Thread rule: everything on the loop thread; a job must own what it touches.
-// Source: worker.hpp, http_client.hpp.
+// Source: job_thread.hpp, http_client.hpp.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "discovery/http_client.hpp"
-#include "discovery/worker.hpp"
+#include "discovery/job_thread.hpp"
 
 namespace lastcall::discovery {
 
-class HttpWorker {
+class HttpThread {
  public:
   using Job = std::function<void(HttpClient& client, TimePoint deadline)>;
 
-  HttpWorker(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
+  HttpThread(boost::asio::any_io_executor executor, std::string thread_name, HttpTls tls,
              std::size_t stack_size = kSmallStack);
-  ~HttpWorker();
-  HttpWorker(HttpWorker const&) = delete;
-  HttpWorker& operator=(HttpWorker const&) = delete;
+  ~HttpThread();
+  HttpThread(HttpThread const&) = delete;
+  HttpThread& operator=(HttpThread const&) = delete;
 
   void run(TimePoint deadline, Job job, std::function<void()> then);
   /// Interrupts the running job; then the next one begins.
@@ -44,7 +44,7 @@ class HttpWorker {
   boost::asio::any_io_executor executor_;
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<OnLoop> on_loop_;
-  Worker worker_;
+  JobThread thread_;
 };
 
 }  // namespace lastcall::discovery

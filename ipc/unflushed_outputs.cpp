@@ -1,4 +1,4 @@
-#include "ipc/outbox.hpp"
+#include "ipc/unflushed_outputs.hpp"
 
 #include <utility>
 
@@ -9,20 +9,20 @@
 
 namespace lastcall::ipc {
 
-Outbox::Turn::~Turn() {
-  if (--outbox_.turns_ == 0) {
-    outbox_.flush();
+UnflushedOutputs::Turn::~Turn() {
+  if (--outputs_.turns_ == 0) {
+    outputs_.flush();
   }
 }
 
-void Outbox::add(std::shared_ptr<SessionOutput> output) {
+void UnflushedOutputs::add(std::shared_ptr<SessionOutput> output) {
   due_.push_back(std::move(output));
   if (turns_ == 0) {
     post();
   }
 }
 
-void Outbox::post() {
+void UnflushedOutputs::post() {
   if (!std::exchange(is_posted_, true)) {
     boost::asio::post(io_, [self = shared_from_this()] {
       self->is_posted_ = false;
@@ -31,7 +31,7 @@ void Outbox::post() {
   }
 }
 
-void Outbox::flush() {
+void UnflushedOutputs::flush() {
   if (!flushing_.empty()) {
     return;  // called from within a flush, which handles it
   }

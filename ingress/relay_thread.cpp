@@ -1,4 +1,4 @@
-#include "ingress/worker.hpp"
+#include "ingress/relay_thread.hpp"
 
 #include <system_error>
 #include <utility>
@@ -11,8 +11,8 @@
 
 namespace lastcall::ingress {
 
-Worker::Worker(Options const& options, Shared const& shared, std::uint64_t first_serial,
-               ReportMailer::Mail mail)
+RelayThread::RelayThread(Options const& options, Shared const& shared, std::uint64_t first_serial,
+                         ReportMailer::Mail mail)
     : io_(std::make_unique<boost::asio::io_context>(1)),
       mailer_(*io_, shared.ids, std::move(mail)),
       tracker_(mailer_, shared.ids),
@@ -20,14 +20,14 @@ Worker::Worker(Options const& options, Shared const& shared, std::uint64_t first
           *io_, options, tracker_, shared.memory,
           Proxy::Owner{.client_left = [] {}, .ids = &tracker_, .first_serial = first_serial})) {}
 
-Worker::~Worker() {
+RelayThread::~RelayThread() {
   io_->stop();
   if (thread_.joinable()) {
     thread_.join();
   }
 }
 
-std::string Worker::start(unsigned number) {
+std::string RelayThread::start(unsigned number) {
   SignalsBlocked const inherited;  // signals are for the main thread
   std::string problem;
   try {
@@ -39,22 +39,22 @@ std::string Worker::start(unsigned number) {
   return problem;
 }
 
-void Worker::order(std::function<void(Proxy&)> order) {
+void RelayThread::order(std::function<void(Proxy&)> order) {
   boost::asio::post(*io_, [this, order = std::move(order)] { order(*proxy_); });
 }
 
-void Worker::adopt(Accepted accepted) {
+void RelayThread::adopt(Accepted accepted) {
   boost::asio::post(*io_, [this, accepted = std::move(accepted)]() mutable {
     tracker_.adopted();
     proxy_->adopt(std::move(accepted));
   });
 }
 
-void Worker::engine_changed(EngineDoubt engine) {
+void RelayThread::engine_changed(EngineDoubt engine) {
   boost::asio::post(*io_, [this, engine] { tracker_.engine_changed(engine); });
 }
 
-void Worker::ask(std::function<void(bool is_flushed)> answer) {
+void RelayThread::ask(std::function<void(bool is_flushed)> answer) {
   boost::asio::post(*io_, [this, answer = std::move(answer)] {
     mailer_.post();
     answer(proxy_->is_flushed());

@@ -5,7 +5,7 @@
 //  2. The thread starts with the first job and ends with the last: registries work briefly at start
 //     and stop, and an idle supervisor should not keep their stacks in between. A thread that is
 //     kept waits for further jobs instead.
-//  3. Destroying the worker never waits. A job that hangs is left behind with what it holds; no
+//  3. Destroying it never waits. A job that hangs is left behind with what it holds; no
 //     `then` is called afterwards.
 //  4. If no thread can be started, jobs that know their time run on the loop. Others, which may
 //     hang for as long as a file system or a library does, never do: they wait for a thread, which
@@ -28,18 +28,18 @@
 
 namespace lastcall::discovery {
 
-class Worker {
+class JobThread {
  public:
-  enum class Thread : std::uint8_t {
+  enum class Life : std::uint8_t {
     for_each_burst,  // if it cannot be started, jobs run on the loop: each bounds its time there
     kept,            // jobs never run on the loop
   };
 
-  Worker(boost::asio::any_io_executor executor, std::string thread_name,
-         std::size_t stack_size = kSmallStack, Thread thread = Thread::for_each_burst);
-  ~Worker();
-  Worker(Worker const&) = delete;
-  Worker& operator=(Worker const&) = delete;
+  JobThread(boost::asio::any_io_executor executor, std::string thread_name,
+            std::size_t stack_size = kSmallStack, Life life = Life::for_each_burst);
+  ~JobThread();
+  JobThread(JobThread const&) = delete;
+  JobThread& operator=(JobThread const&) = delete;
 
   void run(std::function<void()> job, std::function<void()> then);
 

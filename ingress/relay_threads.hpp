@@ -2,7 +2,7 @@
 // loop's thread, and its decisions are mailed back.
 //
 // Invariants:
-//  1. A decision names its request by id and serial, here and in the worker: a request that ended
+//  1. A decision names its request by id and serial, here and in the thread: a request that ended
 //     meanwhile, and a later one with the same id, are not affected.
 //  2. The loop's thread accepts, so that max_connections is one limit for all threads.
 //
@@ -24,11 +24,11 @@
 
 namespace lastcall::ingress {
 
-class WorkerPool final : public Relay {
+class RelayThreads final : public Relay {
  public:
-  WorkerPool(boost::asio::io_context& io, Options const& options, unsigned threads,
-             Tracker& tracker);
-  ~WorkerPool() override;
+  RelayThreads(boost::asio::io_context& io, Options const& options, unsigned threads,
+               Tracker& tracker);
+  ~RelayThreads() override;
 
   /// Returns an empty text, or the reason why there are no threads.
   std::string start();
@@ -46,9 +46,9 @@ class WorkerPool final : public Relay {
 
  private:
   ReportMailer::Mail mail_of(std::size_t seat);
-  /// The worker of a request, if the request with that id is still the same one.
-  Worker* worker_of(Request const& request) const;
-  /// Calls back once all workers have carried out their orders.
+  /// The thread of a request, if the request with that id is still the same one.
+  RelayThread* thread_of(Request const& request) const;
+  /// Calls back once all threads have carried out their orders.
   void ask(std::function<void(bool is_flushed)> const& answered);
   void decided(Request const& request, Admission const& admission);
   void connections(std::size_t seat, report::Connections const& reported);
@@ -62,7 +62,7 @@ class WorkerPool final : public Relay {
   Listener listener_;
   KnownRequests known_;
   ReportReader reader_;
-  EngineDoubt engine_;  // as the workers were notified of it
+  EngineDoubt engine_;  // as the threads were notified of it
   bool is_asking_ = false;
   bool is_flushed_ = false;
   Crew crew_;  // last member, so that its threads end first
