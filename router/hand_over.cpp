@@ -214,7 +214,7 @@ void HandOver::warmed(std::span<char> bytes) {
     reader.read_body(bytes);
   }
   if (reader.state() == ResponseState::complete) {
-    Leg::end(leg_, reader.keeps_alive());
+    Leg::end(leg_, true);
     state_ = State::warmed;
   } else if (reader.state() == ResponseState::malformed) {
     failed();

@@ -337,7 +337,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::gone:
       if (seam().is_holding()) {
         std::string wire;
-        settle(answer_.leg_ended(wire), true, wire);
+        settle(answer_.leg_ended(wire), wire);
       } else if (answer_.is_recorded()) {
         migrate(how == Late::gone ? kGone : kStall);
       } else {
@@ -568,10 +568,10 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
   if (delivered.hint) {
     ensured(leave_).hint = delivered.hint;
   }
-  settle(delivered.progress, bytes.empty(), wire);
+  settle(delivered.progress, wire);
 }
 
-void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
+void Legs::settle(Progress progress, std::string& wire) {
   relay::ResponseReader& reader = leg_->reader();
   bool const has_moved = progress != Progress::nothing;
   bool const is_whole = reader.state() == ResponseState::complete;
@@ -584,12 +584,10 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
     drop_hand_over(leave_.get());
-    bool const may_be_kept =
-        reader.keeps_alive() && leg_->sent().is_all_out() && is_spent && !until_close(*leg_);
-    if (may_be_kept && reader.state() == ResponseState::body) {
+    if (reader.state() == ResponseState::body) {
       Leg::end_before_last_bytes(leg_);
     } else {
-      Leg::end(leg_, may_be_kept && is_whole);
+      Leg::end(leg_, true);
     }
   }
   request_.client()->connection().write(wire);

@@ -105,7 +105,7 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   /// `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
   /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
-  void settle(continuation::Progress progress, bool is_spent, std::string& wire);
+  void settle(continuation::Progress progress, std::string& wire);
   Seam& seam() { return answer_.seam(); }
   void look_ahead();
   bool replace_answer(relay::ResponseHead const& head);
