@@ -37,8 +37,12 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
       state_ = State::holding;
       begin_leg("-m" + std::to_string(seam_.moves()), std::move(*body));
     }
-  } else if (state_ == State::holding && !seam_.is_holding()) {
-    drop();  // the old leg has sent everything, or too much to be held
+  }
+}
+
+void HandOver::released() {
+  if (state_ == State::holding) {
+    drop();
   }
 }
 

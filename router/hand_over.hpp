@@ -73,6 +73,9 @@ class HandOver final : public LegListener, public Waiter, public Sleeper {
   /// `old` will cut it, if the worker has announced that since the last call. That may be a while
   /// ago, because nothing is looked at while the client does not read.
   void look(Leg& old, std::optional<Time> hint);
+  /// Called when the bytes of the old leg that were held have been passed on, because it has sent
+  /// everything, or too much: nothing of the new one may be read any more.
+  void released();
   void drop();
   void flushed();
 

@@ -580,6 +580,9 @@ void Legs::settle(Progress progress, std::string& wire) {
     progress = answer_.leg_ended(wire);
   }
   bool const is_held = seam().is_holding() && progress < Progress::done;
+  if (!seam().is_holding() && leave_ && leave_->hand_over) {
+    leave_->hand_over->released();
+  }
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
