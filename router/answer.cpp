@@ -94,9 +94,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     std::size_t const held = seam_.capacity();
     continuation::Received const received = seam_.receive(payload, out);
     delivered.progress = received.progress;
-    if (received.error_status != 0) {
-      call_.error_type = error_type_of(received.error_status);
-    }
+    note(received);
     has_events = received.moved;
     if (received.hand_off_ms) {
       delivered.hint = monotonic_time() + Time(*received.hand_off_ms);
@@ -192,9 +190,10 @@ bool Answer::forget_record() {
 
 Progress Answer::leg_ended(std::string& wire) {
   std::string out;
-  Progress const progress = seam_.leg_ended(out).progress;
+  continuation::Received const received = seam_.leg_ended(out);
+  note(received);
   emit(out, wire);
-  return progress;
+  return received.progress;
 }
 
 void Answer::emit(std::string_view out, std::string& wire) {

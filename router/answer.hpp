@@ -43,6 +43,8 @@ class Answer final : public RecordOwner {
   void handed_over(std::string& wire);
   /// Handles more of the answer, whatever its source.
   void emit(std::string_view out, std::string& wire);
+  /// Takes note of the error with which the engine has ended the answer, if it has.
+  void note(continuation::Received const& received);
   /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 

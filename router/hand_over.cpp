@@ -11,7 +11,6 @@
 
 namespace lastcall::router {
 
-using continuation::Progress;
 using relay::ResponseState;
 
 namespace {
@@ -149,8 +148,8 @@ void HandOver::failed() {
   drop();
   if (was_holding && seam_.is_holding()) {
     std::string out;
-    Progress const progress = seam_.release(out).progress;
-    owner_.hand_over_ended({.progress = progress, .out = out});
+    continuation::Received const received = seam_.release(out);
+    owner_.hand_over_ended({.received = received, .out = out});
   }
 }
 
@@ -200,12 +199,12 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
     drop();
     owner_.hand_over_ended({.how = HandedOver::How::moved,
                             .next = std::move(next),
-                            .progress = received.progress,
+                            .received = received,
                             .out = out,
                             .hint = cuts_at});
   } else if (!seam_.is_holding()) {
     drop();
-    owner_.hand_over_ended({.progress = received.progress, .out = out});
+    owner_.hand_over_ended({.received = received, .out = out});
   } else if (reader.state() >= ResponseState::complete) {
     failed();
   }

@@ -56,7 +56,7 @@ struct HandedOver {
   };
   How how = How::stays;
   std::unique_ptr<Leg> next{};
-  continuation::Progress progress{};
+  continuation::Received received{};
   std::string_view out{};  // the bytes that the client gets next
   /// When the worker of `next` will cut the answer, if it has announced that already.
   std::optional<Time> hint{};

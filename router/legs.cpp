@@ -648,8 +648,9 @@ void Legs::hand_over_ended(HandedOver handed) {
     leg_->listen_to(*this);
     answer_.handed_over(wire);
   }
+  answer_.note(handed.received);
   answer_.emit(handed.out, wire);
-  settle(handed.progress, true, wire);
+  settle(handed.received.progress, wire);
 }
 
 void Legs::leg_ended(Leg& leg, bool orderly) {
