@@ -75,6 +75,8 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void drop();
   /// Called when the client has read all bytes that were waiting for it.
   void flushed();
+  /// Whether a worker has received bytes of the request and may be working on it.
+  bool have_reached_worker() const { return leg_ && leg_->sent().has_begun(); }
   std::size_t capacity() const {
     return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
   }
