@@ -91,6 +91,8 @@ relay::Refusal not_continued(Call const& call, Seam const& seam) {
     refusal = stood_still();
   } else if (may_come_again && cause == "eof") {
     refusal = broken(call);
+  } else if (may_come_again && cause == "retryable") {
+    refusal = {503, "engine_error", "the engine failed; send the request again", true, {}};
   }
   refusal.reason = seam.why_not();
   return refusal;

@@ -16,7 +16,7 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// Returns the type of an error object if that type means that the request should be sent again.
+/// Returns the reason of a failure if an error object states that the request may be sent again.
 std::optional<std::string_view> retryable_type(std::string_view data) {
   Members members;
   Members error;
@@ -37,7 +37,7 @@ std::optional<std::string_view> retryable_type(std::string_view data) {
       return known;
     }
   }
-  return "error";
+  return "retryable";
 }
 
 /// Counts code points, as engines do.

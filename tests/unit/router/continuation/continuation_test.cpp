@@ -560,6 +560,33 @@ TEST(Continuation, The_status_of_an_error_that_ends_an_answer_is_that_of_its_cod
   EXPECT_EQ(status_of(R"({"type":"timeout","code":504,"retryable":false})"), 504);
 }
 
+TEST(Continuation, An_error_that_may_be_repeated_keeps_that_whatever_its_type) {
+  for (std::string const type : {"migrated", "engine_dead", "overloaded", "of_tomorrow"}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .ids = {10}}));
+    Received const received =
+        chat.receive(event(R"({"error":{"retryable":true,"type":")" + type + R"("}})"));
+    EXPECT_EQ(received.progress, Progress::failed);
+    bool const is_known = type == "migrated" || type == "engine_dead";
+    EXPECT_EQ(received.reason, is_known ? type : "retryable");
+  }
+}
+
+TEST(Continuation, A_record_may_be_dropped_before_its_answer_begins_and_between_legs_only_then) {
+  Exchange one(R"({"prompt":[1,2,3],"stream":true,"max_tokens":20})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
+  EXPECT_GT(one.machine.held(), 0U);
+  EXPECT_TRUE(one.machine.forget());
+  EXPECT_EQ(one.machine.held(), 0U);
+  EXPECT_TRUE(one.machine.refused().empty() || one.machine.refused() == "ids_unknown");
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.receive(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt({1, 2, 3})}));
+  one.end();
+  EXPECT_FALSE(one.machine.forget());
+  EXPECT_TRUE(one.next(Mode::ids_vllm));
+}
+
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {
   Exchange one(R"({"prompt":"once","stream":true,"max_tokens":20,"stop":["END"]})", "completions");
   EXPECT_NE(one.machine.first_body(Mode::ids_vllm).find(R"("include_stop_str_in_output":true)"),
