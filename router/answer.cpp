@@ -104,7 +104,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     }
     emit(out, wire);
     is_steady_ = is_steady_ && seam_.capacity() == held;
-    parts().records.hold(*this, seam_.story().known().transcript.bytes());
+    hold_record();
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
@@ -170,6 +170,23 @@ void Answer::handed_over(std::string& wire) {
   call_.moving = Moving::planned;
   has_moved(now);
   call_.last_event_at = now;
+}
+
+void Answer::note(continuation::Received const& received) {
+  if (received.error_status != 0) {
+    call_.error_type = error_type_of(received.error_status);
+  }
+}
+
+void Answer::leg_begins() {
+  is_steady_ = false;
+  if (seam_.is_recording()) {
+    hold_record();
+  }
+}
+
+void Answer::hold_record() {
+  parts().records.hold(*this, seam_.story().known().transcript.bytes());
 }
 
 void Answer::drop() {

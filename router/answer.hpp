@@ -51,8 +51,8 @@ class Answer final : public RecordOwner {
   /// Whether the record is as large as when it was weighed, so nothing has to be weighed.
   bool is_steady() const { return is_steady_; }
   void weighed() { is_steady_ = true; }
-  /// A leg begins, which holds memory too.
-  void leg_begins() { is_steady_ = false; }
+  /// Called before a leg begins, which holds memory too. The ids of the prompt are recorded by now.
+  void leg_begins();
 
   /// The answer is over.
   void drop();
@@ -64,6 +64,7 @@ class Answer final : public RecordOwner {
   Parts& parts() const { return call_.parts; }
   void note_error(relay::EventScanner::Suspect const& suspect, std::string_view payload);
   void note_time(bool has_events);
+  void hold_record();
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 

@@ -285,7 +285,6 @@ Waiter::Tried Legs::try_again() {
 /// whether it has read the request. Returns true if the leg has begun, or if the request is over
 /// because there was no memory for its body.
 bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
-  answer_.leg_begins();
   std::string own_body;
   bool is_prepared = false;
   auto const prepare = [&] { is_prepared = seam().prepare(call_.modes.of(*worker), own_body); };
@@ -293,6 +292,7 @@ bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
     give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
     return true;
   }
+  answer_.leg_begins();
   if (!is_prepared) {
     return false;
   }

@@ -370,7 +370,8 @@ std::size_t Continuation::held() const {
 }
 
 bool Continuation::forget() {
-  if (leg_.state != LegState::live) {
+  bool const is_needed = leg_.state != LegState::none || transcript_.has_text();
+  if (leg_.state != LegState::live && is_needed) {
     return false;
   }
   // If nothing was sent yet, the whole request can still be sent again.
