@@ -230,6 +230,13 @@ Chunk const& ChunkReader::read(std::string_view data) {
   return known.chunk;
 }
 
+void ChunkReader::forget_large(std::string_view data) {
+  constexpr std::size_t kLarge = std::size_t{16} * 1024;
+  if (data.size() > kLarge) {
+    known_[last_].empty(Chunk::Kind::done);
+  }
+}
+
 Chunk read_chunk(std::string_view data) {
   ChunkReader reader;
   return reader.read(data);

@@ -173,7 +173,12 @@ Received Continuation::take_error(Event const& event, std::string& out) {
 
 Received Continuation::take_data(Event const& event, std::string& out) {
   thread_local ChunkReader reader;  // events of all streams are alike
-  Chunk const& chunk = reader.read(event.data);
+  Received const received = take_chunk(event, reader.read(event.data), out);
+  reader.forget_large(event.data);
+  return received;
+}
+
+Received Continuation::take_chunk(Event const& event, Chunk const& chunk, std::string& out) {
   switch (chunk.kind) {
     case Chunk::Kind::error:
       return take_error(event, out);

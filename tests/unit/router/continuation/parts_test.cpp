@@ -120,6 +120,23 @@ TEST(Chunk, Nothing_of_the_event_before_stays_in_a_chunk_that_is_read_into_again
   }
 }
 
+TEST(Chunk, No_memory_of_a_large_event_is_kept) {
+  std::string text = R"({"choices":[{"delta":{}}])";
+  std::string ids = "0";
+  for (int i = 0; i < 10'000; ++i) {
+    text.append(R"(,"a":1)");
+    ids.append(",1");
+  }
+  text.append(R"(,"prompt_token_ids":[)" + ids + "]}");
+  ChunkReader reader;
+  Chunk const& chunk = reader.read(text);
+  EXPECT_EQ(chunk.top.size(), 10'002U);
+  EXPECT_TRUE(chunk.prompt_ids);
+  reader.forget_large(text);
+  EXPECT_EQ(chunk.top.capacity(), 0U);
+  EXPECT_FALSE(chunk.prompt_ids);
+}
+
 /// Everything that was read, with the place of each part in the text.
 std::string described(Chunk const& chunk, std::string_view text) {
   std::ostringstream out;
