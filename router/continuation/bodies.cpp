@@ -38,7 +38,7 @@ class Body {
   }
   Members const& members() const { return members_; }
   JsonEdits& edits() { return edits_; }
-  std::string text() const { return edits_.text(); }
+  std::string text() { return edits_.text(); }
 
  private:
   Request const& request_;

@@ -354,6 +354,18 @@ TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_
   }
 }
 
+TEST(JsonEdits, Many_edits_before_others_take_no_time_that_grows_with_their_product) {
+  constexpr std::size_t kEach = 200'000;  // moving the others for each one takes minutes
+  std::string const text(2 * kEach, 'a');
+  JsonEdits edits(text);
+  for (std::size_t from : {kEach, std::size_t{0}}) {
+    for (std::size_t i = 0; i < kEach; ++i) {
+      edits.replace(std::string_view(text).substr(from + i, 1), from == 0 ? "b" : "c");
+    }
+  }
+  EXPECT_EQ(edits.text(), std::string(kEach, 'b') + std::string(kEach, 'c'));
+}
+
 TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
   std::string const text = R"({ "a" :1 , "x":[1,{"x":2}],"b":"q\"", "x2" : null })";
   std::vector<json::Member> members;
