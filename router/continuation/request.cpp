@@ -17,6 +17,10 @@ using Members = std::vector<json::Member>;
 /// The number of tokens that completions generate by default.
 constexpr Tokens kCompletionsDefault = 16;
 
+/// Every event is searched for the stop strings. No engine is known whose users need this many.
+constexpr std::size_t kMostStops = 256;
+constexpr std::size_t kMostStopBytes = 4096;
+
 /// Reads an array of a body whose elements have the usual sizes: the list takes a few times the
 /// memory of the text, at most. Returns false if it has many more elements.
 bool read_usual_array(std::string_view text, std::vector<Value>& elements) {
@@ -134,10 +138,15 @@ void read_stops(Request& request, Members const& members) {
     return refuse(request, Refused::unreadable);
   }
   std::vector<std::string> stops;
+  std::size_t bytes = 0;
   for (Value const& one : list) {
     if (one.kind == Kind::string && !one.text.empty()) {
+      bytes += one.text.size();
       stops.push_back(json::to_string(one));
     }
+  }
+  if (stops.size() > kMostStops || bytes > kMostStopBytes) {
+    return refuse(request, Refused::many_stops);
   }
   if (!stops.empty()) {
     request.stop_strings = std::make_unique<std::vector<std::string>>(std::move(stops));

@@ -540,6 +540,20 @@ TEST(Request, Lists_that_no_engine_would_take_are_not_kept) {
             Refused::unreadable);
 }
 
+TEST(Request, Stop_strings_for_which_each_event_would_take_long_are_not_searched_for) {
+  auto const refused = [](std::size_t strings, std::size_t bytes) {
+    std::string body = R"({"stream":true,"prompt":"x","stop":[)";
+    for (std::size_t i = 0; i < strings; ++i) {
+      body.append(i == 0 ? "\"" : ",\"").append(bytes, 'a').append("\"");
+    }
+    return read_request(Endpoint::completions, body + "]}", {}).by_text;
+  };
+  EXPECT_EQ(refused(256, 16), Refused::no);
+  EXPECT_EQ(refused(257, 1), Refused::many_stops);
+  EXPECT_EQ(refused(1, 4096), Refused::no);
+  EXPECT_EQ(refused(1, 4097), Refused::many_stops);
+}
+
 TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   auto const completion = [](std::string const& members) {
     std::string const body = "{\"stream\":true," + members + "}";
