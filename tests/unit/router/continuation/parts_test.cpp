@@ -422,6 +422,20 @@ TEST(TextGate, White_space_at_the_end_waits_for_more) {
   EXPECT_EQ(gate.flush(), "");
 }
 
+TEST(TextGate, White_space_is_what_templates_trim_in_every_script) {
+  for (std::string_view const space :
+       {" ", "\t", "\r\n", "\v\f", "\x1C\x1F", "\u0085", "\u00A0", "\u1680", "\u2000\u200A",
+        "\u2028\u2029", "\u202F", "\u205F", "\u3000\u3000"}) {
+    std::string const text = "a\u3000b" + std::string(space);
+    EXPECT_EQ(space_at_end(text), space.size()) << text;
+    EXPECT_EQ(space_at_end(space), space.size());
+  }
+  for (std::string_view const text : {"", "a", "\u0080", "\u00C2", "\u200B", "\u2027", "\u3001",
+                                      "\xE2\x80", "\x80\x80", "\x85"}) {
+    EXPECT_EQ(space_at_end(text), 0U) << text;
+  }
+}
+
 TEST(TextGate, A_stop_string_is_found_where_white_space_inside_of_it_was_dropped) {
   std::array<std::string, 1> const stops{"END"};
   for (bool const keeps : {false, true}) {
