@@ -42,6 +42,41 @@ TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_send) {
   EXPECT_EQ(chat.machine.first_body(Mode::ids_sglang).find("return_token_ids"), std::string::npos);
 }
 
+TEST(Continuation, Options_of_a_stream_that_an_engine_refuses_stay_as_they_are) {
+  std::string const body = kChat.substr(0, kChat.size() - 1) + R"(,"stream_options":[]})";
+  EXPECT_EQ(Exchange(body).machine.first_body(Mode::text), body);
+}
+
+TEST(Continuation, A_client_that_asks_for_data_in_other_words_gets_it) {
+  std::string const body =
+      kChat.substr(0, kChat.size() - 1) +
+      R"(,"return_token_ids":1,"stream_options":{"include_usage":"true"}})";
+  Exchange chat(body);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  std::string const event = chunk({.text = "Hel", .ids = {10}});
+  chat.receive(event);
+  EXPECT_EQ(chat.out, event);
+  chat.receive(usage_event("a", 3, 1));
+  EXPECT_EQ(chat.client().usages.size(), 1U);
+}
+
+TEST(Continuation, A_leg_that_reports_ids_without_end_before_any_text_is_not_read_on) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1, 2, 3})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  TokenIds const many(1000, 5);
+  chat.receive(chunk({.id = "b", .ids = many, .extra = prompt({1, 2, 3, 10})}));
+  Received received;
+  for (int i = 0; i < 5 && received.progress != Progress::failed; ++i) {
+    received = chat.receive(chunk({.id = "b", .ids = many}));
+  }
+  EXPECT_EQ(received.progress, Progress::failed);
+  EXPECT_EQ(received.reason, "unproven");
+}
+
 TEST(Continuation, A_chat_goes_on_by_ids) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);

@@ -471,6 +471,8 @@ TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
   for (Row const& row : std::vector<Row>{
            {R"("seed":1)", no, no},
            {R"("n":1)", no, no},
+           {R"("use_beam_search":"True")", Refused::several_choices, Refused::several_choices},
+           {R"("include_reasoning":0)", Refused::hidden_reasoning, Refused::hidden_reasoning},
            {R"("n":2)", Refused::several_choices, Refused::several_choices},
            {R"("response_format":{"type":"text"})", no, no},
            {R"("response_format":{"type":"json_object"})", Refused::guided_output,
@@ -592,6 +594,7 @@ TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"text","text":"a"}]}])"), "/");
   EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"image_url"}]}])"), "media/");
   EXPECT_EQ(chat(R"("messages":[{"role":"assistant","content":"a"}])"), "/assistant_last");
+  EXPECT_EQ(chat(R"("messages":[{"role":"\u0061ssistant","content":"a"}])"), "/assistant_last");
   EXPECT_EQ(
       chat(R"("messages":[{"role":"assistant","content":"a"}],"continue_final_message":true)"),
       "/");
