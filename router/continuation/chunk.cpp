@@ -71,7 +71,8 @@ void read_delta(Chunk& chunk, json::Value const& delta) {
 }
 
 Finish finish_of(json::Value const& reason) {
-  if (reason.kind == Kind::null) {
+  bool const is_empty = reason.kind == Kind::string && reason.text.empty();
+  if (reason.kind == Kind::null || is_empty) {  // some servers send "" in each event
     return Finish::none;
   }
   bool const is_failure = reason.text == "abort" || reason.text == "error";

@@ -71,6 +71,11 @@ TEST(Chunk, What_is_no_choice_of_a_chat_is_odd) {
   EXPECT_EQ(read_chunk(R"({"choices":[],"error":{}})").kind, Chunk::Kind::error);
 }
 
+TEST(Chunk, An_empty_finish_reason_is_none) {
+  std::string text;
+  EXPECT_EQ(chunk_with(text, R"("delta":{"content":"a"},"finish_reason":"")").finish, Finish::none);
+}
+
 TEST(Chunk, Ids_of_the_prompt_are_those_of_the_choice_or_else_those_of_the_chunk) {
   TokenIds const one{1};
   TokenIds const two{2};
