@@ -139,18 +139,18 @@ bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict
 }
 
 /// The worker is being left, so its announcement says nothing about the next one.
-void drop_hand_over(Leave* leave) {
+void drop_hand_off(MoveState* leave) {
   if (leave != nullptr) {
     leave->hint.reset();
   }
-  if (leave != nullptr && leave->hand_over) {
-    leave->hand_over->drop();
+  if (leave != nullptr && leave->hand_off) {
+    leave->hand_off->drop();
   }
 }
 
-Leave& ensured(std::unique_ptr<Leave>& leave) {
+MoveState& ensured(std::unique_ptr<MoveState>& leave) {
   if (!leave) {
-    leave = std::make_unique<Leave>();
+    leave = std::make_unique<MoveState>();
   }
   return *leave;
 }
@@ -200,9 +200,9 @@ void Legs::drop() {
   if (budget_.total) {
     budget_.total->end();
   }
-  drop_hand_over(leave_.get());
-  if (leave_ && leave_->proof) {
-    leave_->proof->drop();
+  drop_hand_off(move_.get());
+  if (move_ && move_->proof) {
+    move_->proof->drop();
   }
   answer_.drop();
   call_.parts.waiting.leave(*this);
@@ -381,27 +381,27 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
-  drop_hand_over(leave_.get());
+  drop_hand_off(move_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
   call_.parts.fleet.failed(*worker, monotonic_time());
   Leg::end(leg_, false);
-  Leaving const leaving{
+  MoveCause const cause{
       .worker = worker,
       .reason = reason,
       .limit = budget_.risk.moved(reason, *worker, seam().has_begun(), monotonic_time())};
-  std::unique_ptr<LevelProof>& proof = ensured(leave_).proof;
+  std::unique_ptr<LevelProof>& proof = ensured(move_).proof;
   if (!proof) {
     proof = std::make_unique<LevelProof>(call_.parts, call_, seam(), *this);
   }
-  if (!proof->begin(leaving)) {
+  if (!proof->begin(cause)) {
     proof.reset();
-    proof_ended(leaving);
+    proof_ended(cause);
   }
 }
 
 /// An answer that has left its worker continues at another one, or ends.
-void Legs::proof_ended(Leaving const& leaving) {
-  auto const& [worker, reason, limit] = leaving;
+void Legs::proof_ended(MoveCause const& cause) {
+  auto const& [worker, reason, limit] = cause;
   std::string out;
   Seam::Going going = Seam::Going::refused;
   if (!has_memory_for([&] { going = seam().go_on(call_, reason, limit, out); })) {
@@ -456,8 +456,8 @@ void Legs::leg_handled() {
 }
 
 void Legs::flushed() {
-  if (leave_ && leave_->hand_over) {
-    leave_->hand_over->flushed();
+  if (move_ && move_->hand_off) {
+    move_->hand_off->flushed();
   }
   if (leg_) {
     leg_->resume();
@@ -568,7 +568,7 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
     delivered = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
   if (delivered.hint) {
-    ensured(leave_).hint = delivered.hint;
+    ensured(move_).hint = delivered.hint;
   }
   settle(delivered.progress, wire);
 }
@@ -582,13 +582,13 @@ void Legs::settle(Progress progress, std::string& wire) {
     progress = answer_.leg_ended(wire);
   }
   bool const is_held = seam().is_holding() && progress < Progress::done;
-  if (!seam().is_holding() && leave_ && leave_->hand_over) {
-    leave_->hand_over->released();
+  if (!seam().is_holding() && move_ && move_->hand_off) {
+    move_->hand_off->released();
   }
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
     budget_.risk.completed();
     call_.delivery.finish(wire);
-    drop_hand_over(leave_.get());
+    drop_hand_off(move_.get());
     if (reader.state() == ResponseState::body) {
       Leg::end_before_last_bytes(leg_);
     } else {
@@ -620,21 +620,21 @@ void Legs::settle(Progress progress, std::string& wire) {
 
 /// A worker that drains has announced when it will cut the answer.
 void Legs::look_ahead() {
-  if (!leave_) {
+  if (!move_) {
     return;
   }
-  std::optional<Time> const hint = std::exchange(leave_->hint, std::nullopt);
-  if (hint && !leave_->hand_over) {
-    leave_->hand_over =
-        std::make_unique<HandOver>(call_.parts, call_, seam(), budget_.risk, *this, *this);
+  std::optional<Time> const hint = std::exchange(move_->hint, std::nullopt);
+  if (hint && !move_->hand_off) {
+    move_->hand_off =
+        std::make_unique<EarlyHandOff>(call_.parts, call_, seam(), budget_.risk, *this, *this);
   }
-  if (leave_->hand_over) {
-    leave_->hand_over->look(*leg_, hint);
+  if (move_->hand_off) {
+    move_->hand_off->look(*leg_, hint);
   }
 }
 
-void Legs::hand_over_ended(HandedOver handed) {
-  if (handed.how == HandedOver::How::begins_anew) {
+void Legs::hand_off_ended(HandOffResult handed) {
+  if (handed.how == HandOffResult::How::begins_anew) {
     migrate(kHandOff);
     return;
   }
@@ -645,7 +645,7 @@ void Legs::hand_over_ended(HandedOver handed) {
                                                        {"from", leg_->worker()->url()},
                                                        {"to", next->worker()->url()}});
     Leg::end(leg_, false);
-    leave_->hint = handed.hint;  // any other hint was one of the old worker
+    move_->hint = handed.hint;  // any other hint was one of the old worker
     leg_ = std::move(next);
     leg_->listen_to(*this);
     answer_.handed_over(wire);
@@ -705,7 +705,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   budget_.risk.completed();
   delivery.finish(last);
-  drop_hand_over(leave_.get());
+  drop_hand_off(move_.get());
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

@@ -24,7 +24,7 @@
 #include "router/call.hpp"
 #include "router/continuation_owner.hpp"
 #include "router/fleet.hpp"
-#include "router/hand_over.hpp"
+#include "router/early_hand_off.hpp"
 #include "router/leg.hpp"
 #include "router/level_proof.hpp"
 #include "router/metrics.hpp"
@@ -57,11 +57,11 @@ struct Budget {
   std::unique_ptr<TotalWait> total;  // absent if its time is not limited
 };
 
-/// Facts of an answer that leaves its worker, or will have to; most answers stay.
-struct Leave {
-  std::optional<Time> hint{};             // when the cut will be, announced since the last event
-  std::unique_ptr<HandOver> hand_over{};  // present while its worker drains
-  std::unique_ptr<LevelProof> proof{};    // present while the answer is leaving its worker
+/// The state of an answer that moves to another worker, or will have to; most answers stay.
+struct MoveState {
+  std::optional<Time> hint{};  // when the cut will be, announced since the last event
+  std::unique_ptr<EarlyHandOff> hand_off{};  // present while its worker drains
+  std::unique_ptr<LevelProof> proof{};       // present while its ids are examined before it moves
 };
 
 class Legs final : public LegListener, public Waiter, public ContinuationOwner {
@@ -95,8 +95,8 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   // Waiter
   Tried try_again() override;
   // ContinuationOwner
-  void hand_over_ended(HandedOver handed) override;
-  void proof_ended(Leaving const& leaving) override;
+  void hand_off_ended(HandOffResult handed) override;
+  void proof_ended(MoveCause const& cause) override;
 
  private:
   /// `ignores_turns`: it also asks workers that have failed and were asked for another answer a
@@ -123,7 +123,7 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   std::unique_ptr<Leg> leg_;
   Budget budget_;
   Answer answer_;
-  std::unique_ptr<Leave> leave_;
+  std::unique_ptr<MoveState> move_;
 };
 
 }  // namespace lastcall::router

@@ -130,7 +130,7 @@ class Continuation {
     Leg leg{};
     ClientStream::Leg client{};
   };
-  /// Used by hand_off.hpp: may_be_cut() returns whether ids and text are level; swap_leg() replaces
+  /// Used by held_leg.hpp: may_be_cut() returns whether ids and text are level; swap_leg() replaces
   /// the present leg.
   bool may_be_cut() const;
   Parked swap_leg(Parked other);

@@ -8,7 +8,7 @@
 // cache holds the answer (`warming`); meanwhile the old leg continues. A worker that is known to
 // have no such cache skips this step. Then the cut is made, again where ids and text are level: the
 // other worker gets the continuation, and what the old leg sends is held (`holding`) until the new
-// one has proven that it continues, or has failed (continuation/hand_off.hpp). An answer without
+// one has proven that it continues, or has failed (continuation/held_leg.hpp). An answer without
 // any text yet is started again elsewhere.
 //
 // Rules:
@@ -48,7 +48,7 @@ namespace lastcall::router {
 struct Parts;
 
 /// The outcome of a hand-off.
-struct HandedOver {
+struct HandOffResult {
   enum class How : std::uint8_t {
     moved,        // `next` has taken over
     stays,        // the old leg continues
@@ -62,10 +62,10 @@ struct HandedOver {
   std::optional<Time> hint{};
 };
 
-class HandOver final : public LegListener, public Waiter, public Sleeper {
+class EarlyHandOff final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All of them outlive this.
-  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, ContinuationOwner& owner,
+  EarlyHandOff(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, ContinuationOwner& owner,
            LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
