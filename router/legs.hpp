@@ -1,11 +1,11 @@
 // The workers that a request is sent to, one after the other, until one of them answers.
 //
-// Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: this is a *leg*.
-// A leg that fails before the client has a byte is replaced at once by a leg to another worker, as
-// the endpoint allows (route.hpp), with at most `choosing.attempts` legs in all. Once a worker has
-// sent the head of its response, the response is relayed, whole events at a time. From then on, a
-// leg that fails is replaced by one that continues where the answer stopped, if that can be proven
-// (seam.hpp).
+// Theory of operation. A worker is found (worker_search.hpp) and the request sent to it: this is a
+// *leg*. A leg that fails before the client has a byte is replaced at once by a leg to another
+// worker, as the endpoint allows (route.hpp), with at most `choosing.attempts` legs in all. Once a
+// worker has sent the head of its response, the response is relayed, whole events at a time. From
+// then on, a leg that fails is replaced by one that continues where the answer stopped, if that can
+// be proven (seam.hpp).
 //
 // Thread rule: the router's thread. Source: docs/router.md.
 #pragma once
@@ -20,17 +20,14 @@
 
 #include "ingress/deadlines.hpp"
 #include "router/answer.hpp"
-#include "router/attempts.hpp"
 #include "router/call.hpp"
 #include "router/continuation_owner.hpp"
-#include "router/fleet.hpp"
 #include "router/early_hand_off.hpp"
 #include "router/leg.hpp"
 #include "router/level_proof.hpp"
 #include "router/metrics.hpp"
-#include "router/request_risk.hpp"
 #include "router/seam.hpp"
-#include "router/waiting_room.hpp"
+#include "router/worker_search.hpp"
 
 namespace lastcall::router {
 
@@ -50,13 +47,6 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// The limits of a request: on workers, on deaths of engines, and on time.
-struct Budget {
-  Attempts attempts;
-  RequestRisk risk;
-  std::unique_ptr<TotalWait> total;  // absent if its time is not limited
-};
-
 /// The state of an answer that moves to another worker, or will have to; most answers stay.
 struct MoveState {
   std::optional<Time> hint{};  // when the cut will be, announced since the last event
@@ -64,7 +54,7 @@ struct MoveState {
   std::unique_ptr<LevelProof> proof{};       // present while its ids are examined before it moves
 };
 
-class Legs final : public LegListener, public Waiter, public ContinuationOwner {
+class Legs final : public LegListener, public LegMaker, public ContinuationOwner {
  public:
   /// Both outlive this.
   Legs(RoutedRequest& request, Call& call);
@@ -92,17 +82,13 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
-  // Waiter
-  Tried try_again() override;
+  // LegMaker
+  bool begin_leg(std::shared_ptr<Worker> const& worker, bool fresh) override;
   // ContinuationOwner
   void hand_off_ended(HandOffResult handed) override;
   void proof_ended(MoveCause const& cause) override;
 
  private:
-  /// `ignores_turns`: it also asks workers that have failed and were asked for another answer a
-  /// moment ago.
-  Tried choose_and_connect(bool ignores_turns = false);
-  bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
   /// Called when the leg yields nothing usable: another worker gets the request, or it ends with
   /// `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
@@ -114,15 +100,13 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// Takes an answer that has begun away from its worker.
   void migrate(std::string_view reason);
-  /// Sends the request to another worker, now or when one has room; if nothing was sent and there
-  /// is no worker, answers with `last`.
-  void go_to_another(relay::Refusal const& last);
 
   RoutedRequest& request_;
   Call& call_;
   std::unique_ptr<Leg> leg_;
-  Budget budget_;
   Answer answer_;
+  WorkerSearch search_;
+  std::unique_ptr<TotalWait> total_;  // absent if its time is not limited
   std::unique_ptr<MoveState> move_;
 };
 
