@@ -198,10 +198,10 @@ void EarlyHandOff::leg_response(Leg& leg, std::span<char> bytes) {
     risk_.moved(kHandOff, *from_.worker, true, now);
     drop();
     owner_.hand_off_ended({.how = HandOffResult::How::moved,
-                            .next = std::move(next),
-                            .received = received,
-                            .out = out,
-                            .hint = cuts_at});
+                           .next = std::move(next),
+                           .received = received,
+                           .out = out,
+                           .hint = cuts_at});
   } else if (!seam_.is_holding()) {
     drop();
     owner_.hand_off_ended({.received = received, .out = out});

@@ -65,8 +65,8 @@ struct HandOffResult {
 class EarlyHandOff final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All of them outlive this.
-  EarlyHandOff(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, ContinuationOwner& owner,
-           LegListener const& client)
+  EarlyHandOff(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk,
+               ContinuationOwner& owner, LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
   /// Called when the answer has progressed; its pace is in the call. `hint` is when the worker of

@@ -348,7 +348,8 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
   }
   if (verdict == Verdict::engine_died) {
     Time const now = monotonic_time();
-    Refused const limit = search_.risk().died(*leg_->worker(), begun(seam(), search_.risk(), now), now);
+    Refused const limit =
+        search_.risk().died(*leg_->worker(), begun(seam(), search_.risk(), now), now);
     if (limit != Refused::no) {
       search_.give_up(limit, poisonous());
       return true;
@@ -536,8 +537,9 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     } else {
       Time const now = monotonic_time();
       call_.parts.fleet.failed(*leg.worker(), now);
-      Refused const limit =
-          leg.sent().is_all_out() ? search_.risk().died(*leg.worker(), Begun::yes, now) : Refused::no;
+      Refused const limit = leg.sent().is_all_out()
+                                ? search_.risk().died(*leg.worker(), Begun::yes, now)
+                                : Refused::no;
       if (limit != Refused::no) {
         request_.break_off(poisonous(), Outcome::error);
         return;

@@ -49,7 +49,7 @@ class TotalWait final : public ingress::DeadlineOwner {
 
 /// The state of an answer that moves to another worker, or will have to; most answers stay.
 struct MoveState {
-  std::optional<Time> hint{};  // when the cut will be, announced since the last event
+  std::optional<Time> hint{};                // when the cut will be, announced since the last event
   std::unique_ptr<EarlyHandOff> hand_off{};  // present while its worker drains
   std::unique_ptr<LevelProof> proof{};       // present while its ids are examined before it moves
 };

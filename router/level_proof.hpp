@@ -33,7 +33,7 @@ struct Parts;
 /// Why an answer moves to another worker.
 struct MoveCause {
   std::shared_ptr<Worker> worker;  // the one that it leaves
-  std::string_view reason;  // static text
+  std::string_view reason;         // static text
   continuation::Refused limit = continuation::Refused::no;
 };
 

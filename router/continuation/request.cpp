@@ -35,8 +35,8 @@ bool is_set(Value const& value) {
 }
 /// Engines read all of these as a boolean.
 bool is_one_of(Value const& value, std::span<std::string_view const> words) {
-  bool const is_word = value.kind == Kind::boolean || value.kind == Kind::number ||
-                       value.kind == Kind::string;
+  bool const is_word =
+      value.kind == Kind::boolean || value.kind == Kind::number || value.kind == Kind::string;
   return is_word && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
            return relay::http_text::same(value.text, word);
          });

@@ -174,6 +174,18 @@ def unread(wire):
     return struct.unpack("i", fcntl.ioctl(wire.socket, termios.FIONREAD, b"\0" * 4))[0]
 
 
+def has_read(wire):
+    """The router has read all that it was sent on this connection."""
+    ours, theirs = wire.socket.getsockname()[1], wire.socket.getpeername()[1]
+    queues = {}
+    with open("/proc/net/tcp", encoding="utf-8") as table:
+        for line in list(table)[1:]:
+            _, local, remote, _, queue, *_ = line.split()
+            ports = tuple(int(each.rpartition(":")[2], 16) for each in (local, remote))
+            queues[ports] = [int(each, 16) for each in queue.split(":")]  # to send, to read
+    return queues[ours, theirs][0] == 0 and queues[theirs, ours][1] == 0
+
+
 def test_output_of_the_new_leg_does_not_follow_what_was_held_while_the_client_does_not_read(
     router, engines
 ):
@@ -188,6 +200,7 @@ def test_output_of_the_new_leg_does_not_follow_what_was_held_while_the_client_do
     large = piece(1, made=2).replace(b"t1 ", b"t1 " + b"x" * 3_900_000)
     begin, end = large[:3_900_000], large[3_900_000:]
     wire.send(chunk(begin))
+    wait_until(lambda: has_read(wire), "the begin of the event is read")
     warming.until(b'"max_tokens":1}')
     warming.send(SSE_HEAD + chunk(piece(1, prompt=2)) + b"0\r\n\r\n")
     warming.close()

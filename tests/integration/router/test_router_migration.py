@@ -458,12 +458,13 @@ def test_a_connection_on_which_the_question_is_not_whole_is_not_used_again(route
 
 def test_the_body_of_a_refusal_of_the_question_is_not_awaited(router, engines):
     waits = {"timeouts": {"connect": "10m"}}
-    _, other, question, _ = asked_about(router, engines, [11, 12], **waits)
+    user, other, question, _ = asked_about(router, engines, [11, 12], **waits)
     question.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\nno")
     wire, head = other.request()
     assert b"-m1\r\n" in head
     wire.until(b'{"role":"assistant","content":"abc"}')
     assert question.rest().endswith(b"}")  # the question, and then its end
+    user.close()
 
 
 def test_a_client_that_leaves_ends_the_question(merged):

@@ -48,9 +48,8 @@ TEST(Continuation, Options_of_a_stream_that_an_engine_refuses_stay_as_they_are) 
 }
 
 TEST(Continuation, A_client_that_asks_for_data_in_other_words_gets_it) {
-  std::string const body =
-      kChat.substr(0, kChat.size() - 1) +
-      R"(,"return_token_ids":1,"stream_options":{"include_usage":"true"}})";
+  std::string const body = kChat.substr(0, kChat.size() - 1) +
+                           R"(,"return_token_ids":1,"stream_options":{"include_usage":"true"}})";
   Exchange chat(body);
   chat.machine.begin_leg(Mode::ids_vllm);
   std::string const event = chunk({.text = "Hel", .ids = {10}});
@@ -609,14 +608,14 @@ TEST(Continuation, An_error_that_may_be_repeated_keeps_that_whatever_its_type) {
 }
 
 TEST(Continuation, A_record_may_be_dropped_before_its_answer_begins_and_between_legs_only_then) {
-  Exchange one(R"({"prompt":[1,2,3],"stream":true,"max_tokens":20})", "completions");
+  TokenIds const ids(100, 7);
+  Exchange one(R"({"prompt":)" + list(ids) + R"(,"stream":true,"max_tokens":20})", "completions");
   one.machine.first_body(Mode::ids_vllm);
-  EXPECT_GT(one.machine.held(), 0U);
+  EXPECT_GE(one.machine.held(), ids.size() * sizeof(TokenId));
   EXPECT_TRUE(one.machine.forget());
-  EXPECT_EQ(one.machine.held(), 0U);
-  EXPECT_TRUE(one.machine.refused().empty() || one.machine.refused() == "ids_unknown");
+  EXPECT_LT(one.machine.held(), ids.size());
   one.machine.begin_leg(Mode::ids_vllm);
-  one.receive(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt({1, 2, 3})}));
+  one.receive(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt(ids)}));
   one.end();
   EXPECT_FALSE(one.machine.forget());
   EXPECT_TRUE(one.next(Mode::ids_vllm));
