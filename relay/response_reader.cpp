@@ -42,6 +42,7 @@ std::span<char> ResponseReader::read_on(std::span<char> bytes, ReadHead const& r
                                                    : head.connection.has("keep-alive");
   }
   kResponseMoves.apply(state_, kind_of(head));
+  spoil_if_more(rest);
   put_back();
   return rest;
 }
@@ -54,6 +55,12 @@ ResponseEvent ResponseReader::kind_of(ResponseHead const& head) const {
     return ResponseEvent::interim;
   }
   return framing_.kind == Framing::Kind::none ? ResponseEvent::no_body : ResponseEvent::body;
+}
+
+void ResponseReader::spoil_if_more(std::span<char> rest) {
+  if (state_ == ResponseState::complete && !rest.empty()) {
+    spoil();
+  }
 }
 
 void ResponseReader::put_back() {
@@ -94,6 +101,7 @@ std::string_view ResponseReader::read_body(std::span<char>& bytes) {
       bytes = {};
       break;
   }
+  spoil_if_more(bytes);
   return payload;
 }
 

@@ -82,13 +82,16 @@ class ResponseReader {
   /// Ends a body or a tunnel that ends with its connection.
   void end() { kResponseMoves.apply(state_, ResponseEvent::end); }
 
-  /// Whether the engine keeps its connection open, as its head states.
+  /// Whether the engine keeps its connection open, as its head states, and has sent nothing behind
+  /// its response.
   bool keeps_alive() const { return keeps_alive_; }
   /// More came than belongs to this response, so the connection is not used again.
   void spoil() { keeps_alive_ = false; }
 
  private:
   ResponseEvent kind_of(ResponseHead const& head) const;
+  /// `rest`: the bytes that were not read.
+  void spoil_if_more(std::span<char> rest);
   bool fail();
 
   struct Part {  // the start of a head that comes in pieces

@@ -94,9 +94,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     std::size_t const held = seam_.capacity();
     continuation::Received const received = seam_.receive(payload, out);
     delivered.progress = received.progress;
-    if (received.error_status != 0) {
-      call_.error_type = error_type_of(received.error_status);
-    }
+    note(received);
     has_events = received.moved;
     if (received.hand_off_ms) {
       delivered.hint = monotonic_time() + Time(*received.hand_off_ms);
@@ -106,7 +104,7 @@ Answer::Delivered Answer::deliver(std::string_view payload, bool until_close, st
     }
     emit(out, wire);
     is_steady_ = is_steady_ && seam_.capacity() == held;
-    parts().records.hold(*this, seam_.story().known().transcript.bytes());
+    hold_record();
   } else if (!delivery.is_event_stream()) {
     delivery.emit(payload, {}, wire);
   } else {
@@ -174,6 +172,23 @@ void Answer::handed_over(std::string& wire) {
   call_.last_event_at = now;
 }
 
+void Answer::note(continuation::Received const& received) {
+  if (received.error_status != 0) {
+    call_.error_type = error_type_of(received.error_status);
+  }
+}
+
+void Answer::leg_begins() {
+  is_steady_ = false;
+  if (seam_.is_recording()) {
+    hold_record();
+  }
+}
+
+void Answer::hold_record() {
+  parts().records.hold(*this, seam_.story().known().transcript.bytes());
+}
+
 void Answer::drop() {
   parts().records.hold(*this, 0);
 }
@@ -192,9 +207,10 @@ bool Answer::forget_record() {
 
 Progress Answer::leg_ended(std::string& wire) {
   std::string out;
-  Progress const progress = seam_.leg_ended(out).progress;
+  continuation::Received const received = seam_.leg_ended(out);
+  note(received);
   emit(out, wire);
-  return progress;
+  return received.progress;
 }
 
 void Answer::emit(std::string_view out, std::string& wire) {

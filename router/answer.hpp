@@ -43,14 +43,16 @@ class Answer final : public RecordOwner {
   void handed_over(std::string& wire);
   /// Handles more of the answer, whatever its source.
   void emit(std::string_view out, std::string& wire);
+  /// Takes note of the error with which the engine has ended the answer, if it has.
+  void note(continuation::Received const& received);
   /// Called when the connection of a recorded leg has ended.
   continuation::Progress leg_ended(std::string& wire);
 
   /// Whether the record is as large as when it was weighed, so nothing has to be weighed.
   bool is_steady() const { return is_steady_; }
   void weighed() { is_steady_ = true; }
-  /// A leg begins, which holds memory too.
-  void leg_begins() { is_steady_ = false; }
+  /// Called before a leg begins, which holds memory too. The ids of the prompt are recorded by now.
+  void leg_begins();
 
   /// The answer is over.
   void drop();
@@ -62,6 +64,7 @@ class Answer final : public RecordOwner {
   Parts& parts() const { return call_.parts; }
   void note_error(relay::EventScanner::Suspect const& suspect, std::string_view payload);
   void note_time(bool has_events);
+  void hold_record();
   void mark(Moving kind, std::string& wire) const;
   void has_moved(Call::Clock::time_point now);
 

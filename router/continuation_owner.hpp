@@ -6,8 +6,8 @@
 
 namespace lastcall::router {
 
-struct HandedOver;
-struct Leaving;
+struct HandOffResult;
+struct MoveCause;
 
 class ContinuationOwner {
  public:
@@ -15,10 +15,10 @@ class ContinuationOwner {
   ContinuationOwner(ContinuationOwner const&) = delete;
   ContinuationOwner& operator=(ContinuationOwner const&) = delete;
 
-  /// The end of an early hand-off (hand_over.hpp).
-  virtual void hand_over_ended(HandedOver handed) = 0;
+  /// The end of an early hand-off (early_hand_off.hpp).
+  virtual void hand_off_ended(HandOffResult handed) = 0;
   /// The end of the check whether ids and text are level (level_proof.hpp).
-  virtual void proof_ended(Leaving const& leaving) = 0;
+  virtual void proof_ended(MoveCause const& cause) = 0;
 
  protected:
   ~ContinuationOwner() = default;

@@ -51,17 +51,27 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
   std::unique_ptr<Leg> ended = std::move(leg);
   Parts& parts = ended->parts_;
   ended->leave();
-  ended->connection_.release(keep && !ended->worker_->has_left());
+  bool const is_whole = ended->reader_.state() == relay::ResponseState::complete;
+  ended->connection_.release(keep && is_whole && ended->may_be_kept());
   parts.connections.swept(*ended->worker_);
   parts.poller.bury_unwatched(std::move(ended));
 }
 
 void Leg::end_before_last_bytes(std::unique_ptr<Leg>& leg) {
+  if (!leg->may_be_kept()) {
+    end(leg, false);
+    return;
+  }
   std::unique_ptr<Leg> ended = std::move(leg);
   Parts& parts = ended->parts_;
   ended->leave();
   parts.last_bytes.await(ended->connection_, std::move(ended->reader_), ended->worker_);
   parts.poller.bury_unwatched(std::move(ended));
+}
+
+bool Leg::may_be_kept() const {
+  return reader_.keeps_alive() && out_.is_all_out() && !worker_->has_left() &&
+         reader_.framing().kind != relay::Framing::Kind::until_close;
 }
 
 void Leg::leave() {

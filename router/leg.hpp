@@ -96,10 +96,11 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
   /// Absent if no connection can be made. `parts` and `listener` outlive the leg.
   static std::unique_ptr<Leg> begin(Parts& parts, LegListener& listener,
                                     std::shared_ptr<Worker> const& worker, Message message);
-  /// Ends the leg. `keep`: its connection may carry another request.
+  /// Ends the leg. `keep`: its connection may carry another request, if its request went out whole
+  /// and its response came whole: the rest of either would be taken for a part of the next one.
   static void end(std::unique_ptr<Leg>& leg, bool keep);
-  /// Ends the leg, whose answer is complete. Its connection may carry another request once the end
-  /// of the body has arrived.
+  /// Ends the leg, whose answer is complete although the end of its body has not arrived. Its
+  /// connection may carry another request after that end.
   static void end_before_last_bytes(std::unique_ptr<Leg>& leg);
 
   std::shared_ptr<Worker> const& worker() const { return worker_; }
@@ -133,6 +134,8 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
  private:
   void await();
   void leave();
+  /// Whether its connection may carry another request once the response is complete.
+  bool may_be_kept() const;
 
   Parts& parts_;
   LegListener* listener_;

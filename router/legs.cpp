@@ -9,9 +9,9 @@
 #include "ingress/client_connection.hpp"
 #include "relay/first_byte.hpp"
 #include "router/large_bodies.hpp"
+#include "router/lost_answers.hpp"
 #include "router/no_worker.hpp"
 #include "router/parts.hpp"
-#include "router/room.hpp"
 #include "router/routed_request.hpp"
 #include "router/verdict.hpp"
 
@@ -45,14 +45,6 @@ void blame(Parts& parts, Leg& leg) {
   parts.fleet.failed(*leg.worker(), monotonic_time());
 }
 
-LegWork work_of(Seam& seam, RequestRisk const& risk, Call const& call) {
-  if (seam.moves() == 0 && !risk.is_suspect() && !risk.has_lost_engine()) {
-    return {};
-  }
-  return {.kind = risk.is_suspect() ? LegWork::Kind::suspect : LegWork::Kind::continues,
-          .tokens = tokens_of(seam, call)};
-}
-
 /// Whether the engine had begun with the answer. One that comes in one piece shows that only by the
 /// time that it takes.
 Begun begun(Seam const& seam, RequestRisk const& risk, Time now) {
@@ -60,40 +52,6 @@ Begun begun(Seam const& seam, RequestRisk const& risk, Time now) {
     return seam.has_begun() ? Begun::yes : Begun::no;
   }
   return risk.is_survived(now) ? Begun::perhaps : Begun::no;
-}
-
-/// Returns the refusal that the client gets if the worker's connection broke before its answer was
-/// whole, and no other worker continues it. A request that the router itself would repeat may be
-/// repeated by its client, too, because this router recognizes a request that ended an engine
-/// (request_risk.hpp).
-relay::Refusal broken(Call const& call) {
-  return call.route.repeat == Repeat::always ? relay::cut_by(lifecycle::CancelReason::engine_dead)
-                                             : relay::engine_failed();
-}
-
-relay::Refusal stood_still() {
-  return relay::timed_out("the worker's response stalled for too long", false);
-}
-
-/// The end that the client gets if its answer is not continued.
-relay::Refusal not_continued(Call const& call, Seam const& seam) {
-  using lifecycle::CancelReason;
-  std::string_view const cause = seam.cause();
-  // A request with which two engines have died must not be sent again: the type is not retryable.
-  bool const may_come_again = seam.why_not() != continuation::label(Refused::engine_died_twice) &&
-                              seam.why_not() != continuation::label(Refused::poison);
-  relay::Refusal refusal = cause.empty() ? relay::no_memory() : relay::engine_failed();
-  if (may_come_again && cause == "engine_dead") {
-    refusal = relay::cut_by(CancelReason::engine_dead);
-  } else if (may_come_again && (cause == "migrated" || cause == kHandOff)) {
-    refusal = relay::cut_by(CancelReason::migrate);
-  } else if (cause == kStall || cause == kGone) {
-    refusal = stood_still();
-  } else if (may_come_again && cause == "eof") {
-    refusal = broken(call);
-  }
-  refusal.reason = seam.why_not();
-  return refusal;
 }
 
 /// Called when the worker does not accept the added fields: from now on the body is the client's
@@ -106,17 +64,6 @@ bool has_given_up_additions(Call& call, Seam const& seam) {
   return continuation::adds_to(seam.known()->request, seam.mode());
 }
 
-/// The workers that may have the next leg.
-Fleet::Wanted next_of(Call const& call, Seam const& seam) {
-  return seam.moves() > 0 ? call.to_go_on(*seam.known()) : call.to_choose();
-}
-
-/// Whether the answer must continue and there are workers, but none of them can continue it.
-bool fits_nobody(Parts& parts, Call const& call, Seam const& seam) {
-  return !call.has_sent_nothing() && parts.fleet.knows(call.wanted.model) &&
-         !parts.fleet.choose(next_of(call, seam), {}, monotonic_time());
-}
-
 /// A leg's pace counts from its first text.
 void note_pace(Call& call, Seam const& seam) {
   if (call.pace.moves != seam.moves() && seam.has_begun()) {
@@ -126,48 +73,27 @@ void note_pace(Call& call, Seam const& seam) {
   }
 }
 
-/// Whether a request that a worker has answered with `verdict` may be repeated, and there is a
-/// worker for it.
-bool may_ask_another(Call const& call, Attempts const& attempts, Verdict verdict) {
-  Repeat const repeat = call.route.repeat;
-  bool const is_allowed =
-      repeat == Repeat::always || (repeat == Repeat::unless_begun && verdict == Verdict::refused);
-  return is_allowed && attempts.are_left(call.parts.settings.choosing.attempts) &&
-         call.parts.fleet.choose(call.to_choose(), attempts.tried(), monotonic_time());
-}
-
 /// The worker is being left, so its announcement says nothing about the next one.
-void drop_hand_over(Leave* leave) {
-  if (leave != nullptr) {
-    leave->hint.reset();
+void drop_hand_off(MoveState* move) {
+  if (move != nullptr) {
+    move->hint.reset();
   }
-  if (leave != nullptr && leave->hand_over) {
-    leave->hand_over->drop();
+  if (move != nullptr && move->hand_off) {
+    move->hand_off->drop();
   }
 }
 
-Leave& ensured(std::unique_ptr<Leave>& leave) {
-  if (!leave) {
-    leave = std::make_unique<Leave>();
+MoveState& ensured(std::unique_ptr<MoveState>& move) {
+  if (!move) {
+    move = std::make_unique<MoveState>();
   }
-  return *leave;
-}
-
-/// No other worker gets the request: the client gets `last` if nothing was sent, otherwise an end
-/// with the reason.
-void give_up(RoutedRequest& request, Call const& call, Seam& seam, Refused why,
-             relay::Refusal const& last) {
-  seam.give_up(why);
-  request.break_off(call.has_sent_nothing() ? last : not_continued(call, seam), Outcome::error);
+  return *move;
 }
 
 }  // namespace
 
 Legs::Legs(RoutedRequest& request, Call& call)
-    : request_(request),
-      call_(call),
-      budget_{.attempts = {}, .risk = RequestRisk(call), .total = nullptr},
-      answer_(call) {}
+    : request_(request), call_(call), answer_(call), search_(request, call, answer_, *this) {}
 
 TotalWait::TotalWait(Parts& parts, RoutedRequest& request) : request_(request) {
   parts.deadlines.arm(deadline_, Wait::total);
@@ -179,127 +105,54 @@ void TotalWait::expired(Wait /*wait*/) {
 
 void Legs::start() {
   if (call_.parts.settings.timeouts.total) {
-    budget_.total = std::make_unique<TotalWait>(call_.parts, request_);
+    total_ = std::make_unique<TotalWait>(call_.parts, request_);
   }
-  if (!budget_.risk.begin(monotonic_time())) {
+  if (!search_.risk().begin(monotonic_time())) {
     request_.refuse(poisonous());
     return;
   }
   call_.modes = {.by = call_.parts.settings.migration.by,
                  .endpoint = continuation::endpoint_of(call_.route.endpoint())};
   if (has_memory_for([this] { seam().begin(call_); })) {
-    go_to_another(no_worker());
+    search_.go_on(no_worker());
   } else {
     request_.refuse(relay::no_memory());
   }
 }
 
 void Legs::drop() {
-  if (budget_.total) {
-    budget_.total->end();
+  if (total_) {
+    total_->end();
   }
-  drop_hand_over(leave_.get());
-  if (leave_ && leave_->proof) {
-    leave_->proof->drop();
+  drop_hand_off(move_.get());
+  if (move_ && move_->proof) {
+    move_->proof->drop();
   }
   answer_.drop();
-  call_.parts.waiting.leave(*this);
+  search_.stop();
   Leg::end(leg_, false);
 }
 
 // --- the way to a worker -------------------------------------------------------------------------
 
-Waiter::Tried Legs::choose_and_connect(bool ignores_turns) {
-  while (budget_.attempts.are_left(call_.parts.settings.choosing.attempts)) {
-    Fleet::Wanted wanted = next_of(call_, seam());
-    // A request that has no answer yet asks each worker once, so it does not need turns.
-    wanted.waits = budget_.attempts.has_waited() && !call_.has_sent_nothing() && !ignores_turns;
-    auto const [worker, is_full] = find_room(
-        call_.parts, wanted, work_of(seam(), budget_.risk, call_), budget_.attempts.tried());
-    if (!worker) {
-      return is_full ? Tried::no_room : Tried::refused;
-    }
-    if (!call_.has_sent_nothing()) {
-      worker->note_trial(monotonic_time());
-    }
-    budget_.attempts.note(*worker);
-    if (budget_.attempts.count() > 1 && call_.has_sent_nothing()) {
-      call_.parts.metrics.asked_another(call_.label());
-    }
-    if (connect_to(worker, call_.route.repeat != Repeat::always)) {
-      return Tried::gone;
-    }
-    call_.parts.fleet.failed(*worker, monotonic_time());
-    call_.parts.metrics.failed_over(Failover::unreachable);
-  }
-  return Tried::refused;
-}
-
-void Legs::go_to_another(relay::Refusal const& last) {
-  Tried const tried = choose_and_connect();
-  if (tried == Tried::gone) {
-    return;
-  }
-  if (tried == Tried::refused && call_.has_sent_nothing()) {
-    request_.refuse(last);
-    return;
-  }
-  if (fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
-    return;
-  }
-  if (call_.has_sent_nothing()) {
-    budget_.attempts.wait_until(monotonic_time() + call_.parts.settings.migration.wait);
-  }
-  call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
-}
-
-Waiter::Tried Legs::try_again() {
-  if (!seam().has_begun() && budget_.risk.is_poison(monotonic_time())) {
-    give_up(request_, call_, seam(), Refused::poison, poisonous());
-    return Tried::gone;
-  }
-  if (!budget_.attempts.may_wait(monotonic_time())) {
-    request_.break_off(no_worker(), Outcome::error);
-    return Tried::gone;
-  }
-  budget_.attempts.note_wait();
-  Tried const tried = choose_and_connect();
-  if (tried == Tried::refused && call_.has_sent_nothing()) {
-    request_.refuse(no_worker());
-    return Tried::gone;
-  }
-  if (tried == Tried::refused && fits_nobody(call_.parts, call_, seam())) {
-    give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
-    return Tried::gone;
-  }
-  if (tried == Tried::refused) {
-    budget_.attempts.ask_all();
-  }
-  return tried;
-}
-
-/// `fresh`: the worker may be closing a kept connection at this moment, and then it is unknown
-/// whether it has read the request. Returns true if the leg has begun, or if the request is over
-/// because there was no memory for its body.
-bool Legs::connect_to(std::shared_ptr<Worker> const& worker, bool fresh) {
-  answer_.leg_begins();
+bool Legs::begin_leg(std::shared_ptr<Worker> const& worker, bool fresh) {
   std::string own_body;
   bool is_prepared = false;
   auto const prepare = [&] { is_prepared = seam().prepare(call_.modes.of(*worker), own_body); };
   if (!has_memory_for(prepare)) {
-    give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
+    search_.give_up(Refused::memory, relay::no_memory());
     return true;
   }
+  answer_.leg_begins();
   if (!is_prepared) {
     return false;
   }
-  if (!budget_.attempts.has_crossed(*worker)) {  // otherwise it had the request before
-    budget_.risk.sent(monotonic_time());
+  if (!search_.attempts().has_crossed(*worker)) {  // otherwise it had the request before
+    search_.risk().sent(monotonic_time());
   }
   unsigned const moves = seam().moves();
   std::string const suffix = moves > 0 ? "-m" + std::to_string(moves) : "";
-  LegWork const work = work_of(seam(), budget_.risk, call_);
+  LegWork const work = search_.work();
   leg_ = Leg::begin(call_.parts, *this, worker,
                     {.head = head_of_leg(call_, {.suffix = suffix,
                                                  .is_recorded = seam().is_recording(),
@@ -326,8 +179,8 @@ void Legs::leg_is_late(Leg& leg, Late how) {
       Time const now = monotonic_time();
       std::array const here{leg.worker()->id()};
       if (call_.route.repeat == Repeat::always &&
-          call_.parts.fleet.choose(call_.to_choose(), here, now) && budget_.risk.may_repeat()) {
-        budget_.attempts.begin_again(*leg.worker(), now + call_.parts.settings.migration.wait);
+          call_.parts.fleet.choose(call_.to_choose(), here, now) && search_.risk().may_repeat()) {
+        search_.leave(*leg.worker());
         replace_leg(Failover::stalled, no_worker());
       }
       return;
@@ -337,7 +190,7 @@ void Legs::leg_is_late(Leg& leg, Late how) {
     case Late::gone:
       if (seam().is_holding()) {
         std::string wire;
-        settle(answer_.leg_ended(wire), true, wire);
+        settle(answer_.leg_ended(wire), wire);
       } else if (answer_.is_recorded()) {
         migrate(how == Late::gone ? kGone : kStall);
       } else {
@@ -353,12 +206,12 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
   std::shared_ptr<Worker> const worker = leg_->worker();
   Time const now = monotonic_time();
   Refused limit = Refused::no;
-  bool const is_dead = why == Failover::unreachable && budget_.attempts.has_crossed(*worker);
+  bool const is_dead = why == Failover::unreachable && search_.attempts().has_crossed(*worker);
   bool const is_malformed = leg_->reader().state() == ResponseState::malformed;
   bool const is_broken = why == Failover::broken && !is_malformed;
   if (is_dead || (is_broken && leg_->sent().is_all_out())) {
-    limit = budget_.risk.died(*worker, begun(seam(), budget_.risk, now), now);
-  } else if ((why == Failover::timed_out || is_malformed) && !budget_.risk.may_repeat()) {
+    limit = search_.risk().died(*worker, begun(seam(), search_.risk(), now), now);
+  } else if ((why == Failover::timed_out || is_malformed) && !search_.risk().may_repeat()) {
     limit = Refused::budget;
   }
   call_.parts.fleet.failed(*worker, now);
@@ -368,9 +221,9 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
       {{"request_id", call_.id()}, {"worker", worker->url()}, {"reason", name(why)}});
   Leg::end(leg_, false);
   if (limit != Refused::no) {
-    give_up(request_, call_, seam(), limit, limit == Refused::budget ? last : poisonous());
+    search_.give_up(limit, limit == Refused::budget ? last : poisonous());
   } else if (is_allowed) {
-    go_to_another(last);
+    search_.go_on(last);
   } else {
     request_.refuse(last);
   }
@@ -379,27 +232,27 @@ void Legs::replace_leg(Failover why, relay::Refusal const& last) {
 // --- going on elsewhere --------------------------------------------------------------------------
 
 void Legs::migrate(std::string_view reason) {
-  drop_hand_over(leave_.get());
+  drop_hand_off(move_.get());
   std::shared_ptr<Worker> const worker = leg_->worker();
   call_.parts.fleet.failed(*worker, monotonic_time());
   Leg::end(leg_, false);
-  Leaving const leaving{
+  MoveCause const cause{
       .worker = worker,
       .reason = reason,
-      .limit = budget_.risk.moved(reason, *worker, seam().has_begun(), monotonic_time())};
-  std::unique_ptr<LevelProof>& proof = ensured(leave_).proof;
+      .limit = search_.risk().moved(reason, *worker, seam().has_begun(), monotonic_time())};
+  std::unique_ptr<LevelProof>& proof = ensured(move_).proof;
   if (!proof) {
     proof = std::make_unique<LevelProof>(call_.parts, call_, seam(), *this);
   }
-  if (!proof->begin(leaving)) {
+  if (!proof->begin(cause)) {
     proof.reset();
-    proof_ended(leaving);
+    proof_ended(cause);
   }
 }
 
 /// An answer that has left its worker continues at another one, or ends.
-void Legs::proof_ended(Leaving const& leaving) {
-  auto const& [worker, reason, limit] = leaving;
+void Legs::proof_ended(MoveCause const& cause) {
+  auto const& [worker, reason, limit] = cause;
   std::string out;
   Seam::Going going = Seam::Going::refused;
   if (!has_memory_for([&] { going = seam().go_on(call_, reason, limit, out); })) {
@@ -422,9 +275,8 @@ void Legs::proof_ended(Leaving const& leaving) {
     case Seam::Going::on:
       request_.client()->connection().write(wire);
       if (request_.client() != nullptr) {
-        budget_.attempts.begin_again(*worker,
-                                     monotonic_time() + call_.parts.settings.migration.wait);
-        go_to_another(no_worker());
+        search_.leave(*worker);
+        search_.go_on(no_worker());
       }
       return;
     case Seam::Going::finished:
@@ -454,8 +306,8 @@ void Legs::leg_handled() {
 }
 
 void Legs::flushed() {
-  if (leave_ && leave_->hand_over) {
-    leave_->hand_over->flushed();
+  if (move_ && move_->hand_off) {
+    move_->hand_off->flushed();
   }
   if (leg_) {
     leg_->resume();
@@ -470,16 +322,9 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
       replace_leg(Failover::refused, no_worker());
       return true;
     }
-    // The worker would give the same answer again, and it is as suitable as before for other
-    // requests.
     call_.parts.metrics.failed_over(Failover::refused);
     Leg::end(leg_, false);
-    Tried const tried = choose_and_connect(true);
-    if (tried == Tried::no_room) {  // the worker that may accept it has enough to compute now
-      call_.parts.waiting.enter(*this, call_.wanted.model, work_of(seam(), budget_.risk, call_));
-    } else if (tried != Tried::gone) {
-      give_up(request_, call_, seam(), Refused::worker_cannot, no_worker());
-    }
+    search_.pass_over();
     return true;
   }
   if (is_malformed_request(head.status) && call_.has_sent_nothing() &&
@@ -487,8 +332,8 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     Leg::end(leg_, false);
     call_.parts.probes.doubt(*worker);
-    if (!connect_to(worker, true)) {
-      go_to_another(no_worker());
+    if (!begin_leg(worker, true)) {
+      search_.go_on(no_worker());
     }
     return true;
   }
@@ -498,24 +343,25 @@ bool Legs::replace_answer(relay::ResponseHead const& head) {
   }
   if (verdict != Verdict::broke) {
     call_.parts.fleet.failed(*leg_->worker(), monotonic_time());
-  } else if (budget_.attempts.is_believed()) {
+  } else if (search_.attempts().is_believed()) {
     return false;
   }
   if (verdict == Verdict::engine_died) {
     Time const now = monotonic_time();
-    Refused const limit = budget_.risk.died(*leg_->worker(), begun(seam(), budget_.risk, now), now);
+    Refused const limit =
+        search_.risk().died(*leg_->worker(), begun(seam(), search_.risk(), now), now);
     if (limit != Refused::no) {
-      give_up(request_, call_, seam(), limit, poisonous());
+      search_.give_up(limit, poisonous());
       return true;
     }
   }
-  if (!may_ask_another(call_, budget_.attempts, verdict) ||
-      (verdict == Verdict::broke && !budget_.risk.may_repeat())) {
+  if (!search_.may_ask_another(verdict) ||
+      (verdict == Verdict::broke && !search_.risk().may_repeat())) {
     return false;
   }
   call_.parts.metrics.failed_over(Failover::refused);
   Leg::end(leg_, false);
-  go_to_another(no_worker());
+  search_.go_on(no_worker());
   return true;
 }
 
@@ -535,11 +381,11 @@ bool Legs::read_head(std::span<char>& bytes, std::string& wire) {
     if (call_.has_sent_nothing()) {
       answer_.open(read.head, leg_->reader().framing(), wire);
     }
-    budget_.attempts.have_ended();
+    search_.attempts().have_ended();
     if (answer_.is_recorded() && !has_memory_for([this] { seam().begin_leg(); })) {
       request_.client()->connection().write(wire);
       if (request_.client() != nullptr) {
-        give_up(request_, call_, seam(), Refused::memory, relay::no_memory());
+        search_.give_up(Refused::memory, relay::no_memory());
       }
       return false;
     }
@@ -566,12 +412,12 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
     delivered = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
   }
   if (delivered.hint) {
-    ensured(leave_).hint = delivered.hint;
+    ensured(move_).hint = delivered.hint;
   }
-  settle(delivered.progress, bytes.empty(), wire);
+  settle(delivered.progress, wire);
 }
 
-void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
+void Legs::settle(Progress progress, std::string& wire) {
   relay::ResponseReader& reader = leg_->reader();
   bool const has_moved = progress != Progress::nothing;
   bool const is_whole = reader.state() == ResponseState::complete;
@@ -580,16 +426,17 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
     progress = answer_.leg_ended(wire);
   }
   bool const is_held = seam().is_holding() && progress < Progress::done;
+  if (!seam().is_holding() && move_ && move_->hand_off) {
+    move_->hand_off->released();
+  }
   if (!is_held && (progress == Progress::done || (is_whole && progress != Progress::failed))) {
-    budget_.risk.completed();
+    search_.risk().completed();
     call_.delivery.finish(wire);
-    drop_hand_over(leave_.get());
-    bool const may_be_kept =
-        reader.keeps_alive() && leg_->sent().is_all_out() && is_spent && !until_close(*leg_);
-    if (may_be_kept && reader.state() == ResponseState::body) {
+    drop_hand_off(move_.get());
+    if (reader.state() == ResponseState::body) {
       Leg::end_before_last_bytes(leg_);
     } else {
-      Leg::end(leg_, may_be_kept && is_whole);
+      Leg::end(leg_, true);
     }
   }
   request_.client()->connection().write(wire);
@@ -617,21 +464,21 @@ void Legs::settle(Progress progress, bool is_spent, std::string& wire) {
 
 /// A worker that drains has announced when it will cut the answer.
 void Legs::look_ahead() {
-  if (!leave_) {
+  if (!move_) {
     return;
   }
-  std::optional<Time> const hint = std::exchange(leave_->hint, std::nullopt);
-  if (hint && !leave_->hand_over) {
-    leave_->hand_over =
-        std::make_unique<HandOver>(call_.parts, call_, seam(), budget_.risk, *this, *this);
+  std::optional<Time> const hint = std::exchange(move_->hint, std::nullopt);
+  if (hint && !move_->hand_off) {
+    move_->hand_off =
+        std::make_unique<EarlyHandOff>(call_.parts, call_, seam(), search_.risk(), *this, *this);
   }
-  if (leave_->hand_over) {
-    leave_->hand_over->look(*leg_, hint);
+  if (move_->hand_off) {
+    move_->hand_off->look(*leg_, hint);
   }
 }
 
-void Legs::hand_over_ended(HandedOver handed) {
-  if (handed.how == HandedOver::How::begins_anew) {
+void Legs::hand_off_ended(HandOffResult handed) {
+  if (handed.how == HandOffResult::How::begins_anew) {
     migrate(kHandOff);
     return;
   }
@@ -642,13 +489,14 @@ void Legs::hand_over_ended(HandedOver handed) {
                                                        {"from", leg_->worker()->url()},
                                                        {"to", next->worker()->url()}});
     Leg::end(leg_, false);
-    leave_->hint = handed.hint;  // any other hint was one of the old worker
+    move_->hint = handed.hint;  // any other hint was one of the old worker
     leg_ = std::move(next);
     leg_->listen_to(*this);
     answer_.handed_over(wire);
   }
+  answer_.note(handed.received);
   answer_.emit(handed.out, wire);
-  settle(handed.progress, true, wire);
+  settle(handed.received.progress, wire);
 }
 
 void Legs::leg_ended(Leg& leg, bool orderly) {
@@ -657,12 +505,12 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
     std::shared_ptr<Worker> const worker = leg_->worker();
     if (leg.is_stale() && call_.route.repeat == Repeat::always) {
       Leg::end(leg_, false);
-      budget_.attempts.note_crossed(*worker);
-      if (!connect_to(worker, true)) {
-        go_to_another(no_worker());
+      search_.attempts().note_crossed(*worker);
+      if (!begin_leg(worker, true)) {
+        search_.go_on(no_worker());
       }
     } else {
-      replace_leg(Failover::broken, broken(call_));
+      replace_leg(Failover::broken, connection_broke(call_));
     }
     return;
   }
@@ -685,23 +533,24 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
   }
   if (!is_end) {
     if (relay::is_whole(delivery)) {
-      budget_.risk.completed();
+      search_.risk().completed();
     } else {
       Time const now = monotonic_time();
       call_.parts.fleet.failed(*leg.worker(), now);
-      Refused const limit =
-          leg.sent().is_all_out() ? budget_.risk.died(*leg.worker(), Begun::yes, now) : Refused::no;
+      Refused const limit = leg.sent().is_all_out()
+                                ? search_.risk().died(*leg.worker(), Begun::yes, now)
+                                : Refused::no;
       if (limit != Refused::no) {
         request_.break_off(poisonous(), Outcome::error);
         return;
       }
     }
-    request_.break_off(broken(call_), Outcome::error);
+    request_.break_off(connection_broke(call_), Outcome::error);
     return;
   }
-  budget_.risk.completed();
+  search_.risk().completed();
   delivery.finish(last);
-  drop_hand_over(leave_.get());
+  drop_hand_off(move_.get());
   Leg::end(leg_, false);
   request_.write_and_end(last);
 }

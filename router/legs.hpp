@@ -1,11 +1,11 @@
 // The workers that a request is sent to, one after the other, until one of them answers.
 //
-// Theory of operation. A worker is chosen (fleet.hpp) and the request sent to it: this is a *leg*.
-// A leg that fails before the client has a byte is replaced at once by a leg to another worker, as
-// the endpoint allows (route.hpp), with at most `choosing.attempts` legs in all. Once a worker has
-// sent the head of its response, the response is relayed, whole events at a time. From then on, a
-// leg that fails is replaced by one that continues where the answer stopped, if that can be proven
-// (seam.hpp).
+// Theory of operation. A worker is found (worker_search.hpp) and the request sent to it: this is a
+// *leg*. A leg that fails before the client has a byte is replaced at once by a leg to another
+// worker, as the endpoint allows (route.hpp), with at most `choosing.attempts` legs in all. Once a
+// worker has sent the head of its response, the response is relayed, whole events at a time. From
+// then on, a leg that fails is replaced by one that continues where the answer stopped, if that can
+// be proven (seam.hpp).
 //
 // Thread rule: the router's thread. Source: docs/router.md.
 #pragma once
@@ -20,17 +20,14 @@
 
 #include "ingress/deadlines.hpp"
 #include "router/answer.hpp"
-#include "router/attempts.hpp"
 #include "router/call.hpp"
 #include "router/continuation_owner.hpp"
-#include "router/fleet.hpp"
-#include "router/hand_over.hpp"
+#include "router/early_hand_off.hpp"
 #include "router/leg.hpp"
 #include "router/level_proof.hpp"
 #include "router/metrics.hpp"
-#include "router/request_risk.hpp"
 #include "router/seam.hpp"
-#include "router/waiting_room.hpp"
+#include "router/worker_search.hpp"
 
 namespace lastcall::router {
 
@@ -50,21 +47,14 @@ class TotalWait final : public ingress::DeadlineOwner {
   ingress::Deadline deadline_{*this};
 };
 
-/// The limits of a request: on workers, on deaths of engines, and on time.
-struct Budget {
-  Attempts attempts;
-  RequestRisk risk;
-  std::unique_ptr<TotalWait> total;  // absent if its time is not limited
+/// The state of an answer that moves to another worker, or will have to; most answers stay.
+struct MoveState {
+  std::optional<Time> hint{};                // when the cut will be, announced since the last event
+  std::unique_ptr<EarlyHandOff> hand_off{};  // present while its worker drains
+  std::unique_ptr<LevelProof> proof{};       // present while its ids are examined before it moves
 };
 
-/// Facts of an answer that leaves its worker, or will have to; most answers stay.
-struct Leave {
-  std::optional<Time> hint{};             // when the cut will be, announced since the last event
-  std::unique_ptr<HandOver> hand_over{};  // present while its worker drains
-  std::unique_ptr<LevelProof> proof{};    // present while the answer is leaving its worker
-};
-
-class Legs final : public LegListener, public Waiter, public ContinuationOwner {
+class Legs final : public LegListener, public LegMaker, public ContinuationOwner {
  public:
   /// Both outlive this.
   Legs(RoutedRequest& request, Call& call);
@@ -75,6 +65,8 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void drop();
   /// Called when the client has read all bytes that were waiting for it.
   void flushed();
+  /// Whether a worker has received bytes of the request and may be working on it.
+  bool have_reached_worker() const { return leg_ && leg_->sent().has_begun(); }
   std::size_t capacity() const {
     return answer_.seam().capacity() + (leg_ ? leg_->sent().capacity() : 0);
   }
@@ -90,38 +82,32 @@ class Legs final : public LegListener, public Waiter, public ContinuationOwner {
   void leg_ended(Leg& leg, bool orderly) override;
   void leg_handled() override;
 
-  // Waiter
-  Tried try_again() override;
+  // LegMaker
+  bool begin_leg(std::shared_ptr<Worker> const& worker, bool fresh) override;
   // ContinuationOwner
-  void hand_over_ended(HandedOver handed) override;
-  void proof_ended(Leaving const& leaving) override;
+  void hand_off_ended(HandOffResult handed) override;
+  void proof_ended(MoveCause const& cause) override;
 
  private:
-  /// `ignores_turns`: it also asks workers that have failed and were asked for another answer a
-  /// moment ago.
-  Tried choose_and_connect(bool ignores_turns = false);
-  bool connect_to(std::shared_ptr<Worker> const& worker, bool fresh);
   /// Called when the leg yields nothing usable: another worker gets the request, or it ends with
   /// `last`.
   void replace_leg(Failover why, relay::Refusal const& last);
   /// The leg's bytes are in `wire`. Decides whether the answer is complete, and how to continue.
-  void settle(continuation::Progress progress, bool is_spent, std::string& wire);
+  void settle(continuation::Progress progress, std::string& wire);
   Seam& seam() { return answer_.seam(); }
   void look_ahead();
   bool replace_answer(relay::ResponseHead const& head);
   bool read_head(std::span<char>& bytes, std::string& wire);
   /// Takes an answer that has begun away from its worker.
   void migrate(std::string_view reason);
-  /// Sends the request to another worker, now or when one has room; if nothing was sent and there
-  /// is no worker, answers with `last`.
-  void go_to_another(relay::Refusal const& last);
 
   RoutedRequest& request_;
   Call& call_;
   std::unique_ptr<Leg> leg_;
-  Budget budget_;
   Answer answer_;
-  std::unique_ptr<Leave> leave_;
+  WorkerSearch search_;
+  std::unique_ptr<TotalWait> total_;  // absent if its time is not limited
+  std::unique_ptr<MoveState> move_;
 };
 
 }  // namespace lastcall::router

@@ -46,15 +46,15 @@ std::optional<std::string> text_in(std::string_view answer) {
 LevelProof::LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner)
     : parts_(parts), call_(call), seam_(seam), owner_(owner), question_(parts, kLargestAnswer) {}
 
-bool LevelProof::begin(Leaving const& leaving) {
+bool LevelProof::begin(MoveCause const& cause) {
   std::optional<continuation::Known> const known = seam_.known();
   bool const may_be_given = known && call_.modes.may_take_ids();
   continuation::TokenIds const ids =
       may_be_given ? continuation::ids_to_prove(*known) : continuation::TokenIds{};
-  if (ids.empty() || leaving.limit != continuation::Refused::no) {
+  if (ids.empty() || cause.limit != continuation::Refused::no) {
     return false;
   }
-  std::array const without{leaving.worker->id()};
+  std::array const without{cause.worker->id()};
   // Ids are of no use to other workers, even if they are level.
   Fleet::Wanted const wanted{
       .model = call_.wanted.model, .affinity = call_.affinity(), .fit = [this](Worker const& one) {
@@ -64,7 +64,7 @@ bool LevelProof::begin(Leaving const& leaving) {
   if (!worker) {
     return false;
   }
-  leaving_ = leaving;
+  cause_ = cause;
   std::string head = head_of_leg(call_, {.suffix = "-d", .goes_on = true});
   head.replace(0, head.find('\r'), "POST /detokenize HTTP/1.1");
   question_.ask(
@@ -80,7 +80,7 @@ void LevelProof::answered(WholeAnswer const& answer) {
       seam_.prove(*text);
     }
   }
-  owner_.proof_ended(std::exchange(leaving_, {}));
+  owner_.proof_ended(std::exchange(cause_, {}));
 }
 
 }  // namespace lastcall::router

@@ -30,10 +30,10 @@ namespace lastcall::router {
 
 struct Parts;
 
-/// The circumstances in which an answer leaves its worker.
-struct Leaving {
-  std::shared_ptr<Worker> worker;
-  std::string_view reason;  // static text
+/// Why an answer moves to another worker.
+struct MoveCause {
+  std::shared_ptr<Worker> worker;  // the one that it leaves
+  std::string_view reason;         // static text
   continuation::Refused limit = continuation::Refused::no;
 };
 
@@ -43,7 +43,7 @@ class LevelProof {
   LevelProof(Parts& parts, Call const& call, Seam& seam, ContinuationOwner& owner);
 
   /// Returns false if there is nothing to prove, or no worker for it.
-  bool begin(Leaving const& leaving);
+  bool begin(MoveCause const& cause);
   void drop() { question_.drop(); }
 
  private:
@@ -53,7 +53,7 @@ class LevelProof {
   Call const& call_;
   Seam& seam_;
   ContinuationOwner& owner_;
-  Leaving leaving_;
+  MoveCause cause_;
   OwnQuestion question_;
 };
 

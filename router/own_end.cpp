@@ -75,14 +75,18 @@ void OwnEnd::look() {
 }
 
 void OwnEnd::cut() {
-  if (parts_.live.empty()) {
+  std::vector<RoutedRequest*> begun;
+  parts_.live.for_each([&](RoutedRequest& request) {
+    if (request.is_begun()) {
+      begun.push_back(&request);
+    }
+  });
+  if (begun.empty()) {
     return;
   }
   parts_.log.warning("cutting requests at the end of the grace period",
-                     {{"requests", parts_.live.size()}});
-  std::vector<RoutedRequest*> all;
-  parts_.live.for_each([&](RoutedRequest& request) { all.push_back(&request); });
-  for (RoutedRequest* const request : all) {
+                     {{"requests", begun.size()}});
+  for (RoutedRequest* const request : begun) {
     request->break_off(relay::cut_by(lifecycle::CancelReason::grace_timeout),
                        lifecycle::Outcome::cancelled);
   }

@@ -6,8 +6,8 @@
 //     connections that grows evenly to all of them within `late_accept`; until then, new
 //     connections are accepted.
 //  2. The shutdown is over when no client is left, or when `grace_period` has passed since the
-//     signal: then the remaining requests are cut, or refused if their bodies are not complete, and
-//     their clients have two seconds to read their last bytes.
+//     signal: then the remaining requests are cut, or refused if no worker has them, and their
+//     clients have two seconds to read their last bytes.
 //  3. Idle connections are closed a moment after the last connection was accepted, so a request
 //     that is on its way by then, or whose body is still arriving, is served.
 //  4. A further signal changes nothing.
@@ -42,6 +42,7 @@ class OwnEnd {
   struct Timer;
 
   void look();
+  /// Cuts the requests that have begun; the others are refused as their clients part.
   void cut();
 
   Parts& parts_;

@@ -50,6 +50,9 @@ class RoutedRequest final : public ingress::ClientRequest, public RingLink {
   void abandon() override;
   std::size_t held() const override;
 
+  /// Whether its client has a part of the answer, or a worker has the request.
+  bool is_begun() const { return !has_sent_nothing() || legs_.have_reached_worker(); }
+
   // --- its legs ---
   /// Null once the request is over.
   ingress::RequestOwner* client() const { return call_.client; }

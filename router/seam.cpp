@@ -61,12 +61,12 @@ bool Seam::prepare(Mode mode, std::string& body) {
 }
 
 continuation::Received Seam::receive(std::string_view payload, std::string& out) {
-  return causes_.noted(is_holding() ? hand_off_->receive_old(payload, out)
+  return causes_.noted(is_holding() ? held_leg_->receive_old(payload, out)
                                     : story_->receive(payload, out));
 }
 
 continuation::Received Seam::leg_ended(std::string& out) {
-  return causes_.noted(is_holding() ? hand_off_->old_ended(out) : story_->leg_ended(out));
+  return causes_.noted(is_holding() ? held_leg_->old_ended(out) : story_->leg_ended(out));
 }
 
 Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit,
@@ -98,20 +98,20 @@ Seam::Going Seam::go_on(Call const& call, std::string_view reason, Refused limit
 }
 
 std::optional<std::string> Seam::warming_body(Mode mode) {
-  if (story_ && !hand_off_) {
-    hand_off_ = std::make_unique<continuation::HandOff>(*story_);
+  if (story_ && !held_leg_) {
+    held_leg_ = std::make_unique<continuation::HeldLeg>(*story_);
   }
-  return hand_off_ ? hand_off_->warm(mode) : std::nullopt;
+  return held_leg_ ? held_leg_->warm(mode) : std::nullopt;
 }
 
 std::optional<std::string> Seam::cut(Mode mode) {
-  std::optional<std::string> body = hand_off_ ? hand_off_->cut(mode) : std::nullopt;
+  std::optional<std::string> body = held_leg_ ? held_leg_->cut(mode) : std::nullopt;
   if (!body) {
     return std::nullopt;
   }
   if (!has_memory_for([&] { story_->begin_leg(mode); })) {
     std::string nothing;  // nothing has been held yet
-    hand_off_->release(nothing);
+    held_leg_->release(nothing);
     return std::nullopt;
   }
   mode_ = mode;
@@ -120,19 +120,19 @@ std::optional<std::string> Seam::cut(Mode mode) {
 }
 
 bool Seam::is_holding() const {
-  return hand_off_ && hand_off_->state() == continuation::HandOffState::holding;
+  return held_leg_ && held_leg_->state() == continuation::HeldLegState::holding;
 }
 
 continuation::Received Seam::receive_next(std::string_view payload, std::string& out) {
-  continuation::Received const received = causes_.noted(hand_off_->receive_new(payload, out));
+  continuation::Received const received = causes_.noted(held_leg_->receive_new(payload, out));
   if (!is_holding()) {
-    hand_off_.reset();  // it is over, and another hand-off begins anew
+    held_leg_.reset();  // it is over, and another hand-off begins anew
   }
   return received;
 }
 
 continuation::Received Seam::release(std::string& out) {
-  return causes_.noted(hand_off_->release(out));
+  return causes_.noted(held_leg_->release(out));
 }
 
 void Seam::give_up(Refused why) {

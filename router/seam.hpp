@@ -19,7 +19,7 @@
 
 #include "router/call.hpp"
 #include "router/continuation/continuation.hpp"
-#include "router/continuation/hand_off.hpp"
+#include "router/continuation/held_leg.hpp"
 
 namespace lastcall::router {
 
@@ -85,7 +85,7 @@ class Seam {
   /// may get it.
   Going go_on(Call const& call, std::string_view reason, continuation::Refused limit,
               std::string& out);
-  // --- early hand-off (continuation/hand_off.hpp) ---
+  // --- early hand-off (continuation/held_leg.hpp) ---
   /// The body that warms another worker's cache; absent if ids and text are not level now.
   std::optional<std::string> warming_body(continuation::Mode mode);
   /// From now on receive() and leg_ended() are for the old leg, and the bytes that they receive are
@@ -117,7 +117,7 @@ class Seam {
  private:
   // Requests that are not recorded, and answers that are not handed over, do not pay for these.
   std::unique_ptr<continuation::Continuation> story_;
-  std::unique_ptr<continuation::HandOff> hand_off_;
+  std::unique_ptr<continuation::HeldLeg> held_leg_;
   Causes causes_;
   unsigned moves_ = 0;
   continuation::Mode mode_ = continuation::Mode::none;

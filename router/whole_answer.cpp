@@ -7,6 +7,7 @@ using relay::ResponseState;
 namespace {
 
 constexpr unsigned kFirstFinal = 200;
+constexpr unsigned kFirstRefusal = 300;
 
 }  // namespace
 
@@ -23,7 +24,8 @@ WholeAnswer::State WholeAnswer::take(relay::ResponseReader& reader, std::span<ch
   while (reader.state() == ResponseState::body && !bytes.empty()) {
     body_ += reader.read_body(bytes);
   }
-  if (reader.state() == ResponseState::complete) {
+  bool const is_refused = status_ >= kFirstRefusal && reader.state() == ResponseState::body;
+  if (reader.state() == ResponseState::complete || is_refused) {
     return State::whole;
   }
   bool const is_bad = reader.state() == ResponseState::malformed || body_.size() > most_;

@@ -19,7 +19,8 @@ class WholeAnswer {
 
   explicit WholeAnswer(std::size_t most) : most_(most) {}
 
-  /// Reads the bytes that have arrived. Nothing is read after `whole` or `broken` was returned.
+  /// Reads the bytes that have arrived. Nothing is read after `whole` or `broken` was returned. A
+  /// refusal is whole with its head, because nobody needs its body.
   State take(relay::ResponseReader& reader, std::span<char> bytes, relay::Asked const& asked);
   /// Called when its connection has ended; returns true if that completes the answer.
   bool ended(relay::ResponseReader& reader, bool orderly) const;

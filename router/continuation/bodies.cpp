@@ -38,7 +38,7 @@ class Body {
   }
   Members const& members() const { return members_; }
   JsonEdits& edits() { return edits_; }
-  std::string text() const { return edits_.text(); }
+  std::string text() { return edits_.text(); }
 
  private:
   Request const& request_;
@@ -51,9 +51,11 @@ void ask_for_usage(Body& body) {
   constexpr std::string_view kBoth = R"({"include_usage":true,"continuous_usage_stats":true})";
   Value const* const options = find_value(body.members(), "stream_options");
   Members inner;
-  if (options == nullptr || options->kind != Kind::object ||
-      json::read_object(options->text, inner, {}, kMostMembers)) {
+  if (options == nullptr) {
     return body.set("stream_options", std::string(kBoth));
+  }
+  if (options->kind != Kind::object || json::read_object(options->text, inner, {}, kMostMembers)) {
+    return;  // the engine refuses them
   }
   JsonEdits edits(options->text);
   bool is_empty = inner.empty();

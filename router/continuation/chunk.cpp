@@ -71,7 +71,8 @@ void read_delta(Chunk& chunk, json::Value const& delta) {
 }
 
 Finish finish_of(json::Value const& reason) {
-  if (reason.kind == Kind::null) {
+  bool const is_empty = reason.kind == Kind::string && reason.text.empty();
+  if (reason.kind == Kind::null || is_empty) {  // some servers send "" in each event
     return Finish::none;
   }
   bool const is_failure = reason.text == "abort" || reason.text == "error";
@@ -228,6 +229,13 @@ Chunk const& ChunkReader::read(std::string_view data) {
     known.empty(Chunk::Kind::error);
   }
   return known.chunk;
+}
+
+void ChunkReader::forget_large(std::string_view data) {
+  constexpr std::size_t kLarge = std::size_t{16} * 1024;
+  if (data.size() > kLarge) {
+    known_[last_].empty(Chunk::Kind::done);
+  }
 }
 
 Chunk read_chunk(std::string_view data) {

@@ -23,6 +23,9 @@ class ChunkReader {
  public:
   /// The chunk is valid until the next call, as long as `data` is.
   Chunk const& read(std::string_view data);
+  /// Called when the chunk is not needed any more: the lists of a large event may take twenty times
+  /// its memory, so nothing of it is kept.
+  void forget_large(std::string_view data);
 
  private:
   /// A chunk, and what is known about the members that it lists.

@@ -181,7 +181,7 @@ bool ClientStream::is_left_out(Chunk const& chunk, Texts const& texts) const {
          is_empty(chunk.reasoning, texts.reasoning) && !(request_.wants_ids && !chunk.ids.empty());
 }
 
-void ClientStream::emit(Event const& event, JsonEdits const& edits, std::string& out) {
+void ClientStream::emit(Event const& event, JsonEdits& edits, std::string& out) {
   ++events_;
   if (leg_.is_later) {  // only its data: `id:` and `retry:` are those of the first leg
     out.append("data: ");

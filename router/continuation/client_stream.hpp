@@ -82,7 +82,7 @@ class ClientStream {
   void change_choice(JsonEdits& edits, Chunk const& chunk, Texts const& texts) const;
   void add_early_ids(JsonEdits& edits, Chunk const& chunk);
   bool is_left_out(Chunk const& chunk, Texts const& texts) const;
-  void emit(Event const& event, JsonEdits const& edits, std::string& out);
+  void emit(Event const& event, JsonEdits& edits, std::string& out);
   void append_own(std::string const& json, std::string& out);
 
   Request const& request_;

@@ -16,7 +16,7 @@ namespace {
 using json::Kind;
 using Members = std::vector<json::Member>;
 
-/// Returns the type of an error object if that type means that the request should be sent again.
+/// Returns the reason of a failure if an error object states that the request may be sent again.
 std::optional<std::string_view> retryable_type(std::string_view data) {
   Members members;
   Members error;
@@ -37,7 +37,7 @@ std::optional<std::string_view> retryable_type(std::string_view data) {
       return known;
     }
   }
-  return "error";
+  return "retryable";
 }
 
 /// Counts code points, as engines do.
@@ -173,7 +173,12 @@ Received Continuation::take_error(Event const& event, std::string& out) {
 
 Received Continuation::take_data(Event const& event, std::string& out) {
   thread_local ChunkReader reader;  // events of all streams are alike
-  Chunk const& chunk = reader.read(event.data);
+  Received const received = take_chunk(event, reader.read(event.data), out);
+  reader.forget_large(event.data);
+  return received;
+}
+
+Received Continuation::take_chunk(Event const& event, Chunk const& chunk, std::string& out) {
   switch (chunk.kind) {
     case Chunk::Kind::error:
       return take_error(event, out);
@@ -370,7 +375,8 @@ std::size_t Continuation::held() const {
 }
 
 bool Continuation::forget() {
-  if (leg_.state != LegState::live) {
+  bool const is_needed = leg_.state != LegState::none || transcript_.has_text();
+  if (leg_.state != LegState::live && is_needed) {
     return false;
   }
   // If nothing was sent yet, the whole request can still be sent again.

@@ -130,7 +130,7 @@ class Continuation {
     Leg leg{};
     ClientStream::Leg client{};
   };
-  /// Used by hand_off.hpp: may_be_cut() returns whether ids and text are level; swap_leg() replaces
+  /// Used by held_leg.hpp: may_be_cut() returns whether ids and text are level; swap_leg() replaces
   /// the present leg.
   bool may_be_cut() const;
   Parked swap_leg(Parked other);
@@ -157,6 +157,7 @@ class Continuation {
   Received take_odd(Event const& event, std::string& out);
   Received take_error(Event const& event, std::string& out);
   Received take_data(Event const& event, std::string& out);
+  Received take_chunk(Event const& event, Chunk const& chunk, std::string& out);
   /// Handles [DONE]: the engine's own statement that it has sent everything, with a finish_reason
   /// or without one.
   Received take_end(Event const& event, std::string& out);

@@ -35,6 +35,7 @@ void JsonEdits::begin(std::string_view text) {
   constexpr std::size_t kUsual = 64;
   constexpr std::size_t kUsualBytes = 4096;
   text_ = text;
+  are_sorted_ = true;
   edits_.clear();
   added_.clear();
   if (edits_.capacity() > kUsual || added_.capacity() > kUsualBytes) {
@@ -44,9 +45,8 @@ void JsonEdits::begin(std::string_view text) {
 }
 
 void JsonEdits::put(std::size_t begin, std::size_t end, std::size_t added) {
-  auto const at = std::upper_bound(edits_.begin(), edits_.end(), begin,
-                                   [](std::size_t b, Edit const& e) { return b < e.begin; });
-  edits_.insert(at, Edit{begin, end, added, added_.size()});
+  are_sorted_ = are_sorted_ && (edits_.empty() || edits_.back().begin <= begin);
+  edits_.push_back({begin, end, added, added_.size()});
 }
 
 void JsonEdits::replace(std::string_view part, std::string_view with) {
@@ -87,7 +87,11 @@ void JsonEdits::add(std::string_view object, bool is_empty, std::string_view nam
   put(at, at, added);
 }
 
-void JsonEdits::append_to(std::string& out) const {
+void JsonEdits::append_to(std::string& out) {
+  if (!std::exchange(are_sorted_, true)) {
+    std::stable_sort(edits_.begin(), edits_.end(),
+                     [](Edit const& one, Edit const& other) { return one.begin < other.begin; });
+  }
   std::size_t at = 0;
   for (Edit const& edit : edits_) {
     out.append(text_.substr(at, edit.begin - at));
@@ -97,7 +101,7 @@ void JsonEdits::append_to(std::string& out) const {
   out.append(text_.substr(at));
 }
 
-std::string JsonEdits::text() const {
+std::string JsonEdits::text() {
   std::string out;
   // A body may be large, and growing would take three times its size.
   out.reserve(text_.size() + added_.size());

@@ -57,8 +57,8 @@ class JsonEdits {
   void add(std::string_view object, bool is_empty, std::string_view name, std::string_view value);
 
   bool empty() const { return edits_.empty(); }
-  void append_to(std::string& out) const;
-  std::string text() const;
+  void append_to(std::string& out);
+  std::string text();
 
  private:
   struct Edit {
@@ -73,8 +73,11 @@ class JsonEdits {
   std::size_t offset(char const* at) const { return static_cast<std::size_t>(at - text_.data()); }
 
   std::string_view text_;
-  std::vector<Edit> edits_;  // in the order of their positions
-  std::string added_;        // in the order in which the edits were made
+  /// In the order in which they were made, until they are written in that of their positions: each
+  /// of the many edits of one event would move all edits behind it.
+  std::vector<Edit> edits_;
+  std::string added_;  // in the order in which the edits were made
+  bool are_sorted_ = true;
 };
 
 }  // namespace lastcall::router::continuation

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "relay/http_text.hpp"
 #include "router/continuation/json_edits.hpp"
 
 namespace lastcall::router::continuation {
@@ -17,6 +18,10 @@ using Members = std::vector<json::Member>;
 /// The number of tokens that completions generate by default.
 constexpr Tokens kCompletionsDefault = 16;
 
+/// Every event is searched for the stop strings. No engine is known whose users need this many.
+constexpr std::size_t kMostStops = 256;
+constexpr std::size_t kMostStopBytes = 4096;
+
 /// Reads an array of a body whose elements have the usual sizes: the list takes a few times the
 /// memory of the text, at most. Returns false if it has many more elements.
 bool read_usual_array(std::string_view text, std::vector<Value>& elements) {
@@ -28,11 +33,21 @@ bool is_set(Value const& value) {
   return value.kind != Kind::null && value.text != "[]" && value.text != "{}" &&
          !(value.kind == Kind::string && value.text.empty());
 }
+/// Engines read all of these as a boolean.
+bool is_one_of(Value const& value, std::span<std::string_view const> words) {
+  bool const is_word =
+      value.kind == Kind::boolean || value.kind == Kind::number || value.kind == Kind::string;
+  return is_word && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+           return relay::http_text::same(value.text, word);
+         });
+}
 bool is_yes(Value const& value) {
-  return value.kind == Kind::boolean && json::is_true(value);
+  static constexpr std::array<std::string_view, 7> kYes{"true", "1", "1.0", "on", "yes", "y", "t"};
+  return is_one_of(value, kYes);
 }
 bool is_no(Value const& value) {
-  return value.kind == Kind::boolean && !json::is_true(value);
+  static constexpr std::array<std::string_view, 7> kNo{"false", "0", "0.0", "off", "no", "n", "f"};
+  return is_one_of(value, kNo);
 }
 bool is_not_zero(Value const& value) {
   return value.kind != Kind::null && json::to_double(value).value_or(1) != 0;
@@ -134,10 +149,15 @@ void read_stops(Request& request, Members const& members) {
     return refuse(request, Refused::unreadable);
   }
   std::vector<std::string> stops;
+  std::size_t bytes = 0;
   for (Value const& one : list) {
     if (one.kind == Kind::string && !one.text.empty()) {
+      bytes += one.text.size();
       stops.push_back(json::to_string(one));
     }
+  }
+  if (stops.size() > kMostStops || bytes > kMostStopBytes) {
+    return refuse(request, Refused::many_stops);
   }
   if (!stops.empty()) {
     request.stop_strings = std::make_unique<std::vector<std::string>>(std::move(stops));
@@ -252,7 +272,8 @@ void read_messages(Request& request, Members const& members) {
   }
   Value const* const role = find(last, "role");
   Value const* const content = find(last, "content");
-  bool const is_assistants = role != nullptr && role->text == "assistant";
+  bool const is_assistants =
+      role != nullptr && role->kind == Kind::string && json::to_string(*role) == "assistant";
   bool const can_go_on =
       request.continues_message && content != nullptr && content->kind == Kind::string;
   if (is_assistants && !can_go_on && request.by_text == Refused::no) {

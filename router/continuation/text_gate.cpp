@@ -1,6 +1,7 @@
 #include "router/continuation/text_gate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace lastcall::router::continuation {
@@ -20,6 +21,28 @@ Found first_of(std::span<std::string const> stops, std::string_view text) {
     }
   }
   return first;
+}
+
+/// The size of the white space that is the last character of `text`; 0 if that is none.
+std::size_t last_space(std::string_view text) {
+  constexpr std::string_view kOneByte = " \t\n\v\f\r\x1C\x1D\x1E\x1F";
+  constexpr std::array<std::string_view, 6> kOthers{"\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80",
+                                                    "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80"};
+  constexpr std::string_view kGeneral = "\xE2\x80";  // and a third byte
+  constexpr std::string_view kThird = "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8A\xA8\xA9";
+  if (text.empty()) {
+    return 0;
+  }
+  if (static_cast<unsigned char>(text.back()) < 0x80) {
+    return kOneByte.find(text.back()) != kOneByte.npos ? 1 : 0;
+  }
+  for (std::string_view const space : kOthers) {
+    if (text.ends_with(space)) {
+      return space.size();
+    }
+  }
+  bool const is_general = text.substr(0, text.size() - 1).ends_with(kGeneral);
+  return is_general && kThird.find(text.back()) != kThird.npos ? kGeneral.size() + 1 : 0;
 }
 
 /// The size of the longest suffix of `text` that is the start of a stop string.
@@ -49,8 +72,11 @@ std::size_t size_to_hold(std::string_view text, TextGate::Rules const& rules) {
 }  // namespace
 
 std::size_t space_at_end(std::string_view text) {
-  std::size_t const last = text.find_last_not_of(" \t\r\n\v\f");
-  return text.size() - (last == text.npos ? 0 : last + 1);
+  std::string_view rest = text;
+  while (std::size_t const size = last_space(rest)) {
+    rest.remove_suffix(size);
+  }
+  return text.size() - rest.size();
 }
 
 TextGate::Out TextGate::pass(std::string_view text, Rules const& rules) {

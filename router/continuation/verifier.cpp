@@ -83,7 +83,7 @@ Verdict Verifier::receive(Chunk const& chunk) {
   }
   if (!chunk.has_output()) {
     early_ids_.insert(early_ids_.end(), chunk.ids.begin(), chunk.ids.end());
-    return Verdict::open;
+    return early_ids_.size() > kMostEarlyIds ? Verdict::unproven : Verdict::open;
   }
   if (so_far_ == Verdict::open) {
     return Verdict::unproven;

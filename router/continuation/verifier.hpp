@@ -18,7 +18,8 @@
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
-//  5. A leg that sends text before it has reported enough is unproven, and is treated as wrong.
+//  5. A leg that sends text before it has reported enough is unproven, and is treated as wrong. So
+//     is one that reports more than kMostEarlyIds ids before its first text.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -61,6 +62,7 @@ class Verifier {
  public:
   static constexpr std::size_t kMostBytesAnId = 32;
   static constexpr std::size_t kLongestToken = 256;
+  static constexpr std::size_t kMostEarlyIds = 4096;
 
   struct Expected {
     Way way = Way::whole;

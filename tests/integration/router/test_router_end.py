@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from raw_engine import SSE_HEAD, chunk, ok, post
-from router_world import ROUTER
+from router_world import ROUTER, static
 from serve_peer import wait_until
 
 BODY = b'{"model":"m","stream":true}'
@@ -66,6 +66,32 @@ def test_a_stream_longer_than_the_grace_is_cut_with_an_error(router, engines):
     assert b"event: error\n" in said
     assert b'"type":"migrated"' in said
     assert wire.rest().endswith(BODY)
+    assert one.process.wait(timeout=20) == 0
+
+
+def test_a_request_that_no_worker_has_is_refused_at_the_end(router, engines):
+    """Two requests were with an engine that died, and another worker gets one of them at a time."""
+    dying, living = engines
+    one = router(dying.address, shutdown={"late_accept": "0ms", "grace_period": "300ms"})
+    users = [one.client() for _ in range(2)]
+    for number, user in enumerate(users):
+        user.send(post(body=b'{"model":"m","stream":true,"seed":%d}' % number))
+    dead = [dying.request()[0] for _ in users]
+    one.config["workers"].append(static(living.address))
+    one.write_config()
+    one.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: one.metric("lastcall_router_workers") == 2, "both are known")
+    dying.refuse()
+    for wire in dead:
+        wire.until(b"}")
+        wire.close()
+    had = living.request()[0].until(b"}")
+    wait_until(lambda: one.metric("lastcall_router_waiting") == 1, "the other one waits")
+    one.process.send_signal(signal.SIGTERM)
+    first = 0 if b'"seed":0' in had else 1
+    cut, refused = (users[each].rest() for each in (first, 1 - first))
+    assert b'"type":"migrated"' in cut
+    assert refused.startswith(b"HTTP/1.1 503 ") and b'"type":"draining"' in refused
     assert one.process.wait(timeout=20) == 0
 
 

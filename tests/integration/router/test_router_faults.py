@@ -376,6 +376,16 @@ def test_each_end_of_a_request_is_counted_as_in_dynamo(router, workers, script, 
     assert one.counts("dynamo_frontend_requests_total", 1, error_type=error_type)
 
 
+@pytest.mark.parametrize("kind", ["overloaded", "of_tomorrow"])
+def test_a_request_that_its_worker_lets_repeat_may_be_repeated(router, workers, kind):
+    """No worker continues it, because it asks for two answers."""
+    error = {"type": kind, "message": "again", "code": 503, "retryable": True}
+    one = behind(router, workers(ends_with(data({"error": error}))))
+    found = Answer(one.port, n=2).ended().error()
+    assert (found["type"], found["code"], found["retryable"]) == ("engine_error", 503, True)
+    assert found["reason"] == "several_choices"
+
+
 def refuses_our_field(leg):
     if "stream_options" in leg.body:
         leg.send(b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno")

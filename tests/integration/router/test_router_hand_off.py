@@ -98,9 +98,9 @@ def limited(most):
     return ASKED[:-1] + b',"max_tokens":%d}' % most
 
 
-def asked(one, engines, body=ASKED):
+def asked(one, engines, body=ASKED, user=None):
     """(client, its worker's connection, the other worker)"""
-    user = one.client()
+    user = user or one.client()
     user.send(post(body=body))
     wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
     number = 0 if engines[0].has_arrived() else 1
@@ -161,6 +161,112 @@ def test_output_of_the_old_leg_behind_the_cut_is_dropped(hinted):
     following.send(chunk(END) + b"0\r\n\r\n")
     assert b"never seen" not in user.until(b"[DONE]")
     assert one.metric("lastcall_router_migrations_total", reason="hand_off") == 1
+
+
+def slow_client(one):
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", one.port))
+    return Wire(slow)
+
+
+def unread(wire):
+    return struct.unpack("i", fcntl.ioctl(wire.socket, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def has_read(wire):
+    """The router has read all that it was sent on this connection."""
+    ours, theirs = wire.socket.getsockname()[1], wire.socket.getpeername()[1]
+    queues = {}
+    with open("/proc/net/tcp", encoding="utf-8") as table:
+        for line in list(table)[1:]:
+            _, local, remote, _, queue, *_ = line.split()
+            ports = tuple(int(each.rpartition(":")[2], 16) for each in (local, remote))
+            queues[ports] = [int(each, 16) for each in queue.split(":")]  # to send, to read
+    return queues[ours, theirs][0] == 0 and queues[theirs, ours][1] == 0
+
+
+def test_output_of_the_new_leg_does_not_follow_what_was_held_while_the_client_does_not_read(
+    router, engines
+):
+    """The old leg has sent too much to be held, and its client takes that only later."""
+    one = router(*(each.address for each in engines), migration={"stall": None})
+    user, wire, other = asked(one, engines, user=slow_client(one))
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(60_000)))
+    user.until(b"t0")
+    user.until(b"\n\n\r\n")
+    warming, _ = other.request()
+    # The cut is made within an event that is larger than what the kernel takes.
+    large = piece(1, made=2).replace(b"t1 ", b"t1 " + b"x" * 3_900_000)
+    begin, end = large[:3_900_000], large[3_900_000:]
+    wire.send(chunk(begin))
+    wait_until(lambda: has_read(wire), "the begin of the event is read")
+    warming.until(b'"max_tokens":1}')
+    warming.send(SSE_HEAD + chunk(piece(1, prompt=2)) + b"0\r\n\r\n")
+    warming.close()
+
+    def is_asked():
+        wire.send(chunk(b"x"))  # of its text
+        return other.has_arrived()
+
+    wait_until(is_asked, "the other worker is asked to go on")
+    following, head = other.request()
+    assert b"-m1\r\n" in head
+    wire.send(chunk(end) + chunk(piece(2, made=3).replace(b"t2 ", b"t2 " + b"y" * 70_000)))
+    wait_until(lambda: unread(user) > 0, "what was held is on its way")
+    following.send(SSE_HEAD + chunk(piece(1, prompt=2).replace(b"t1", b"never seen")))
+    wire.send(chunk(END) + b"0\r\n\r\n")
+    said = user.until(b"[DONE]")
+    assert b"never seen" not in said
+    assert b"t1 x" in said and b"t2 y" in said
+    following.rest()  # and no more
+    assert one.metric("lastcall_router_migrations_total") == 0
+
+
+def test_an_error_in_what_was_held_is_counted_as_what_it_is(hinted):
+    one, user, wire, other, warming = hinted
+    following, _ = warmed(wire, other, warming)
+    wire.send(chunk(b'data: {"error":{"message":"no","code":404}}\n\n'))
+    following.send(b"HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno")
+    user.until(b'"code":404')
+    assert one.counts("dynamo_frontend_requests_total", 1, error_type="not_found")
+
+
+def test_an_error_of_the_new_leg_is_counted_as_what_it_is(hinted):
+    one, user, wire, other, warming = hinted
+    following, _ = warmed(wire, other, warming)
+    error = b'data: {"error":{"message":"no","code":400}}\n\n'
+    following.send(SSE_HEAD + chunk(piece(1, prompt=2) + error))
+    user.until(b'"code":400')
+    assert one.counts("dynamo_frontend_requests_total", 1, error_type="validation")
+
+
+def test_a_connection_on_which_the_warming_request_is_not_whole_is_not_used_again(router, engines):
+    """The rest of that request would be taken for the next one."""
+    for each in engines:
+        each.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one = router(*(each.address for each in engines), migration={"stall": None})
+    large = ASKED.replace(b'"x"', b'"%b"' % (b"x" * 6_000_000))
+    user = one.client()
+    user.send(post(body=large))
+    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
+    number = 0 if engines[0].has_arrived() else 1
+    (wire, _), other = engines[number].request(), engines[1 - number]
+    wire.exactly(len(large))
+    wire.send(SSE_HEAD + chunk(piece(0)) + chunk(hint(60_000)))
+    user.until(b"t0")
+    warming, head = other.request()
+    assert b"-w\r\n" in head
+    warming.send(SSE_HEAD + chunk(piece(1, prompt=2)) + b"0\r\n\r\n")
+
+    def is_asked():
+        wire.send(chunk(b": still here\n\n"))
+        return other.has_arrived()
+
+    wait_until(is_asked, "the other worker is asked to go on, on another connection")
+    following, head = other.request()
+    assert b"-m1\r\n" in head
+    following.until(b'"continue_final_message":true')
 
 
 def test_a_client_that_leaves_in_a_hand_off_ends_both_legs(hinted):
@@ -430,36 +536,23 @@ def test_questions_about_an_answer_go_to_the_worker_that_goes_on_with_it(router)
 
 def test_a_hint_is_as_old_as_it_is_when_its_client_reads_again(router, engines):
     one = router(*(each.address for each in engines), migration={"stall": None})
-    slow = socket.socket()
-    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    slow.connect(("127.0.0.1", one.port))
-    user = Wire(slow)
-    user.send(post(body=ASKED))
-    wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
-    number = 0 if engines[0].has_arrived() else 1
-    wire, _ = engines[number].request()
-    wire.until(b"}")
+    user, wire, other = asked(one, engines, user=slow_client(one))
     wire.send(SSE_HEAD + chunk(piece(0)))
     user.until(b"t0")
     user.until(b"\n\n\r\n")
     large = piece(1).replace(b"t1 ", b"t1 " + b"x" * 4_000_000)
     wire.send(chunk(large + hint(1000)))
-
-    def has_begun():
-        left = struct.unpack("i", fcntl.ioctl(slow, termios.FIONREAD, b"\0" * 4))[0]
-        return left > 0
-
-    wait_until(has_begun, "the event is on its way, and its client does not read")
+    wait_until(lambda: unread(user) > 0, "the event is on its way, and its client does not read")
     over = time.monotonic() + 1.1
     wait_until(lambda: time.monotonic() > over, "the time of the worker is over")
     for last in (2, 3):
         wire.send(chunk(piece(last)))
         found = b""
         while b"t%d" % last not in found[-1000:]:
-            part = slow.recv(1 << 20)
+            part = user.socket.recv(1 << 20)
             assert part
             found = found[-1000:] + part
     assert one.metric("dynamo_frontend_inflight_requests") == 1
-    assert not engines[1 - number].has_arrived()
+    assert not other.has_arrived()
     wire.send(chunk(END) + b"0\r\n\r\n")
     assert b"[DONE]" in user.until(b"[DONE]")

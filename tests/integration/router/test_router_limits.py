@@ -356,6 +356,18 @@ def test_where_memory_is_scarce_the_largest_answer_alone_can_go_on_no_more(route
     assert one.counts("lastcall_router_record_bytes", 0)
 
 
+def test_ids_of_a_prompt_count_before_its_answer_begins(router, engines):
+    one = router(engines[0].address)
+    prompt = json.dumps(list(range(100_000))).encode()
+    user = one.client()
+    user.send(post("/v1/completions", b'{"model":"m","stream":true,"prompt":%b}' % prompt))
+    engines[0].request()
+    held = one.metric("lastcall_router_record_bytes")
+    assert 400_000 <= held < 500_000
+    user.close()
+    wait_until(lambda: one.metric("lastcall_router_record_bytes") == 0, "nothing is held")
+
+
 def test_memory_of_records_that_were_dropped_is_free_for_other_requests(router, engines):
     """What a silent stream still keeps is little, and it gives even that back at its end."""
     one = router(engines[0].address, limits={"max_buffer_memory": 4 << 20})

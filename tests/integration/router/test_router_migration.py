@@ -381,12 +381,12 @@ def piece_of(ids, text, completion, **more):
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
-def asked_about(router, engines, *ids_of_pieces):
+def asked_about(router, engines, *ids_of_pieces, **config):
     """(client, other worker, its question, the question's head): the first worker ends after these
     pieces, each with the text "bc" and several ids.
     """
     one = router(*(each.address for each in engines), migration={"by": "vllm_ids"},
-                 choosing={"skip_first": "1h", "skip_most": "1h"})  # fmt: skip
+                 choosing={"skip_first": "1h", "skip_most": "1h"}, **config)  # fmt: skip
     user = one.client()
     user.send(post(body=ASKED))
     wait_until(lambda: any(each.has_arrived() for each in engines), "a worker is asked")
@@ -453,6 +453,17 @@ def test_a_connection_on_which_the_question_is_not_whole_is_not_used_again(route
     going_on, head = other.request()
     assert b"-m1\r\n" in head
     going_on.until(b'{"role":"assistant","content":"abcbc"}')
+    user.close()
+
+
+def test_the_body_of_a_refusal_of_the_question_is_not_awaited(router, engines):
+    waits = {"timeouts": {"connect": "10m"}}
+    user, other, question, _ = asked_about(router, engines, [11, 12], **waits)
+    question.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\nno")
+    wire, head = other.request()
+    assert b"-m1\r\n" in head
+    wire.until(b'{"role":"assistant","content":"abc"}')
+    assert question.rest().endswith(b"}")  # the question, and then its end
     user.close()
 
 

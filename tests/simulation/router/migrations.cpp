@@ -15,7 +15,7 @@
 
 #include "base/json_reader.hpp"
 #include "router/continuation/continuation.hpp"
-#include "router/continuation/hand_off.hpp"
+#include "router/continuation/held_leg.hpp"
 #include "router/continuation/limits.hpp"
 #include "tests/simulation/router/engine_model.hpp"
 
@@ -107,7 +107,7 @@ class World {
   std::string cut_off(Leg& leg);
   std::string draw_stream(Leg& leg);
   Received play(std::string_view stream);
-  Received hand_over(std::string_view rest);
+  Received hand_off(std::string_view rest);
   std::string check();
   std::string check_end();
   std::string check_early_end(View const& view) const;
@@ -310,14 +310,14 @@ Received World::play(std::string_view stream) {
       totals_.forgotten += machine_->forget() ? 1 : 0;
     }
     if (received.progress < Progress::done && dice_.one_in(40) && machine_->may_be_cut()) {
-      return hand_over(stream);
+      return hand_off(stream);
     }
   }
   return received.progress < Progress::done ? machine_->leg_ended(out_) : received;
 }
 
-Received World::hand_over(std::string_view rest) {
-  continuation::HandOff hand(*machine_);
+Received World::hand_off(std::string_view rest) {
+  continuation::HeldLeg hand(*machine_);
   Mode const mode = draw_mode();
   auto const body = hand.cut(mode);
   if (!body) {
@@ -328,7 +328,7 @@ Received World::hand_over(std::string_view rest) {
   std::string const stream = leg_.status == 200 ? cut_off(leg_) : "";
   std::string_view fresh = stream;
   Received received;
-  while (hand.state() == continuation::HandOffState::holding) {
+  while (hand.state() == continuation::HeldLegState::holding) {
     bool const is_old = !rest.empty() && dice_.one_in(2);
     std::string_view& from = is_old ? rest : fresh;
     std::size_t const size = std::min<std::size_t>(from.size(), 1 + dice_.below(200));
@@ -345,11 +345,11 @@ Received World::hand_over(std::string_view rest) {
       received = hand.receive_new(from.substr(0, size), out_);
     }
     from.remove_prefix(size);
-    if (is_old && rest.empty() && hand.state() == continuation::HandOffState::holding) {
+    if (is_old && rest.empty() && hand.state() == continuation::HeldLegState::holding) {
       received = hand.old_ended(out_);
     }
   }
-  bool const has_moved = hand.state() == continuation::HandOffState::moved;
+  bool const has_moved = hand.state() == continuation::HeldLegState::moved;
   (has_moved ? totals_.handed_over : totals_.released) += 1;
   if (has_moved) {
     is_by_ids_ = false;  // counts are not followed over it

@@ -42,6 +42,40 @@ TEST(Continuation, A_first_leg_asks_for_what_its_worker_can_send) {
   EXPECT_EQ(chat.machine.first_body(Mode::ids_sglang).find("return_token_ids"), std::string::npos);
 }
 
+TEST(Continuation, Options_of_a_stream_that_an_engine_refuses_stay_as_they_are) {
+  std::string const body = kChat.substr(0, kChat.size() - 1) + R"(,"stream_options":[]})";
+  EXPECT_EQ(Exchange(body).machine.first_body(Mode::text), body);
+}
+
+TEST(Continuation, A_client_that_asks_for_data_in_other_words_gets_it) {
+  std::string const body = kChat.substr(0, kChat.size() - 1) +
+                           R"(,"return_token_ids":1,"stream_options":{"include_usage":"true"}})";
+  Exchange chat(body);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  std::string const event = chunk({.text = "Hel", .ids = {10}});
+  chat.receive(event);
+  EXPECT_EQ(chat.out, event);
+  chat.receive(usage_event("a", 3, 1));
+  EXPECT_EQ(chat.client().usages.size(), 1U);
+}
+
+TEST(Continuation, A_leg_that_reports_ids_without_end_before_any_text_is_not_read_on) {
+  Exchange chat(kChat);
+  chat.machine.begin_leg(Mode::ids_vllm);
+  chat.receive(chunk({.text = "Hel", .ids = {10}, .extra = prompt({1, 2, 3})}));
+  chat.end();
+  ASSERT_TRUE(chat.next(Mode::ids_vllm));
+  chat.machine.begin_leg(Mode::ids_vllm);
+  TokenIds const many(1000, 5);
+  chat.receive(chunk({.id = "b", .ids = many, .extra = prompt({1, 2, 3, 10})}));
+  Received received;
+  for (int i = 0; i < 5 && received.progress != Progress::failed; ++i) {
+    received = chat.receive(chunk({.id = "b", .ids = many}));
+  }
+  EXPECT_EQ(received.progress, Progress::failed);
+  EXPECT_EQ(received.reason, "unproven");
+}
+
 TEST(Continuation, A_chat_goes_on_by_ids) {
   Exchange chat(kChat);
   chat.machine.begin_leg(Mode::ids_vllm);
@@ -558,6 +592,33 @@ TEST(Continuation, The_status_of_an_error_that_ends_an_answer_is_that_of_its_cod
   EXPECT_EQ(status_of(R"({"message":"no","code":"context_length_exceeded"})"), 400);
   EXPECT_EQ(status_of(R"({"message":"no","type":"invalid_request_error"})"), 400);
   EXPECT_EQ(status_of(R"({"type":"timeout","code":504,"retryable":false})"), 504);
+}
+
+TEST(Continuation, An_error_that_may_be_repeated_keeps_that_whatever_its_type) {
+  for (std::string const type : {"migrated", "engine_dead", "overloaded", "of_tomorrow"}) {
+    Exchange chat(kChat);
+    chat.machine.begin_leg(Mode::ids_vllm);
+    chat.receive(chunk({.text = "Hel", .ids = {10}}));
+    Received const received =
+        chat.receive(event(R"({"error":{"retryable":true,"type":")" + type + R"("}})"));
+    EXPECT_EQ(received.progress, Progress::failed);
+    bool const is_known = type == "migrated" || type == "engine_dead";
+    EXPECT_EQ(received.reason, is_known ? type : "retryable");
+  }
+}
+
+TEST(Continuation, A_record_may_be_dropped_before_its_answer_begins_and_between_legs_only_then) {
+  TokenIds const ids(100, 7);
+  Exchange one(R"({"prompt":)" + list(ids) + R"(,"stream":true,"max_tokens":20})", "completions");
+  one.machine.first_body(Mode::ids_vllm);
+  EXPECT_GE(one.machine.held(), ids.size() * sizeof(TokenId));
+  EXPECT_TRUE(one.machine.forget());
+  EXPECT_LT(one.machine.held(), ids.size());
+  one.machine.begin_leg(Mode::ids_vllm);
+  one.receive(chunk({.is_chat = false, .text = "ab", .ids = {10}, .inner = prompt(ids)}));
+  one.end();
+  EXPECT_FALSE(one.machine.forget());
+  EXPECT_TRUE(one.next(Mode::ids_vllm));
 }
 
 TEST(Continuation, A_stop_string_is_asked_for_and_trimmed_also_over_the_seam) {

@@ -71,6 +71,11 @@ TEST(Chunk, What_is_no_choice_of_a_chat_is_odd) {
   EXPECT_EQ(read_chunk(R"({"choices":[],"error":{}})").kind, Chunk::Kind::error);
 }
 
+TEST(Chunk, An_empty_finish_reason_is_none) {
+  std::string text;
+  EXPECT_EQ(chunk_with(text, R"("delta":{"content":"a"},"finish_reason":"")").finish, Finish::none);
+}
+
 TEST(Chunk, Ids_of_the_prompt_are_those_of_the_choice_or_else_those_of_the_chunk) {
   TokenIds const one{1};
   TokenIds const two{2};
@@ -118,6 +123,23 @@ TEST(Chunk, Nothing_of_the_event_before_stays_in_a_chunk_that_is_read_into_again
       EXPECT_LE(chunk.ids.capacity(), 64U) << "room for a long event is kept";
     }
   }
+}
+
+TEST(Chunk, No_memory_of_a_large_event_is_kept) {
+  std::string text = R"({"choices":[{"delta":{}}])";
+  std::string ids = "0";
+  for (int i = 0; i < 10'000; ++i) {
+    text.append(R"(,"a":1)");
+    ids.append(",1");
+  }
+  text.append(R"(,"prompt_token_ids":[)" + ids + "]}");
+  ChunkReader reader;
+  Chunk const& chunk = reader.read(text);
+  EXPECT_EQ(chunk.top.size(), 10'002U);
+  EXPECT_TRUE(chunk.prompt_ids);
+  reader.forget_large(text);
+  EXPECT_EQ(chunk.top.capacity(), 0U);
+  EXPECT_FALSE(chunk.prompt_ids);
 }
 
 /// Everything that was read, with the place of each part in the text.
@@ -337,6 +359,18 @@ TEST(JsonEdits, Edits_are_made_in_the_order_of_their_places_and_begin_anew_with_
   }
 }
 
+TEST(JsonEdits, Many_edits_before_others_take_no_time_that_grows_with_their_product) {
+  constexpr std::size_t kEach = 200'000;  // moving the others for each one takes minutes
+  std::string const text(2 * kEach, 'a');
+  JsonEdits edits(text);
+  for (std::size_t from : {kEach, std::size_t{0}}) {
+    for (std::size_t i = 0; i < kEach; ++i) {
+      edits.replace(std::string_view(text).substr(from + i, 1), from == 0 ? "b" : "c");
+    }
+  }
+  EXPECT_EQ(edits.text(), std::string(kEach, 'b') + std::string(kEach, 'c'));
+}
+
 TEST(JsonEdits, Members_that_go_take_a_comma_with_them_and_nothing_else) {
   std::string const text = R"({ "a" :1 , "x":[1,{"x":2}],"b":"q\"", "x2" : null })";
   std::vector<json::Member> members;
@@ -393,6 +427,20 @@ TEST(TextGate, White_space_at_the_end_waits_for_more) {
   EXPECT_EQ(gate.flush(), "");
 }
 
+TEST(TextGate, White_space_is_what_templates_trim_in_every_script) {
+  for (std::string_view const space :
+       {" ", "\t", "\r\n", "\v\f", "\x1C\x1F", "\u0085", "\u00A0", "\u1680", "\u2000\u200A",
+        "\u2028\u2029", "\u202F", "\u205F", "\u3000\u3000"}) {
+    std::string const text = "a\u3000b" + std::string(space);
+    EXPECT_EQ(space_at_end(text), space.size()) << text;
+    EXPECT_EQ(space_at_end(space), space.size());
+  }
+  for (std::string_view const text : {"", "a", "\u0080", "\u00C2", "\u200B", "\u2027", "\u3001",
+                                      "\xE2\x80", "\x80\x80", "\x85"}) {
+    EXPECT_EQ(space_at_end(text), 0U) << text;
+  }
+}
+
 TEST(TextGate, A_stop_string_is_found_where_white_space_inside_of_it_was_dropped) {
   std::array<std::string, 1> const stops{"END"};
   for (bool const keeps : {false, true}) {
@@ -428,6 +476,8 @@ TEST(Request, The_table_of_keys_decides_what_can_be_continued_and_how) {
   for (Row const& row : std::vector<Row>{
            {R"("seed":1)", no, no},
            {R"("n":1)", no, no},
+           {R"("use_beam_search":"True")", Refused::several_choices, Refused::several_choices},
+           {R"("include_reasoning":0)", Refused::hidden_reasoning, Refused::hidden_reasoning},
            {R"("n":2)", Refused::several_choices, Refused::several_choices},
            {R"("response_format":{"type":"text"})", no, no},
            {R"("response_format":{"type":"json_object"})", Refused::guided_output,
@@ -511,6 +561,20 @@ TEST(Request, Lists_that_no_engine_would_take_are_not_kept) {
             Refused::unreadable);
 }
 
+TEST(Request, Stop_strings_for_which_each_event_would_take_long_are_not_searched_for) {
+  auto const refused = [](std::size_t strings, std::size_t bytes) {
+    std::string body = R"({"stream":true,"prompt":"x","stop":[)";
+    for (std::size_t i = 0; i < strings; ++i) {
+      body.append(i == 0 ? "\"" : ",\"").append(bytes, 'a').append("\"");
+    }
+    return read_request(Endpoint::completions, body + "]}", {}).by_text;
+  };
+  EXPECT_EQ(refused(256, 16), Refused::no);
+  EXPECT_EQ(refused(257, 1), Refused::many_stops);
+  EXPECT_EQ(refused(1, 4096), Refused::no);
+  EXPECT_EQ(refused(1, 4097), Refused::many_stops);
+}
+
 TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   auto const completion = [](std::string const& members) {
     std::string const body = "{\"stream\":true," + members + "}";
@@ -535,6 +599,7 @@ TEST(Request, Prompts_and_messages_that_cannot_be_given_back_are_refused) {
   EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"text","text":"a"}]}])"), "/");
   EXPECT_EQ(chat(R"("messages":[{"role":"user","content":[{"type":"image_url"}]}])"), "media/");
   EXPECT_EQ(chat(R"("messages":[{"role":"assistant","content":"a"}])"), "/assistant_last");
+  EXPECT_EQ(chat(R"("messages":[{"role":"\u0061ssistant","content":"a"}])"), "/assistant_last");
   EXPECT_EQ(
       chat(R"("messages":[{"role":"assistant","content":"a"}],"continue_final_message":true)"),
       "/");

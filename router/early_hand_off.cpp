@@ -1,4 +1,4 @@
-#include "router/hand_over.hpp"
+#include "router/early_hand_off.hpp"
 
 #include <array>
 #include <optional>
@@ -11,7 +11,6 @@
 
 namespace lastcall::router {
 
-using continuation::Progress;
 using relay::ResponseState;
 
 namespace {
@@ -20,7 +19,7 @@ constexpr unsigned kTakesOver = 200;
 
 }  // namespace
 
-void HandOver::look(Leg& old, std::optional<Time> hint) {
+void EarlyHandOff::look(Leg& old, std::optional<Time> hint) {
   if (hint && state_ <= State::waiting) {
     parts_.fleet.failed(*old.worker(), monotonic_time());
     from_ = {old.worker(), *hint};
@@ -37,12 +36,16 @@ void HandOver::look(Leg& old, std::optional<Time> hint) {
       state_ = State::holding;
       begin_leg("-m" + std::to_string(seam_.moves()), std::move(*body));
     }
-  } else if (state_ == State::holding && !seam_.is_holding()) {
-    drop();  // the old leg has sent everything, or too much to be held
   }
 }
 
-void HandOver::weigh() {
+void EarlyHandOff::released() {
+  if (state_ == State::holding) {
+    drop();
+  }
+}
+
+void EarlyHandOff::weigh() {
   continuation::Known const known = seam_.story().known();
   continuation::Stretch const left{.made = known.transcript.count().about(),
                                    .most = known.request.max_tokens.get(),
@@ -65,7 +68,7 @@ void HandOver::weigh() {
   }
 }
 
-Waiter::Tried HandOver::try_again() {
+Waiter::Tried EarlyHandOff::try_again() {
   bool const has_begun = seam_.has_begun();
   if (has_begun ? !seam_.story().may_be_cut() : !seam_.story().refused().empty()) {
     state_ = State::wanted;  // until ids and text may be level after the next event
@@ -81,7 +84,7 @@ Waiter::Tried HandOver::try_again() {
     return room.is_full ? Tried::no_room : Tried::refused;
   }
   if (!has_begun) {
-    owner_.hand_over_ended({.how = HandedOver::How::begins_anew});
+    owner_.hand_off_ended({.how = HandOffResult::How::begins_anew});
     return Tried::gone;
   }
   std::optional<std::string> body = seam_.warming_body(call_.modes.of(*room.worker));
@@ -100,7 +103,7 @@ Waiter::Tried HandOver::try_again() {
   return Tried::gone;
 }
 
-void HandOver::alarm_rings() {
+void EarlyHandOff::alarm_rings() {
   if (state_ == State::staying) {
     weigh();
   } else {
@@ -108,7 +111,7 @@ void HandOver::alarm_rings() {
   }
 }
 
-void HandOver::begin_leg(std::string_view suffix, std::string body) {
+void EarlyHandOff::begin_leg(std::string_view suffix, std::string body) {
   leg_ = Leg::begin(
       parts_, *this, to_,
       {.head = head_of_leg(
@@ -123,7 +126,7 @@ void HandOver::begin_leg(std::string_view suffix, std::string body) {
   }
 }
 
-void HandOver::drop() {
+void EarlyHandOff::drop() {
   parts_.alarms.clear(*this);
   parts_.waiting.leave(*this);
   Leg::end(leg_, false);
@@ -133,33 +136,33 @@ void HandOver::drop() {
   state_ = State::idle;
 }
 
-void HandOver::flushed() {
+void EarlyHandOff::flushed() {
   if (leg_) {
     leg_->resume();
   }
 }
 
 /// Afterwards everything is as if no hand-off had been tried.
-void HandOver::failed() {
+void EarlyHandOff::failed() {
   bool const was_holding = state_ == State::holding;
   drop();
   if (was_holding && seam_.is_holding()) {
     std::string out;
-    Progress const progress = seam_.release(out).progress;
-    owner_.hand_over_ended({.progress = progress, .out = out});
+    continuation::Received const received = seam_.release(out);
+    owner_.hand_off_ended({.received = received, .out = out});
   }
 }
 
-void HandOver::leg_is_late(Leg& leg, Late /*how*/) {
+void EarlyHandOff::leg_is_late(Leg& leg, Late /*how*/) {
   parts_.fleet.failed(*leg.worker(), monotonic_time());
   failed();
 }
 
-void HandOver::leg_ended(Leg& /*leg*/, bool /*orderly*/) {
+void EarlyHandOff::leg_ended(Leg& /*leg*/, bool /*orderly*/) {
   failed();
 }
 
-void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
+void EarlyHandOff::leg_response(Leg& leg, std::span<char> bytes) {
   relay::ResponseReader& reader = leg.reader();
   while (reader.state() == ResponseState::head && !bytes.empty()) {
     relay::ReadHead read;
@@ -194,27 +197,27 @@ void HandOver::leg_response(Leg& leg, std::span<char> bytes) {
     std::optional<Time> const cuts_at = to_cuts_at_;
     risk_.moved(kHandOff, *from_.worker, true, now);
     drop();
-    owner_.hand_over_ended({.how = HandedOver::How::moved,
-                            .next = std::move(next),
-                            .progress = received.progress,
-                            .out = out,
-                            .hint = cuts_at});
+    owner_.hand_off_ended({.how = HandOffResult::How::moved,
+                           .next = std::move(next),
+                           .received = received,
+                           .out = out,
+                           .hint = cuts_at});
   } else if (!seam_.is_holding()) {
     drop();
-    owner_.hand_over_ended({.progress = received.progress, .out = out});
+    owner_.hand_off_ended({.received = received, .out = out});
   } else if (reader.state() >= ResponseState::complete) {
     failed();
   }
 }
 
 /// The output is dropped; its end shows that the prompt is in the worker's cache.
-void HandOver::warmed(std::span<char> bytes) {
+void EarlyHandOff::warmed(std::span<char> bytes) {
   relay::ResponseReader& reader = leg_->reader();
   if (reader.state() == ResponseState::body && !bytes.empty()) {
     reader.read_body(bytes);
   }
   if (reader.state() == ResponseState::complete) {
-    Leg::end(leg_, reader.keeps_alive());
+    Leg::end(leg_, true);
     state_ = State::warmed;
   } else if (reader.state() == ResponseState::malformed) {
     failed();

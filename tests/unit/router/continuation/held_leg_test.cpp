@@ -1,4 +1,4 @@
-#include "router/continuation/hand_off.hpp"
+#include "router/continuation/held_leg.hpp"
 
 #include <string>
 
@@ -13,9 +13,9 @@ namespace {
 std::string const kBody =
     R"({"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":20})";
 
-class HandOffTest : public testing::Test {
+class HeldLegTest : public testing::Test {
  protected:
-  HandOffTest() {
+  HeldLegTest() {
     machine.begin_leg(Mode::ids_vllm);
     machine.receive(chunk({.role = true, .extra = prompt({1, 2})}), out);
     machine.receive(chunk({.text = "Hel", .ids = {10}}), out);
@@ -30,11 +30,11 @@ class HandOffTest : public testing::Test {
   std::string good() const { return chunk({.id = "b", .role = true, .extra = prompt({1, 2, 10})}); }
 
   Continuation machine{{.endpoint = "chat_completions", .body = kBody}};
-  HandOff hand{machine};
+  HeldLeg hand{machine};
   std::string out;
 };
 
-TEST_F(HandOffTest, Output_of_the_old_leg_is_dropped_when_the_new_one_has_begun) {
+TEST_F(HeldLegTest, Output_of_the_old_leg_is_dropped_when_the_new_one_has_begun) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}}), out);
   EXPECT_EQ(client_of(out).text, "Hel");
@@ -42,13 +42,13 @@ TEST_F(HandOffTest, Output_of_the_old_leg_is_dropped_when_the_new_one_has_begun)
   hand.receive_old(chunk({.text = "!", .ids = {12}}), out);
   EXPECT_EQ(hand.receive_new(chunk({.id = "b", .text = "p", .ids = {13}}), out).progress,
             Progress::verified_now);
-  EXPECT_EQ(hand.state(), HandOffState::moved);
+  EXPECT_EQ(hand.state(), HeldLegState::moved);
   machine.receive(chunk({.id = "b", .ids = {3}, .finish = "stop"}) + kDone, out);
   EXPECT_EQ(client_of(out).text, "Help");
   EXPECT_EQ(client_of(out).dones, 1);
 }
 
-TEST_F(HandOffTest, A_new_leg_that_is_proven_and_dies_in_one_read_has_taken_over) {
+TEST_F(HeldLegTest, A_new_leg_that_is_proven_and_dies_in_one_read_has_taken_over) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}}), out);
   Received const received = hand.receive_new(
@@ -56,14 +56,14 @@ TEST_F(HandOffTest, A_new_leg_that_is_proven_and_dies_in_one_read_has_taken_over
       out);
   EXPECT_EQ(received.progress, Progress::failed);
   EXPECT_TRUE(received.verified);
-  EXPECT_EQ(hand.state(), HandOffState::moved);
+  EXPECT_EQ(hand.state(), HeldLegState::moved);
   EXPECT_EQ(client_of(out).text, "Help");
   auto const next = machine.next(Mode::ids_vllm, out);
   ASSERT_TRUE(next);
   EXPECT_NE(next->body.find("[1,2,10,13]"), std::string::npos);
 }
 
-TEST_F(HandOffTest, Output_of_the_old_leg_is_let_through_when_the_new_one_fails) {
+TEST_F(HeldLegTest, Output_of_the_old_leg_is_let_through_when_the_new_one_fails) {
   for (std::string const& bad :
        {chunk({.id = "b", .text = "Hel", .ids = {10}, .extra = prompt({1, 2})}),
         event(R"({"error":{"code":400}})"), std::string()}) {
@@ -76,22 +76,22 @@ TEST_F(HandOffTest, Output_of_the_old_leg_is_let_through_when_the_new_one_fails)
     } else {
       hand.receive_new(bad, out);
     }
-    EXPECT_EQ(hand.state(), HandOffState::released);
+    EXPECT_EQ(hand.state(), HeldLegState::released);
     machine.receive(more.substr(20), out);
     EXPECT_EQ(client_of(out).text, "lo") << bad;
   }
 }
 
-TEST_F(HandOffTest, An_old_leg_that_completes_needs_no_new_one) {
+TEST_F(HeldLegTest, An_old_leg_that_completes_needs_no_new_one) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}, .finish = "stop"}) + kDone, out);
   EXPECT_EQ(hand.old_ended(out).progress, Progress::done);
-  EXPECT_EQ(hand.state(), HandOffState::released);
+  EXPECT_EQ(hand.state(), HeldLegState::released);
   EXPECT_EQ(client_of(out).text, "Hello");
   EXPECT_EQ(client_of(out).dones, 1);
 }
 
-TEST_F(HandOffTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_it_sent) {
+TEST_F(HeldLegTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_it_sent) {
   ASSERT_TRUE(cut());
   hand.receive_old(chunk({.text = "lo", .ids = {11}}) + "data: {", out);
   EXPECT_EQ(hand.old_ended(out).progress, Progress::nothing);
@@ -102,17 +102,17 @@ TEST_F(HandOffTest, An_old_leg_that_dies_while_it_is_held_is_continued_from_all_
   EXPECT_NE(next->body.find("[1,2,10,11]"), std::string::npos);
 }
 
-TEST_F(HandOffTest, Too_much_of_the_old_leg_ends_the_wait) {
+TEST_F(HeldLegTest, Too_much_of_the_old_leg_ends_the_wait) {
   ASSERT_TRUE(cut());
   std::string const more = chunk({.text = std::string(1000, 'x'), .ids = {11}});
-  for (std::size_t held = 0; held <= HandOff::kMostHeld; held += more.size()) {
+  for (std::size_t held = 0; held <= HeldLeg::kMostHeld; held += more.size()) {
     hand.receive_old(more, out);
   }
-  EXPECT_EQ(hand.state(), HandOffState::released);
+  EXPECT_EQ(hand.state(), HeldLegState::released);
   EXPECT_GT(client_of(out).text.size(), 50'000U);
 }
 
-TEST_F(HandOffTest, No_cut_is_made_where_ids_and_text_are_not_level) {
+TEST_F(HeldLegTest, No_cut_is_made_where_ids_and_text_are_not_level) {
   machine.receive(chunk({.text = "lo wo", .ids = {11, 12}}), out);
   EXPECT_FALSE(cut());
   machine.receive(chunk({.text = "rld", .ids = {13}}), out);
@@ -130,7 +130,7 @@ TEST(Hint, It_is_read_from_the_comment_of_a_draining_worker_alone) {
   EXPECT_FALSE(read_hint(" lastcall-handoff {"));
 }
 
-TEST_F(HandOffTest, The_hint_reaches_the_router_and_not_the_client) {
+TEST_F(HeldLegTest, The_hint_reaches_the_router_and_not_the_client) {
   out.clear();
   Received const received =
       machine.receive(": lastcall-handoff {\"request_id\": \"r\", \"deadline_ms\": 9}\n\n", out);

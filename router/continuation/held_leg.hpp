@@ -1,4 +1,5 @@
-// Early hand-off: while a draining worker still answers, another worker takes the answer over.
+// The old leg of an early hand-off (router/early_hand_off.hpp): what it sends after the cut is held
+// until the new leg has proven that it continues.
 //
 // Rules:
 //  1. The cut is made where ids and text are level. The bytes that the old leg sends after the cut
@@ -22,23 +23,23 @@
 
 namespace lastcall::router::continuation {
 
-enum class HandOffState : std::uint8_t { idle, holding, moved, released };
-enum class HandOffEvent : std::uint8_t { cut, proven, release };
+enum class HeldLegState : std::uint8_t { idle, holding, moved, released };
+enum class HeldLegEvent : std::uint8_t { cut, proven, release };
 
-inline constexpr relay::Moves<HandOffState, HandOffEvent, 4, 3> kHandOffMoves{{{
+inline constexpr relay::Moves<HeldLegState, HeldLegEvent, 4, 3> kHeldLegMoves{{{
     // cut, proven, release
-    {HandOffState::holding, relay::kNever, relay::kNever},
-    {relay::kNever, HandOffState::moved, HandOffState::released},
-    {HandOffState::holding, relay::kNever, relay::kNever},
-    {HandOffState::holding, relay::kNever, relay::kNever},
+    {HeldLegState::holding, relay::kNever, relay::kNever},
+    {relay::kNever, HeldLegState::moved, HeldLegState::released},
+    {HeldLegState::holding, relay::kNever, relay::kNever},
+    {HeldLegState::holding, relay::kNever, relay::kNever},
 }}};
 
-class HandOff {
+class HeldLeg {
  public:
   static constexpr std::size_t kMostHeld = std::size_t{64} * 1024;
 
   /// `answer` outlives this.
-  explicit HandOff(Continuation& answer) : answer_(answer) {}
+  explicit HeldLeg(Continuation& answer) : answer_(answer) {}
 
   /// Makes the cut and returns the body of the new leg; absent if ids and text are not level now.
   /// After it, call begin_leg() of the answer.
@@ -46,7 +47,7 @@ class HandOff {
   /// Returns the body of a request for a single token, which is dropped; absent under the same
   /// condition.
   std::optional<std::string> warm(Mode mode);
-  HandOffState state() const { return state_; }
+  HeldLegState state() const { return state_; }
 
   /// Receive the payload of the two legs while the state is `holding`. After `released` the new leg
   /// is of no use, and the result is that of the old leg; after `moved` the old leg is of no use.
@@ -65,7 +66,7 @@ class HandOff {
   Continuation::Parked old_;
   std::string held_;
   bool old_has_ended_ = false;
-  HandOffState state_ = HandOffState::idle;
+  HeldLegState state_ = HeldLegState::idle;
 };
 
 }  // namespace lastcall::router::continuation

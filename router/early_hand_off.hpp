@@ -8,7 +8,7 @@
 // cache holds the answer (`warming`); meanwhile the old leg continues. A worker that is known to
 // have no such cache skips this step. Then the cut is made, again where ids and text are level: the
 // other worker gets the continuation, and what the old leg sends is held (`holding`) until the new
-// one has proven that it continues, or has failed (continuation/hand_off.hpp). An answer without
+// one has proven that it continues, or has failed (continuation/held_leg.hpp). An answer without
 // any text yet is started again elsewhere.
 //
 // Rules:
@@ -48,7 +48,7 @@ namespace lastcall::router {
 struct Parts;
 
 /// The outcome of a hand-off.
-struct HandedOver {
+struct HandOffResult {
   enum class How : std::uint8_t {
     moved,        // `next` has taken over
     stays,        // the old leg continues
@@ -56,23 +56,26 @@ struct HandedOver {
   };
   How how = How::stays;
   std::unique_ptr<Leg> next{};
-  continuation::Progress progress{};
+  continuation::Received received{};
   std::string_view out{};  // the bytes that the client gets next
   /// When the worker of `next` will cut the answer, if it has announced that already.
   std::optional<Time> hint{};
 };
 
-class HandOver final : public LegListener, public Waiter, public Sleeper {
+class EarlyHandOff final : public LegListener, public Waiter, public Sleeper {
  public:
   /// All of them outlive this.
-  HandOver(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk, ContinuationOwner& owner,
-           LegListener const& client)
+  EarlyHandOff(Parts& parts, Call const& call, Seam& seam, RequestRisk& risk,
+               ContinuationOwner& owner, LegListener const& client)
       : parts_(parts), call_(call), seam_(seam), risk_(risk), owner_(owner), client_(client) {}
 
   /// Called when the answer has progressed; its pace is in the call. `hint` is when the worker of
   /// `old` will cut it, if the worker has announced that since the last call. That may be a while
   /// ago, because nothing is looked at while the client does not read.
   void look(Leg& old, std::optional<Time> hint);
+  /// Called when the bytes of the old leg that were held have been passed on, because it has sent
+  /// everything, or too much: nothing of the new one may be read any more.
+  void released();
   void drop();
   void flushed();
 

@@ -1,12 +1,12 @@
-#include "router/continuation/hand_off.hpp"
+#include "router/continuation/held_leg.hpp"
 
 #include <new>
 #include <utility>
 
 namespace lastcall::router::continuation {
 
-std::optional<std::string> HandOff::cut(Mode mode) {
-  if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
+std::optional<std::string> HeldLeg::cut(Mode mode) {
+  if (state_ == HeldLegState::holding || !answer_.may_be_cut()) {
     return std::nullopt;
   }
   old_ = answer_.swap_leg({});
@@ -17,12 +17,12 @@ std::optional<std::string> HandOff::cut(Mode mode) {
   }
   held_.clear();
   old_has_ended_ = false;
-  kHandOffMoves.apply(state_, HandOffEvent::cut);
+  kHeldLegMoves.apply(state_, HeldLegEvent::cut);
   return body;
 }
 
-std::optional<std::string> HandOff::warm(Mode mode) {
-  if (state_ == HandOffState::holding || !answer_.may_be_cut()) {
+std::optional<std::string> HeldLeg::warm(Mode mode) {
+  if (state_ == HeldLegState::holding || !answer_.may_be_cut()) {
     return std::nullopt;
   }
   Continuation::Parked old = answer_.swap_leg({});
@@ -31,7 +31,7 @@ std::optional<std::string> HandOff::warm(Mode mode) {
   return body;
 }
 
-std::optional<std::string> HandOff::next_body(Mode mode, bool warms) {
+std::optional<std::string> HeldLeg::next_body(Mode mode, bool warms) {
   std::string out;
   try {
     auto next = answer_.next(mode, out);
@@ -44,13 +44,13 @@ std::optional<std::string> HandOff::next_body(Mode mode, bool warms) {
   }
 }
 
-Received HandOff::receive_old(std::string_view payload, std::string& out) {
+Received HeldLeg::receive_old(std::string_view payload, std::string& out) {
   held_.append(payload);
   return held_.size() > kMostHeld ? release(out) : Received{};
 }
 
 /// The old leg may have sent everything; then the client gets the whole answer sooner from it.
-Received HandOff::old_ended(std::string& out) {
+Received HeldLeg::old_ended(std::string& out) {
   old_has_ended_ = true;
   std::string_view const held = held_;
   std::size_t const last = held.find_last_not_of("\r\n");
@@ -58,18 +58,18 @@ Received HandOff::old_ended(std::string& out) {
   return has_done_line ? release(out) : Received{};
 }
 
-Received HandOff::receive_new(std::string_view payload, std::string& out) {
+Received HeldLeg::receive_new(std::string_view payload, std::string& out) {
   Received const received = answer_.receive(payload, out);
   if (received.verified) {  // it is proven, even if it failed right after that
     std::string().swap(held_);
-    kHandOffMoves.apply(state_, HandOffEvent::proven);
+    kHeldLegMoves.apply(state_, HeldLegEvent::proven);
     return received;
   }
   return received.progress == Progress::failed ? release(out) : received;
 }
 
-Received HandOff::release(std::string& out) {
-  kHandOffMoves.apply(state_, HandOffEvent::release);
+Received HeldLeg::release(std::string& out) {
+  kHeldLegMoves.apply(state_, HeldLegEvent::release);
   answer_.swap_leg(std::move(old_));
   std::string const held = std::exchange(held_, {});
   Received received = answer_.receive(held, out);
