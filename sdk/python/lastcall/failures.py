@@ -18,6 +18,7 @@ import traceback
 from typing import Any, AsyncIterator, Callable, Generator, Optional, TypeVar, Union, cast
 
 from . import session, uncaught, wire
+from .callbacks import Callbacks
 from .errors import ExitError, ExitKind, ExitTrace, concerns_a_request
 from .watch import ChildWatcher, Forget, Report, watch_future
 
@@ -96,6 +97,7 @@ class Guard(contextlib.ContextDecorator):
 
 class Failures:
     _watcher: Optional[ChildWatcher] = None
+    _callbacks: Callbacks
 
     @property
     def _session(self) -> session.Session:
@@ -166,8 +168,17 @@ class Failures:
 
     def _report_failures(self, choice: uncaught.Choice) -> None:
         uncaught.install(self._report_uncaught, choice)
-        if choice == "all" and hasattr(os, "pidfd_open"):
+        if choice == "all" and hasattr(os, "pidfd_open") and not self._find_children():
+            # Where a supervisor can be reached, there may be room for this as well.
+            self._callbacks.phase.add(lambda _: self._find_children())
+
+    def _find_children(self) -> bool:
+        try:
             self._children().find_children()
+        except (OSError, RuntimeError) as error:  # the engine runs on without it
+            _log.error("child processes are not watched, trying again later: %s", error)
+            return False
+        return True
 
     def _stop_reporting(self) -> None:
         uncaught.remove(self._report_uncaught)

@@ -8,8 +8,8 @@ Rules
   3. A line that must not get lost has a token; the tokens of lines that were not written completely
      are returned with `lost`.
   4. Lines are joined into as few writes as possible.
-  5. Where no thread can be started, the program goes on without a connection. The next use tries
-     again, once a second at most.
+  5. Where no thread can be started, or no descriptor is free for the pipe that wakes it, the program
+     goes on without a connection. The next use tries again, once a second at most.
 
 Threads: `send`, `wake`, `close` and `abandon` may be called from any, `read_on` on a running loop.
 `Peer` methods are called on the link's thread: `greeting` and `lost` with the shared lock held,
@@ -21,7 +21,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import select
 import socket
 import threading
@@ -34,6 +33,7 @@ from .dial import Dialer
 from .peer import Line, Peer
 from .reading import LOOK_EVERY, Reading
 from .stall import Stall
+from .wake_pipe import WakePipe
 from .wire import WireError, decode, encode
 
 MAX_PENDING = 1024 * 1024
@@ -64,9 +64,7 @@ class Link:
         self._close_by: Optional[float] = None
         self._abandoned = False
         self._reading = Reading(lock, peer, self.wake)
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
-        os.set_blocking(self._wake_write, False)
+        self._pipe = WakePipe()
         self._woken = False
         self._stall = Stall()
         self._thread: Optional[threading.Thread] = None
@@ -75,8 +73,9 @@ class Link:
     def start(self) -> bool:
         thread = threading.Thread(target=self._run, name="lastcall", daemon=True)
         try:
+            self._pipe.open()
             threads.start(thread)
-        except RuntimeError as error:  # a limit of processes or of memory
+        except (OSError, RuntimeError) as error:  # a limit of descriptors, processes or memory
             self._start_at = time.monotonic() + _THREAD_RETRY
             if self.is_news(str(error)):
                 _log.error("no thread for the lastcall connection, trying again later: %s", error)
@@ -135,9 +134,9 @@ class Link:
     def wake(self) -> None:
         self._stall.report()
         with self._lock:
-            if not self._woken and not self._abandoned:
+            if not self._woken and self._pipe.is_open:
                 self._woken = True
-                os.write(self._wake_write, b"w")
+                self._pipe.wake()
 
     def read_on(self, loop: asyncio.AbstractEventLoop) -> None:
         """A task of this loop, which runs on this thread, awaits a cancel."""
@@ -161,18 +160,14 @@ class Link:
             self._stall.report()
 
     def abandon(self) -> None:
-        """For a forked child: closes its copies of the descriptors.
-
-        Those of a closed link are already closed, and other files may use their numbers by now.
-        """
+        """For a forked child: closes its copies of the descriptors."""
         if self._abandoned:
             return
         self._abandoned = True
         self._connected = False
         self._queue.clear()
         self._reading.abandon()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        self._pipe.close()
 
     # --- the thread
 
@@ -215,10 +210,8 @@ class Link:
 
     def _release(self) -> None:
         with self._lock:
-            if not self._abandoned:
-                self._abandoned = True
-                os.close(self._wake_read)
-                os.close(self._wake_write)
+            self._abandoned = True
+            self._pipe.close()
 
     def _serve(self, connection: socket.socket) -> None:
         self._reading.begin(connection)
@@ -229,7 +222,7 @@ class Link:
             self._queued_bytes = sum(len(line) for line, _ in self._queue)
             self._limit = self._queued_bytes + MAX_PENDING
         poll = select.poll()
-        poll.register(self._wake_read, select.POLLIN)
+        poll.register(self._pipe.reader, select.POLLIN)
         with contextlib.suppress(OSError), loops.Holder() as held:  # the supervisor may go away
             while not self._overflowed:
                 due = self._peer.tick(time.monotonic())
@@ -249,7 +242,7 @@ class Link:
                     # After the time is over Python looks no more, although the process may have
                     # been stopped all the while: what is due must not come before what arrived.
                     ready = dict(poll.poll(0))
-                if self._wake_read in ready:
+                if self._pipe.reader in ready:
                     self._drain_wakes()
                 if ready.get(connection.fileno(), 0) & ~select.POLLOUT:
                     self._reading.read()
@@ -321,13 +314,13 @@ class Link:
 
     def _sleep(self, seconds: float) -> None:
         poll = select.poll()  # select() would fail in a process with many descriptors
-        poll.register(self._wake_read, select.POLLIN)
+        poll.register(self._pipe.reader, select.POLLIN)
         if poll.poll(max(0, int(seconds * 1000) + 1)):
             self._drain_wakes()
 
     def _drain_wakes(self) -> None:
         with self._lock:
-            os.read(self._wake_read, 64)
+            self._pipe.drain()
             self._woken = False
 
 

@@ -29,6 +29,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import threads
 from .errors import InvalidArgument
+from .wake_pipe import WakePipe
 
 Report = Callable[[str, str], object]  # reason, detail
 Forget = Callable[[], None]
@@ -52,13 +53,15 @@ class ChildWatcher:
         self._finds = False
         self._found: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = False
-        self._released = False
-        self._wake_read, self._wake_write = os.pipe()
+        self._pipe = WakePipe()
         self._thread: Optional[threading.Thread] = None
         _watchers.add(self)
 
     def find_children(self) -> None:
-        """From now on each child that multiprocessing starts is watched."""
+        """From now on each child that multiprocessing starts is watched.
+
+        Raises OSError without a descriptor and RuntimeError without a thread.
+        """
         with self._lock:
             self._finds = True
             self._start()
@@ -82,18 +85,18 @@ class ChildWatcher:
                 return lambda: None
             try:
                 self._start()
-            except RuntimeError:  # no thread could be started: the caller may try again
+            except (OSError, RuntimeError):  # no descriptor or thread: the caller may try again
                 os.close(fd)
                 raise
             child = self._children[fd] = pid, process, name, any_end
-            self._wake()
+            self._pipe.wake()
         return lambda: self._forget(fd, child)
 
     def close(self) -> None:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._wake()
+                self._pipe.wake()
                 if self._thread is None:
                     self._release()
 
@@ -107,26 +110,20 @@ class ChildWatcher:
 
     def _start(self) -> None:
         if self._thread is None and not self._closed:
+            self._pipe.open()
             thread = threading.Thread(target=self._run, name="lastcall-watch", daemon=True)
             threads.start(thread)
             self._thread = thread
 
-    def _wake(self) -> None:
-        os.write(self._wake_write, b"w")
-
     def _release(self) -> None:
-        """Closes the descriptors only once: afterwards their numbers may belong to other files."""
-        if self._released:
-            return
-        self._released = True
-        for fd in (self._wake_read, self._wake_write, *self._children):
-            os.close(fd)
-        self._children.clear()
+        self._pipe.close()
+        while self._children:
+            os.close(self._children.popitem()[0])
 
     def _forget(self, fd: int, child: Child) -> None:
         with self._lock:
             if self._take(fd, child):
-                self._wake()
+                self._pipe.wake()
 
     def _take(self, fd: int, child: Child) -> bool:
         """With the lock held: removes the child. False if it is gone; another one may have the
@@ -146,12 +143,12 @@ class ChildWatcher:
                     return
                 poll = select.poll()
                 polled = dict(self._children)
-                for fd in (self._wake_read, *polled):
+                for fd in (self._pipe.reader, *polled):
                     poll.register(fd, select.POLLIN)
             ready = poll.poll(_FIND_EVERY * 1000 if self._finds else None)
             for fd, _ in ready:
-                if fd == self._wake_read:
-                    os.read(fd, 64)
+                if fd == self._pipe.reader:
+                    self._pipe.drain()
                     continue
                 with self._lock:
                     has_ended = self._take(fd, polled[fd])

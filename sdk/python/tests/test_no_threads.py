@@ -93,7 +93,7 @@ def test_without_its_own_thread_a_client_is_as_one_without_a_supervisor(
     caplog, no_thread_at_all, make_client, monkeypatch
 ):
     monkeypatch.setattr("lastcall.link._THREAD_RETRY", 0)
-    client = make_client()
+    client = make_client(critical=True)
     client.register_endpoint("generate")
     client.on_deregister(lambda: None)
     with client.request("r", endpoint="generate") as context:
@@ -102,6 +102,7 @@ def test_without_its_own_thread_a_client_is_as_one_without_a_supervisor(
         pass  # at once
     assert not client.connected
     assert caplog.text.count("no thread for the lastcall connection") == 1
+    assert caplog.text.count("child processes are not watched") == 1
     client.close()
 
 

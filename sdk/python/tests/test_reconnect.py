@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 
+import pytest
 from strict_supervisor import WELCOME, FakeSupervisor, eventually
 from test_process import run_python
 
@@ -127,7 +128,7 @@ def test_many_threads_begin_cancel_and_end_while_the_supervisor_comes_and_goes(s
 
 
 OUT_OF_DESCRIPTORS = """
-import lastcall, os, resource, time
+import lastcall, os, resource, threading, time
 def exhaust():
     try:
         while True: taken.append(os.open("/dev/null", os.O_RDONLY))
@@ -135,21 +136,26 @@ def exhaust():
 taken = []
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 exhaust()
-for _ in range(2): os.close(taken.pop())  # for the pipe that wakes the thread
-client = lastcall.connect()
+for _ in range(FREE): os.close(taken.pop())
+client = lastcall.connect(critical=True)
 client.begin("r", admit=True).end()  # once there has been no supervisor for a second
 assert not client.connected
 for fd in taken: os.close(fd)
 deadline = time.monotonic() + 20
-while not client.connected:
-    assert time.monotonic() < deadline, "it never connects"
+while not client.connected or "lastcall-watch" not in [t.name for t in threading.enumerate()]:
+    assert time.monotonic() < deadline, "it never connects, or does not watch its children"
+    client.begin().end()  # a use of it tries again
     time.sleep(0.01)
 """
 
 
-def test_it_connects_once_there_are_descriptors_again(supervisor, path):
-    done = run_python(OUT_OF_DESCRIPTORS, path)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("free", [0, 1, 2])  # the pipe that wakes its thread takes two
+def test_it_connects_once_there_are_descriptors_again(supervisor, path, free):
+    done = run_python(OUT_OF_DESCRIPTORS.replace("FREE", str(free)), path)
+    assert done.returncode == 0, done.stderr
+    problems = done.stderr.splitlines()
+    assert all("trying again later: [Errno 24]" in each for each in problems), problems
+    assert len(problems) == (1 if free == 2 else 2)  # children are not watched either
 
 
 def test_a_failure_inside_is_reported_once_and_ends_nothing(path, client, caplog):
