@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/system/system_error.hpp>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -48,6 +51,36 @@ boost::asio::io_context& loop_of_the_process() {
   return io;
 }
 
+struct Started {
+  std::unique_ptr<Supervisor> supervisor;
+  int code = 0;  // of the process, if it cannot start
+};
+
+Started start(config::Config const& config, ServeOptions const& options, Log& log) {
+  auto supervisor = std::make_unique<Supervisor>(loop_of_the_process(), config, options, log);
+  if (std::string const problem = supervisor->problem(); !problem.empty()) {
+    log.critical("cannot run with this configuration", {{"detail", problem}});
+    return {nullptr, kExitBadConfig};
+  }
+  if (std::string const problem = supervisor->start(); !problem.empty()) {
+    log.critical("cannot start", {{"detail", problem}});
+    return {nullptr, kExitCannotRun};
+  }
+  return {std::move(supervisor), 0};
+}
+
+/// The library's objects throw if they get no descriptor, and cannot be used without it.
+Started start_if_there_is_room(config::Config const& config, ServeOptions const& options,
+                               Log& log) {
+  try {
+    return start(config, options, log);
+  } catch (boost::system::system_error const& error) {
+    log.critical("cannot start",
+                 {{"detail", error.code().message()}, {"open_files_limit", descriptor_limit()}});
+    return {nullptr, kExitCannotRun};
+  }
+}
+
 }  // namespace
 
 int serve(config::Config const& config, ServeOptions const& options) {
@@ -55,22 +88,17 @@ int serve(config::Config const& config, ServeOptions const& options) {
   let_failed_writes_be_errors();
   telemetry::Log log(config.log.level, config.log.format, STDERR_FILENO);
   make_room_for_connections(log, config.ingress.threads);
-  boost::asio::io_context& io = loop_of_the_process();
-  Supervisor supervisor(io, config, options, log);
-  if (std::string const problem = supervisor.problem(); !problem.empty()) {
-    log.critical("cannot run with this configuration", {{"detail", problem}});
-    return kExitBadConfig;
+  auto const [supervisor, code] = start_if_there_is_room(config, options, log);
+  if (!supervisor) {
+    log.flush();
+    return code;
   }
-  if (std::string const problem = supervisor.start(); !problem.empty()) {
-    log.critical("cannot start", {{"detail", problem}});
-    return kExitCannotRun;
-  }
-  io.run();
+  loop_of_the_process().run();
   if (!options.private_directory.empty()) {
     ::rmdir(options.private_directory.c_str());
   }
   log.flush();
-  return supervisor.exit_code();
+  return supervisor->exit_code();
 }
 
 }  // namespace lastcall::runtime
