@@ -141,7 +141,7 @@ void PeerSessions::process_gone(ipc::PeerId peer) {
       gone_peers_.hold(
           peer, sdks_.peers().is_critical(peer) ? GonePeers::kHoldCritical : GonePeers::kHold);
     } else {
-      sdk_gone(peer);
+      gone_peers_.report(peer);
     }
   }
   count_peers();

@@ -49,6 +49,13 @@ void GonePeers::release() {
   }
 }
 
+void GonePeers::report(ipc::PeerId peer) {
+  released_.push_back(peer);
+  if (released_.size() == 1) {
+    report_a_slice();
+  }
+}
+
 void GonePeers::report_a_slice() {
   auto const until = std::chrono::steady_clock::now() + kSlice;
   while (!released_.empty()) {

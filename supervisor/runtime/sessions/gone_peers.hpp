@@ -9,7 +9,8 @@
 // kHoldCritical.
 //
 // A crowd that is released is reported in slices, between which everything else of the loop has its
-// turn: each peer with many requests takes the core a millisecond.
+// turn: each peer with many requests takes the core a millisecond. A peer that ends meanwhile comes
+// after it.
 //
 // Thread rule: the loop's thread.
 #pragma once
@@ -37,6 +38,8 @@ class GonePeers {
   ~GonePeers();
 
   void hold(ipc::PeerId peer, lifecycle::Duration longest);
+  /// Reports one that need not be held: at once, or after those whose reports are under way.
+  void report(ipc::PeerId peer);
   /// Reports those that are held now: as many as one slice takes at once, the others later.
   void release();
 

@@ -51,6 +51,33 @@ TEST(GonePeers, Crowd_is_reported_in_its_order_and_between_other_events) {
   EXPECT_EQ(reported, expected);
 }
 
+TEST(GonePeers, Peer_that_ends_between_two_slices_is_reported_after_those_that_ended_before) {
+  boost::asio::io_context io;
+  std::vector<ipc::PeerId> reported;
+  GonePeers peers(io, [&](ipc::PeerId peer) {
+    be_slow();
+    reported.push_back(peer);
+  });
+  for (ipc::PeerId const peer : crowd()) {
+    peers.hold(peer, GonePeers::kHold);
+  }
+  boost::asio::post(io, [&] { peers.report(kCrowd + 1); });
+  peers.release();
+  io.run();
+  std::vector<ipc::PeerId> expected = crowd();
+  expected.push_back(kCrowd + 1);
+  EXPECT_EQ(reported, expected);
+}
+
+TEST(GonePeers, Peer_that_nothing_has_to_precede_is_reported_at_once) {
+  boost::asio::io_context io;
+  std::vector<ipc::PeerId> reported;
+  GonePeers peers(io, [&](ipc::PeerId peer) { reported.push_back(peer); });
+  peers.hold(1, GonePeers::kHold);
+  peers.report(2);
+  EXPECT_EQ(reported, std::vector<ipc::PeerId>{2});
+}
+
 TEST(GonePeers, Release_in_a_report_reports_each_peer_once) {
   boost::asio::io_context io;
   std::vector<ipc::PeerId> reported;
