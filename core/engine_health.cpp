@@ -190,10 +190,12 @@ std::optional<Instant> EngineHealth::stalled_at() const {
   return tokens && tokens->at >= limit ? std::optional(tokens->at) : std::nullopt;
 }
 
-/// A canary may have to wait for a prefill that began a moment before it was sent.
+/// A canary may have to wait for a prefill that began a moment before it was sent. If nothing of the
+/// engine has moved yet, the canary may be its first request, in which it compiles.
 Duration EngineHealth::canary_limit() const {
   Duration const longest = responsiveness.longest_first_token().value_or(Duration{0});
-  return std::max(settings_.unresponsive_after, longest * 4);
+  Duration const least = progress.moved_at() ? longest * 4 : kStallUnknown;
+  return std::max(settings_.unresponsive_after, least);
 }
 
 std::optional<Instant> EngineHealth::canary_lost_at() const {
