@@ -65,6 +65,10 @@ class ClientConnection {
   ClientSocket const& socket() const { return socket_; }
   State state() const { return state_; }
   bool is_closed() const { return state_ == State::closed; }
+  /// Whether the client was answered before it had sent everything, and may not have read that.
+  bool was_answered_early() const {
+    return state_ == State::lingering && after_ == relay::After::linger;
+  }
 
   // Input. While bytes are being used, that loop continues on its own, and these functions do
   // nothing.
@@ -114,7 +118,7 @@ class ClientConnection {
   Deadline deadline_;
   [[no_unique_address]] Linger linger_;  // the next members are in the room behind it
   State state_ = State::open;
-  relay::After after_ = relay::After::keep;  // for the state `ending`
+  relay::After after_ = relay::After::keep;  // of end_once_written()
   bool is_using_ = false;
 };
 

@@ -98,10 +98,12 @@ void Client::part_soon() {
 }
 
 /// A request that nothing waits for, because its body is still to come or it only reads, may have
-/// no answer yet: part_now() gives it one.
+/// no answer yet: part_now() gives it one. If the process ended while the client still sends that
+/// body, the connection would be reset.
 bool Client::is_flushed() const {
   bool const is_unanswered = request_ && request_->has_sent_nothing();
-  return connection_.is_flushed() && !is_idle() && !is_unanswered;
+  return connection_.is_flushed() && !is_idle() && !is_unanswered &&
+         !connection_.was_answered_early();
 }
 
 void Client::part_now() {
@@ -185,7 +187,10 @@ bool Client::give_way() {
 void Client::shed() {
   if (request_ && request_->has_sent_nothing() && connection_.is_flushed()) {
     request_->break_off(relay::no_memory(), lifecycle::Outcome::error);
-  } else if (request_ && connection_.socket().is_open()) {
+    weigh();  // the client still reads this, and holds nothing meanwhile
+    return;
+  }
+  if (request_ && connection_.socket().is_open()) {
     // The client is slow to read: only a reset shows it that this is not the end, and frees the
     // kernel's buffer, too.
     request_->shed();

@@ -60,7 +60,9 @@ bool CurrentRequest::serve(ClientParts& parts, RequestOwner& owner) {
     return true;
   }
   request_->start();
-  if (request_ && taken.asked.expects_continue && request_->awaits_body()) {
+  // With several threads the refusal may be on its way.
+  bool const may_be_refused = parts.departure.is_refusing();
+  if (request_ && taken.asked.expects_continue && !may_be_refused && request_->awaits_body()) {
     owner.connection().write("HTTP/1.1 100 Continue\r\n\r\n");
   }
   return true;

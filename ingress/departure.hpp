@@ -25,13 +25,17 @@ class Departure {
       closing_->over = std::min(closing_->over, now - closing_->since + over);
     }
   }
+  /// The core refuses new requests.
+  void refuse() { is_refusing_ = true; }
   /// Connections without a request are closed a moment later.
   void part() { is_parting_ = true; }
   void call_off() {
     closing_.reset();
+    is_refusing_ = false;
     is_parting_ = false;
   }
 
+  bool is_refusing() const { return is_refusing_; }
   bool is_parting() const { return is_parting_; }
   /// `place` is the connection's position among all connections, in units of 2^-32.
   bool is_closing(std::uint32_t place) const {
@@ -50,6 +54,7 @@ class Departure {
     std::chrono::milliseconds over{};
   };
   std::optional<Closing> closing_;
+  bool is_refusing_ = false;
   bool is_parting_ = false;
 };
 

@@ -53,6 +53,8 @@ class Proxy final : private RequestMaker {
     parts_.departure.call_off();
     parts_.cut_at.reset();
   }
+  /// The core refuses new requests.
+  void refuse() { parts_.departure.refuse(); }
   // Like the functions of Clients.
   void part() { clients_.part(); }
   void part_now() { clients_.part_now(); }

@@ -59,7 +59,9 @@ RelayedRequest::RelayedRequest(ProxyParts& parts, Client const& client,
 void RelayedRequest::prepare(relay::TakenHead const& taken, Client const& client) {
   counted_.describe(taken.head, taken.destination.target, client.address);
   relay::RequestSide& request = exchange_.request();
-  if (counts() && !request.is_done()) {
+  // A client that asks before it sends its body need not send one that will be refused.
+  bool const is_in_vain = taken.asked.expects_continue && parts_.departure.is_refusing();
+  if (counts() && !request.is_done() && !is_in_vain) {
     request.look();
   }
   relay::write_request_head(request.to_engine().bytes(), taken.head, taken.destination,

@@ -159,6 +159,9 @@ void IngressSession::phase(lifecycle::Phase phase) {
       proxy.notify_of_cut(std::chrono::duration_cast<std::chrono::milliseconds>(at));
     });
   }
+  if (phase >= Phase::draining) {
+    relay_->order([](ingress::Proxy& proxy) { proxy.refuse(); });
+  }
   door_->phase(phase, core_.snapshot());  // first, so that the last clients part, too
   if (phase >= Phase::drained) {
     relay_->order([](ingress::Proxy& proxy) { proxy.part(); });

@@ -2,6 +2,7 @@
 afterwards."""
 
 import contextlib
+import select
 import socket
 import threading
 
@@ -166,6 +167,28 @@ def test_slow_readers_and_junk_hold_no_more_than_the_budget(proxy, deaf, threads
     user = client(one)
     user.send(post())
     user.until(b"data: ")
+
+
+def test_a_request_that_is_shed_in_the_middle_of_its_body_can_read_why(proxy, engine, threads):
+    one = proxy(ingress={"max_buffer_memory": 1 * MB})
+    request = post(body=b'{"model":"m","prompt":"' + b"x" * 200_000 + b'"}')
+    users = [client(one) for _ in range(30)]
+    for part in (request[:1_000], request[1_000:60_000]):
+        for user in users:
+            user.send(part)
+    answered = []
+
+    def shed():
+        answered[:] = select.select([user.socket for user in users], [], [], 0)[0]
+        return answered
+
+    wait_until(shed, "the budget is exceeded")
+    for user in (each for each in users if each.socket in answered):
+        for at in range(60_000, 190_000, 10_000):  # a reset connection would refuse this
+            user.send(request[at : at + 10_000])
+        answer = user.rest()
+        assert answer.startswith(b"HTTP/1.1 503 ") and answer.endswith(b"}}\n"), answer
+        assert b"\r\nX-Lastcall-Reason: memory\r\n" in answer
 
 
 def test_while_memory_is_tight_new_requests_are_refused_as_overloaded(proxy, engine, threads):

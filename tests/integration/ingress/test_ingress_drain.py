@@ -51,6 +51,23 @@ def test_a_stop_waits_for_streams_and_refuses_newcomers_with_a_reason(proxy, eng
     assert report["phases"]["draining"]["outcome"] == "completed"
 
 
+def test_a_client_that_asks_before_it_sends_its_body_is_refused_at_once(proxy, engine):
+    one = proxy(**LONG)
+    user, wire = stream(one, engine)
+    asks = f"POST /v1/completions HTTP/1.1\r\nHost: h\r\nContent-Length: {1 << 20}\r\n"
+    asks += "Expect: 100-continue\r\n\r\n"
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    asking = client(one)
+    asking.send(asks.encode())
+    refusal = asking.rest()
+    assert refusal.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert b"\r\nX-Lastcall-Reason: draining\r\n" in refusal
+    finish(user, wire)
+    assert one.process.wait(timeout=PATIENCE) == 0
+    assert one.report()["requests"]["rejected"] == 1
+
+
 def test_a_stream_that_its_engine_hands_off_counts_as_handed_off(proxy, engine):
     one = proxy(shutdown={"grace_period": "60s", "migrate": "at_start"})
     sdk = one.peer()
