@@ -201,7 +201,13 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- $found = printf "the volume %s of container %s is mounted at %s, expected nothing at or below /opt/lastcall and /run/lastcall" .name $.engine.name .mountPath -}}
 {{- end -}}
 {{- end -}}
-{{- range $container := .spec.containers -}}
+{{- $running := .spec.containers -}}
+{{- range .spec.initContainers -}}
+{{- if eq (.restartPolicy | default "") "Always" -}}
+{{- $running = append $running . -}}
+{{- end -}}
+{{- end -}}
+{{- range $container := $running -}}
 {{- range $container.ports -}}
 {{- if and (not $found) (eq (.protocol | default "TCP") "TCP") (eq (int64 .containerPort) (int64 $port)) -}}
 {{- $found = printf "container %s has port %s, which is the sidecar's, expected another one" $container.name $port -}}
