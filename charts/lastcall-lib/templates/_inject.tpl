@@ -101,10 +101,15 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* vllm, sglang or trtllm, where the name of an image tells; else custom. */}}
+{{/*
+vllm, sglang or trtllm, where the name of an image tells; else custom. Triton's images name the engine that
+they embed, but Triton answers at other paths than that engine's own server.
+*/}}
 {{- define "lastcall-lib.kindOfImage" -}}
 {{- $image := lower . -}}
-{{- if contains "vllm" $image -}}
+{{- if contains "tritonserver" $image -}}
+custom
+{{- else if contains "vllm" $image -}}
 vllm
 {{- else if contains "sglang" $image -}}
 sglang
