@@ -151,6 +151,13 @@ def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):
     assert reason in injected(helm, tmp_path, pod, check=False).stderr
 
 
+def test_a_grace_period_without_a_value_is_refused(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": ""}
+    refusal = injected(helm, tmp_path, pod, check=False).stderr
+    assert "lastcall.dev/config.shutdown.grace_period is , expected 1s to 24h" in refusal
+
+
 @pytest.mark.parametrize("grace", ["90", "0s", "25h", "999999999999999h", "1m30s"])
 def test_a_grace_period_that_the_sidecar_would_refuse_is_refused_by_its_name(helm, tmp_path, grace):
     pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())

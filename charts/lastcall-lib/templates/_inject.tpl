@@ -299,8 +299,13 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- if and (not $noted) (not $given) (gt (.spec.terminationGracePeriodSeconds | default 0 | int64) 86402) -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d, expected at most 86402, or a shutdown.grace_period of at most 24h besides it" (.spec.terminationGracePeriodSeconds | int64)) -}}
 {{- end -}}
-{{- $graceFrom := $noted | empty | ternary ($given | empty | ternary "gracePeriod" "shutdown.grace_period in lastcall.dev/config") "lastcall.dev/config.shutdown.grace_period" -}}
-{{- with include "lastcall-lib.graceProblem" (list $graceFrom ($noted | default $given | default $values.gracePeriod)) -}}
+{{- $graceFrom := list "gracePeriod" $values.gracePeriod -}}
+{{- if hasKey .notes "lastcall.dev/config.shutdown.grace_period" -}}
+{{- $graceFrom = list "lastcall.dev/config.shutdown.grace_period" $noted -}}
+{{- else if $given -}}
+{{- $graceFrom = list "shutdown.grace_period in lastcall.dev/config" $given -}}
+{{- end -}}
+{{- with include "lastcall-lib.graceProblem" $graceFrom -}}
 {{- fail . -}}
 {{- end -}}
 {{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" ($noted | default $given)) -}}
