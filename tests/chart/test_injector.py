@@ -154,6 +154,8 @@ def test_a_typo_is_refused(helm, setting):
         (("webhook.ports.metrics=8443",),
          "webhook.ports.webhook is 8443, which is another port of the webhook too"),
         (("webhook.ports.https=8443",), "https"),
+        (("webhook.ports=null",), "ports"),
+        (("webhook.ports.metrics=null",), "metrics"),
         (("namespaceSelector.matchLabel.a=b",), "matchLabel"),
         (("namespaceSelector.matchExpressions[0].operator=Notin",
           "namespaceSelector.matchExpressions[0].key=k"), "operator"),
