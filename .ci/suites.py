@@ -3,13 +3,16 @@
 A program with a sanitizer needs 15 to 60 ms for its start and its look for leaks, which is more
 than most unit tests take. So here each suite of googletest is one process; every other test is a
 process as with ctest. What is to run comes from ctest, and each of those tests has to appear in the
-result that its process writes: a test that a process has not come to has failed.
+result that its process writes: a test that a process has not come to has failed. A property of
+ctest that would be ignored here is refused.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,39 +23,60 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILTER = "--gtest_filter="
+KNOWN = {"LABELS", "WORKING_DIRECTORY", "TIMEOUT", "ENVIRONMENT"}
+# Each test of googletest has it; here the result of its process contains what was skipped.
+KNOWN_OF_SUITES = {"SKIP_REGULAR_EXPRESSION"}
 
 
 class Job(NamedTuple):
     name: str
     command: tuple
     folder: str
+    environment: tuple  # of "NAME=VALUE", besides this process's own
     seconds: float
     tests: tuple  # [(name of googletest, name of ctest)], or nothing where the process is the test
 
 
-def property_of(test, name):
-    found = [each["value"] for each in test["properties"] if each["name"] == name]
-    return found[0] if found else None
+def properties_of(test, known):
+    found = {each["name"]: each["value"] for each in test["properties"]}
+    if unknown := sorted(found.keys() - known):
+        sys.exit(f"suites.py: cannot run {test['name']}: it has the properties {unknown}, expected "
+                 f"none but {sorted(known)}")  # fmt: skip
+    return found
 
 
 def jobs_of(listing, seconds):
-    """The jobs for what ctest lists; tests that are no suites of googletest first, as they last."""
-    alone, suites = [], defaultdict(list)
+    """The jobs for what ctest lists: the suites come last, as the other tests take longest.
+
+    A suite has as much time as its tests have together, but not more than `seconds`.
+    """
+    jobs, suites = [], defaultdict(list)
     for test in listing["tests"]:
-        folder = property_of(test, "WORKING_DIRECTORY")
-        limit = min(seconds, property_of(test, "TIMEOUT") or seconds)
         command = tuple(test["command"])
         filters = [word for word in command if word.startswith(FILTER)]
+        found = properties_of(test, KNOWN | KNOWN_OF_SUITES if filters else KNOWN)
+        place = found.get("WORKING_DIRECTORY"), tuple(found.get("ENVIRONMENT", ()))
+        limit = min(seconds, found.get("TIMEOUT") or seconds)
         if filters:
             name = filters[0][len(FILTER) :]
             rest = tuple(word for word in command if word != filters[0])
-            suites[rest, folder, limit, name.split(".")[0]].append((name, test["name"]))
+            suites[rest, place, name.split(".")[0]].append((name, test["name"], limit))
         else:
-            alone.append(Job(test["name"], command, folder, limit, ()))
-    for (command, folder, limit, suite), tests in suites.items():
-        name = f"{Path(command[0]).name}:{suite}"
-        alone.append(Job(name, command, folder, limit, tuple(tests)))
-    return alone
+            jobs.append(Job(test["name"], command, *place, limit, ()))
+    for (command, place, suite), tests in suites.items():
+        limit = min(seconds, sum(limit for _, _, limit in tests))
+        names = tuple((name, shown) for name, shown, _ in tests)
+        jobs.append(Job(f"{Path(command[0]).name}:{suite}", command, *place, limit, names))
+    return jobs
+
+
+# The processes that run, each in a session of its own, so that it ends with all that it started.
+running = set()
+
+
+def kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def run_process(job, scratch):
@@ -63,15 +87,19 @@ def run_process(job, scratch):
         command.append(f"--gtest_output=xml:{scratch}/result.xml")
     with open(f"{scratch}/output", "w+b") as output:
         process = subprocess.Popen(
-            command, cwd=job.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
+            command, cwd=job.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            env=dict(os.environ, **dict(each.split("=", 1) for each in job.environment)),
+            start_new_session=True,
+        )  # fmt: skip
+        running.add(process)
         try:
             status = process.wait(job.seconds)
             wrong = f"its process ended with {status}" if status else ""
         except subprocess.TimeoutExpired:
-            process.kill()
+            kill(process)
             process.wait()
             wrong = f"its process did not end in {job.seconds:g} s"
+        running.discard(process)
         output.seek(0)
         return wrong, output.read().decode(errors="replace")
 
@@ -121,20 +149,30 @@ def write_junit(path, cases):
 
 
 def run_all(jobs, at_once):
-    """All cases, in the order in which their processes ended; prints those that did not pass."""
+    """All cases, in the order of the jobs; prints those that did not pass."""
     cases = []
     with ThreadPoolExecutor(at_once) as pool:
-        for ran, output in pool.map(run, jobs):
-            for name, verdict in ran:
-                if verdict is None:
-                    print(f"skipped: {name}", flush=True)
-            failed = [(name, verdict) for name, verdict in ran if verdict]
-            if failed:
-                print(output)
-            for name, verdict in failed:
-                print(f"FAILED: {name}: {verdict}", flush=True)
-            cases += ran
+        try:
+            for ran, output in pool.map(run, jobs):
+                cases += ran
+                print_those_that_did_not_pass(ran, output)
+        except BaseException:  # an interrupt, which the sessions of the processes do not get
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(running):
+                kill(process)
+            raise
     return cases
+
+
+def print_those_that_did_not_pass(cases, output):
+    failed = [(name, verdict) for name, verdict in cases if verdict]
+    for name, verdict in cases:
+        if verdict is None:
+            print(f"skipped: {name}", flush=True)
+    if failed:
+        print(output)
+    for name, verdict in failed:
+        print(f"FAILED: {name}: {verdict}", flush=True)
 
 
 def main():
@@ -145,6 +183,7 @@ def main():
     parser.add_argument("--at-once", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=900, help="the limit for one process")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     ctest = ["ctest", "--test-dir", options.folder, "-L", options.labels, "--show-only=json-v1"]
     listing = json.loads(subprocess.run(ctest, stdout=subprocess.PIPE, check=True).stdout)
     jobs = jobs_of(listing, options.seconds)

@@ -214,7 +214,7 @@ Node parse(std::string_view text, Place const& base, Problems& problems) {
   invalid.place = base;
   TreeBuilder builder(base, problems);
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream{with_joined_surrogates(std::string(text))};
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) {
       parser.HandleNextDocument(builder);

@@ -1,4 +1,4 @@
-// What is wrong with a YAML text that its parser refuses, for messages.
+// YAML texts that yaml-cpp refuses: what is wrong with them, for messages, and what is not.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,11 @@ std::string yaml_problem(YAML::Exception const& error);
 
 /// The position after the quote that ends the text in quotes at `quote`; npos if none does.
 std::size_t end_of_quoted(std::string_view text, std::size_t quote);
+
+/// The text for yaml-cpp, with every other byte at its place: JSON writes a character above U+FFFF
+/// as the escapes of two surrogates, which yaml-cpp refuses. In double quotes such a pair becomes
+/// the character itself, and blanks behind the quotes make up for its shorter form.
+std::string with_joined_surrogates(std::string text);
 
 /// Whether the text ends inside of a quoted scalar. yaml-cpp ends such a scalar silently at a line
 /// break that ends the text, so that everything after a forgotten quote would be part of it.

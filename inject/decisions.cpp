@@ -53,10 +53,14 @@ std::int64_t milliseconds_of(std::string_view duration) {
   return parsed ? parsed->count() : 0;
 }
 
-/// The engine's kind, if the name of the image shows it.
+/// The engine's kind, if the name of the image shows it. Triton's images name the engine that they
+/// embed, but Triton answers at other paths than that engine's own server.
 std::string kind_of_image(std::string_view image) {
   std::string const name = ascii::lower_text(image);
   auto const has = [&](char const* word) { return name.find(word) != std::string::npos; };
+  if (has("tritonserver")) {
+    return "custom";
+  }
   if (has("vllm")) {
     return "vllm";
   }

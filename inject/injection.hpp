@@ -14,7 +14,7 @@ namespace lastcall::inject {
 /// Collects the edits of one target and the findings about it.
 struct Ledger {
   Input const& input;
-  LineIndex const& lines;
+  LineIndex& lines;
   Target const& target;
   Editor& editor;
   config::Problems& refusals;

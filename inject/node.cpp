@@ -16,14 +16,14 @@ config::Place place_at(std::string_view text, std::size_t at, std::string const&
           static_cast<int>(column) + 1};
 }
 
-LineIndex::LineIndex(std::string_view text) : size_(text.size()), begins_{0} {
-  for (std::size_t at = text.find('\n'); at != kNowhere; at = text.find('\n', at + 1)) {
-    begins_.push_back(at + 1);
+config::Place LineIndex::place_at(std::size_t at, std::string const& source) {
+  if (begins_.empty()) {
+    begins_.push_back(0);
+    for (std::size_t end = text_.find('\n'); end != kNowhere; end = text_.find('\n', end + 1)) {
+      begins_.push_back(end + 1);
+    }
   }
-}
-
-config::Place LineIndex::place_at(std::size_t at, std::string const& source) const {
-  at = std::min(at, size_);
+  at = std::min(at, text_.size());
   auto const line = std::prev(std::upper_bound(begins_.begin(), begins_.end(), at));
   return {source, static_cast<int>(line - begins_.begin()) + 1, static_cast<int>(at - *line) + 1};
 }

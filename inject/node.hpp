@@ -63,16 +63,16 @@ Stream parse_stream(std::string_view text, std::string const& source);
 /// The place of a byte; lines and columns count from 1, columns in bytes.
 config::Place place_at(std::string_view text, std::size_t at, std::string const& source);
 
-/// The same for many places of one text, which is searched for its lines only once: a pod may have
-/// thousands of problems.
+/// The same for many places of one text, because a pod may have thousands of problems: the text is
+/// searched for its lines once, at the first of them. Most texts have none. The text outlives it.
 class LineIndex {
  public:
-  explicit LineIndex(std::string_view text);
-  config::Place place_at(std::size_t at, std::string const& source) const;
+  explicit LineIndex(std::string_view text) : text_(text) {}
+  config::Place place_at(std::size_t at, std::string const& source);
 
  private:
-  std::size_t size_;
-  std::vector<std::size_t> begins_;
+  std::string_view text_;
+  std::vector<std::size_t> begins_;  // empty before the first place
 };
 
 /// The entry of a map; null if there is none or the node is not a map.

@@ -14,6 +14,7 @@ namespace {
 
 /// Containers that service meshes put in front of the others, so that they start first.
 constexpr std::array<std::string_view, 2> kMeshProxies{"istio-proxy", "linkerd-proxy"};
+constexpr std::string_view kContainers = "containers";
 
 class Checks {
  public:
@@ -85,7 +86,7 @@ class Checks {
   bool check_names() const {
     std::size_t const before = ledger_.refusals.size();
     check_windows();
-    for (char const* const key : {"initContainers", "containers"}) {
+    for (std::string_view const key : {std::string_view("initContainers"), kContainers}) {
       Node const* const containers = find(spec(), key);
       if (containers == nullptr) {
         continue;
@@ -94,7 +95,10 @@ class Checks {
         if (text_of(container, "name") == kInstaller) {
           refuse(container, "a container lastcall-install, expected no such name");
         }
-        check_ports(container);
+        // Other init containers have ended when the sidecar starts.
+        if (key == kContainers || text_of(container, "restartPolicy") == "Always") {
+          check_ports(container);
+        }
       }
     }
     if (Node const* const list = find(spec(), "volumes")) {

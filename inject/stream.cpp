@@ -162,8 +162,8 @@ void refuse(Stream& stream, config::Place place, std::string problem) {
 void read_document(std::string_view text, Chunk chunk, std::string const& source, Stream& stream,
                    std::string_view added = "") {
   TreeBuilder builder(chunk.begin);
-  std::string const whole =
-      std::string(text.substr(chunk.begin, chunk.end - chunk.begin)).append(added);
+  std::string const whole = config::with_joined_surrogates(
+      std::string(text.substr(chunk.begin, chunk.end - chunk.begin)).append(added));
   try {
     std::istringstream in{whole};
     YAML::Parser parser(in);

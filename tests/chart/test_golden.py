@@ -130,6 +130,9 @@ def test_a_second_prestop_hook_is_refused(helm, tmp_path):
         ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
                           "ports": [{"containerPort": 7090}]}]},
          "container vllm has port 7090, which is the sidecar's"),
+        ({"initContainers": [{"name": "cache", "image": "c", "restartPolicy": "Always",
+                              "ports": [{"containerPort": 7090}]}]},
+         "container cache has port 7090, which is the sidecar's"),
         ({"containers": [{"name": "vllm", "image": "v", "command": ["v"],
                           "volumeMounts": [{"name": "a", "mountPath": "/opt/lastcall/x"}]}]},
          "the volume a of container vllm is mounted at /opt/lastcall/x, expected nothing"),
@@ -146,6 +149,13 @@ def test_a_pod_that_could_not_start_is_refused(helm, tmp_path, spec, reason):
     pod = yaml.safe_load((GOLDEN / "pods/port-udp.yaml").read_text())
     pod["spec"] |= spec
     assert reason in injected(helm, tmp_path, pod, check=False).stderr
+
+
+def test_a_grace_period_without_a_value_is_refused(helm, tmp_path):
+    pod = yaml.safe_load((GOLDEN / "pods/bare.yaml").read_text())
+    pod["metadata"]["annotations"] = {"lastcall.dev/config.shutdown.grace_period": ""}
+    refusal = injected(helm, tmp_path, pod, check=False).stderr
+    assert "lastcall.dev/config.shutdown.grace_period is , expected 1s to 24h" in refusal
 
 
 @pytest.mark.parametrize("grace", ["90", "0s", "25h", "999999999999999h", "1m30s"])

@@ -48,7 +48,12 @@ def test_a_typo_is_refused_by_its_name(helm, setting, word):
          ("podDisruptionBudget.maxUnavailable is 101%, expected at most 100%",)),
         (("updateStrategy.rollingUpdate.maxSurge=0",), ("maxSurge 0 and maxUnavailable 0",)),
         (("extraContainers[0].name=metrics", "extraContainers[0].image=m",
-          "extraContainers[0].ports[0].containerPort=7090"), ("metrics has the port 7090",)),
+          "extraContainers[0].ports[0].containerPort=7090"),
+         ("extraContainers: metrics has the port 7090",)),
+        (("initContainers[0].name=metrics", "initContainers[0].image=m",
+          "initContainers[0].restartPolicy=Always",
+          "initContainers[0].ports[0].containerPort=7090"),
+         ("initContainers: metrics has the port 7090",)),
         (("router.enabled=true", "router.config.tls.cert_file=/tls/tls.crt"),
          ("router.config.tls has cert_file but no key_file",)),
         (("router.enabled=true", "router.config.tls.key_file=/tls/tls.key"),
@@ -68,6 +73,8 @@ def test_values_like_those_that_are_refused_are_accepted(helm):
         "updateStrategy.rollingUpdate.maxSurge=0", "updateStrategy.rollingUpdate.maxUnavailable=1",
         "extraContainers[0].name=metrics", "extraContainers[0].image=m",
         "extraContainers[0].ports[0].containerPort=7092", "router.enabled=true",
+        "initContainers[0].name=fetch", "initContainers[0].image=f",
+        "initContainers[0].ports[0].containerPort=7090",
         "router.config.tls.cert_file=/tls/tls.crt", "router.config.tls.key_file=/tls/tls.key",
     ))  # fmt: skip
 

@@ -174,9 +174,12 @@ def unstartable(**spec):
         (unstartable(containers=[{"name": "vllm", "image": "v", "command": ["v"],
                                   "ports": [{"containerPort": 7090}]}]),
          "a container has port 7090, which is the sidecar's"),
+        (unstartable(initContainers=[{"name": "cache", "image": "c", "restartPolicy": "Always",
+                                      "ports": [{"containerPort": 7090}]}]),
+         "a container has port 7090, which is the sidecar's"),
     ],
     ids=["container", "grace", "long", "overflow", "short", "file", "decided", "many", "hook",
-         "read_only", "day", "below", "dots", "above", "port"],
+         "read_only", "day", "below", "dots", "above", "port", "port_of_sidecar"],
 )  # fmt: skip
 def test_a_pod_that_cannot_be_injected_is_refused_with_the_reason(cluster, pod, reason):
     refusal = dry_run(pod, check=False).stderr

@@ -156,6 +156,24 @@ items:
     )
 
 
+def peak_of(text, folder):
+    """The most memory, in MiB, of an injection of this text."""
+    path = folder / "in.yaml"
+    path.write_text(text)
+    process = subprocess.Popen([LASTCALL, "inject", path], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss / 1024
+
+
+@pytest.mark.plain_build
+def test_lines_cost_no_memory_where_no_place_is_reported(tmp_path):
+    size = 1 << 20
+    one_line = peak_of("#" + "x" * size + "\n" + POD, tmp_path)
+    assert peak_of("\n" * size + POD, tmp_path) < one_line + 16
+
+
 def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 

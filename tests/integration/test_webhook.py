@@ -196,6 +196,9 @@ REFUSED = [
      "lastcall.dev/config.engine.kid: engine.kid: unknown key"),
     (noted(**{"lastcall.dev/config.shutdown.grace_period": "90"}),
      "lastcall.dev/config.shutdown.grace_period: shutdown.grace_period: '90'"),
+    (changed({"initContainers": [{"name": "cache", "image": "c", "restartPolicy": "Always",
+                                  "ports": [{"containerPort": 7090}]}]}),
+     "port 7090 is the sidecar's, expected another one"),
     (hooked(), "it has a preStop hook, expected none"),
 ]  # fmt: skip
 

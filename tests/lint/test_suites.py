@@ -1,7 +1,13 @@
 """The runner of suites: what a process has not shown of a test is a failure of that test."""
 
 import importlib.util
+import json
+import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from lint_tree import ROOT
@@ -10,6 +16,10 @@ PASSING = """<testsuites><testsuite name="One">
 <testcase name="a" status="run" result="completed" classname="One"/>
 <testcase name="b" status="run" result="completed" classname="One"/>
 </testsuite></testsuites>"""
+
+
+def listed(**properties):
+    return [{"name": name, "value": value} for name, value in properties.items()]
 
 
 @pytest.fixture
@@ -25,7 +35,7 @@ def suites(monkeypatch):
 def play(suites, tmp_path):
     """{name: verdict} of a program of googletest that writes this result and runs that command."""
 
-    def cases(result, then="exit 0", names=("One.a", "One.b"), seconds=30):
+    def cases(result, then="exit 0", names=("One.a", "One.b"), seconds=30, **properties):
         program = tmp_path / "program"
         program.write_text(
             f'#!/bin/sh\nfor word; do case $word in --gtest_output=xml:*) to=${{word#*:}};;'
@@ -36,7 +46,7 @@ def play(suites, tmp_path):
             {
                 "name": f"program:{name}",
                 "command": [str(program), f"--gtest_filter={name}"],
-                "properties": [{"name": "WORKING_DIRECTORY", "value": str(tmp_path)}],
+                "properties": listed(WORKING_DIRECTORY=str(tmp_path), **properties),
             }
             for name in names
         ]
@@ -95,6 +105,69 @@ def test_a_leak_that_is_found_at_the_end_is_a_failure_of_its_own(play):
 def test_a_process_that_does_not_end_is_killed(play):
     verdicts = play("", "exec sleep 600", seconds=0.5)
     assert set(verdicts.values()) == {"its process did not end in 0.5 s"}
+
+
+def has_ended(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(") ", 1)[1][0] in "ZX"
+    except FileNotFoundError:
+        return True
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+CHILD = "sleep 600 & echo $! >child.new; mv child.new child; wait"
+
+
+def test_what_a_process_that_does_not_end_has_started_is_killed_too(play, tmp_path):
+    assert set(play("", CHILD, seconds=2).values()) == {"its process did not end in 2 s"}
+    wait_until(lambda: has_ended((tmp_path / "child").read_text().strip()))
+
+
+@pytest.mark.parametrize("word", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_ends_what_it_has_started(tmp_path, word):
+    test = {"name": "x", "command": ["sh", "-c", CHILD],
+            "properties": listed(WORKING_DIRECTORY=str(tmp_path))}  # fmt: skip
+    ctest = tmp_path / "ctest"
+    ctest.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps({'tests': [test, test]})}\nEND\n")
+    ctest.chmod(0o755)
+    words = [ROOT / ".ci/suites.py", tmp_path, "x", tmp_path / "out.xml", "--at-once", "1"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    process = subprocess.Popen(
+        [sys.executable, "-B", *words], env={**os.environ, "PATH": path}, stderr=subprocess.DEVNULL
+    )
+    wait_until((tmp_path / "child").exists)
+    process.send_signal(word)
+    assert process.wait(60) != 0
+    wait_until(lambda: has_ended((tmp_path / "child").read_text().strip()))
+
+
+def test_a_test_has_the_environment_that_ctest_would_give_it(play):
+    done = play(PASSING, '[ "$WORDS" = "a b=c" ]', ENVIRONMENT=["X=1", "WORDS=a b=c"])
+    assert done == {"program:One.a": "", "program:One.b": ""}
+
+
+def test_tests_of_different_environments_share_no_process(suites):
+    tests = [{"name": name, "command": ["x", f"--gtest_filter=A.{name}"],
+              "properties": listed(ENVIRONMENT=[f"X={name}"])} for name in "ab"]  # fmt: skip
+    assert [job.environment for job in suites.jobs_of({"tests": tests}, 9)] == [("X=a",), ("X=b",)]
+
+
+def test_a_suite_has_the_time_of_its_tests(suites):
+    tests = [{"name": name, "command": ["x", f"--gtest_filter=A.{name}"],
+              "properties": listed(TIMEOUT=4)} for name in "abc"]  # fmt: skip
+    assert [suites.jobs_of({"tests": tests}, most)[0].seconds for most in (900, 9, 3)] == [12, 9, 3]
+
+
+def test_a_property_that_would_be_ignored_is_refused(suites):
+    tests = [{"name": "x", "command": ["x"], "properties": listed(LABELS=["unit"], WILL_FAIL=True)}]
+    with pytest.raises(SystemExit, match="cannot run x: it has the properties .'WILL_FAIL'."):
+        suites.jobs_of({"tests": tests}, 900)
 
 
 def test_the_summary_counts_what_the_runner_writes(suites, tmp_path):

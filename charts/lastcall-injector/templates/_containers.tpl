@@ -136,7 +136,8 @@ failurePolicy: Fail
     "a volume of container " + variables.wanted + " is mounted at /opt or /run and is read-only, expected it to be writable or elsewhere: lastcall's volumes are mounted below that folder" :
     has(object.spec.containers[variables.at].volumeMounts) && object.spec.containers[variables.at].volumeMounts.exists(m, m.mountPath.matches(r'^(\./|/)*(opt|run)/(\./|/)*lastcall(/|$)|(^|/)\.\.(/|$)')) ?
     "a volume of container " + variables.wanted + " is mounted at or below /opt/lastcall or /run/lastcall, or at a path with '..', expected nothing there" :
-    object.spec.containers.exists(c, has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'TCP') && p.containerPort == {{ include "lastcall-lib.probePort" (dict "Values" dict) }})) ?
+    object.spec.containers.exists(c, {{ include "lastcall-injector.takesProbePort" . }}) ||
+    (has(object.spec.initContainers) && object.spec.initContainers.exists(c, has(c.restartPolicy) && c.restartPolicy == 'Always' && {{ include "lastcall-injector.takesProbePort" . }})) ?
     "a container has port {{ include "lastcall-lib.probePort" (dict "Values" dict) }}, which is the sidecar's, expected another one" :
     has(object.spec.terminationGracePeriodSeconds) && int(object.spec.terminationGracePeriodSeconds) > 86402 && !('lastcall.dev/config.shutdown.grace_period' in variables.notes) ?
     "terminationGracePeriodSeconds is " + string(object.spec.terminationGracePeriodSeconds) + ", expected at most 86402, or a shutdown.grace_period of at most 24h besides it" :
@@ -144,6 +145,11 @@ failurePolicy: Fail
     'lastcall.dev/config.shutdown.grace_period' in variables.notes && (!variables.notes['lastcall.dev/config.shutdown.grace_period'].matches('^[0-9]{1,6}(ms|s|m|h)$|^[0-9]{7,9}(ms|s)$') ||
     duration(variables.notes['lastcall.dev/config.shutdown.grace_period']) < duration('1s') || duration(variables.notes['lastcall.dev/config.shutdown.grace_period']) > duration('24h')) ?
     "lastcall.dev/config.shutdown.grace_period is " + variables.notes['lastcall.dev/config.shutdown.grace_period'] + ", expected 1s to 24h, such as 60s, 500ms or 2m" : ""
+{{- end -}}
+
+{{/* Whether the container `c` declares the sidecar's port. */}}
+{{- define "lastcall-injector.takesProbePort" -}}
+has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'TCP') && p.containerPort == {{ include "lastcall-lib.probePort" (dict "Values" dict) }})
 {{- end -}}
 
 {{/*

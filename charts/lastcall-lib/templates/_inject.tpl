@@ -101,10 +101,15 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* vllm, sglang or trtllm, where the name of an image tells; else custom. */}}
+{{/*
+vllm, sglang or trtllm, where the name of an image tells; else custom. Triton's images name the engine that
+they embed, but Triton answers at other paths than that engine's own server.
+*/}}
 {{- define "lastcall-lib.kindOfImage" -}}
 {{- $image := lower . -}}
-{{- if contains "vllm" $image -}}
+{{- if contains "tritonserver" $image -}}
+custom
+{{- else if contains "vllm" $image -}}
 vllm
 {{- else if contains "sglang" $image -}}
 sglang
@@ -201,7 +206,13 @@ nothing. Call with (dict "spec" SPEC "engine" CONTAINER).
 {{- $found = printf "the volume %s of container %s is mounted at %s, expected nothing at or below /opt/lastcall and /run/lastcall" .name $.engine.name .mountPath -}}
 {{- end -}}
 {{- end -}}
-{{- range $container := .spec.containers -}}
+{{- $running := .spec.containers -}}
+{{- range .spec.initContainers -}}
+{{- if eq (.restartPolicy | default "") "Always" -}}
+{{- $running = append $running . -}}
+{{- end -}}
+{{- end -}}
+{{- range $container := $running -}}
 {{- range $container.ports -}}
 {{- if and (not $found) (eq (.protocol | default "TCP") "TCP") (eq (int64 .containerPort) (int64 $port)) -}}
 {{- $found = printf "container %s has port %s, which is the sidecar's, expected another one" $container.name $port -}}
@@ -288,8 +299,13 @@ Annotations of the pod say the rest: lastcall.dev/container, lastcall.dev/config
 {{- if and (not $noted) (not $given) (gt (.spec.terminationGracePeriodSeconds | default 0 | int64) 86402) -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d, expected at most 86402, or a shutdown.grace_period of at most 24h besides it" (.spec.terminationGracePeriodSeconds | int64)) -}}
 {{- end -}}
-{{- $graceFrom := $noted | empty | ternary ($given | empty | ternary "gracePeriod" "shutdown.grace_period in lastcall.dev/config") "lastcall.dev/config.shutdown.grace_period" -}}
-{{- with include "lastcall-lib.graceProblem" (list $graceFrom ($noted | default $given | default $values.gracePeriod)) -}}
+{{- $graceFrom := list "gracePeriod" $values.gracePeriod -}}
+{{- if hasKey .notes "lastcall.dev/config.shutdown.grace_period" -}}
+{{- $graceFrom = list "lastcall.dev/config.shutdown.grace_period" $noted -}}
+{{- else if $given -}}
+{{- $graceFrom = list "shutdown.grace_period in lastcall.dev/config" $given -}}
+{{- end -}}
+{{- with include "lastcall-lib.graceProblem" $graceFrom -}}
 {{- fail . -}}
 {{- end -}}
 {{- $grace := include "lastcall-lib.graceOfPod" (dict "spec" .spec "usual" $values.gracePeriod "noted" ($noted | default $given)) -}}

@@ -40,11 +40,14 @@
 {{- end -}}
 {{- end -}}
 {{- $probes := include "lastcall-lib.portOf" (include "lastcall-lib.probeListen" .) -}}
-{{- range .Values.extraContainers -}}
+{{- range $key := list "initContainers" "extraContainers" -}}
+{{- range get $.Values $key | default list -}}
 {{- $container := .name -}}
+{{- $isRunning := or (eq $key "extraContainers") (eq (toString .restartPolicy) "Always") -}}
 {{- range .ports -}}
-{{- if and (eq (.protocol | default "TCP") "TCP") (eq (toString (int64 .containerPort)) $probes) -}}
-{{- include "lastcall-lib.problem" (printf "extraContainers: %s has the port %s, at which the sidecar answers probes; expected another one, or another config.probes.listen" $container $probes) -}}
+{{- if and $isRunning (eq (.protocol | default "TCP") "TCP") (eq (toString (int64 .containerPort)) $probes) -}}
+{{- include "lastcall-lib.problem" (printf "%s: %s has the port %s, at which the sidecar answers probes; expected another one, or another config.probes.listen" $key $container $probes) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -28,6 +28,12 @@ TEST(Load, Any_uid_may_connect_by_one_word) {
   EXPECT_TRUE(load_text("{}", {"ipc.allow_uids=any"}).config.ipc.allow_uids.any);
 }
 
+TEST(Load, Json_may_write_a_character_as_the_escapes_of_two_surrogates) {
+  Loaded const loaded = load_text(R"({"cleanup": {"paths": ["/tmp/\ud83d\ude00"]}, "log": 7})");
+  EXPECT_THAT(loaded.config.cleanup.paths, ElementsAre("/tmp/\xf0\x9f\x98\x80"));
+  EXPECT_THAT(texts(loaded.errors), ElementsAre(HasSubstr("c.yaml:1:54: log: ")));
+}
+
 TEST(Load, An_empty_file_means_the_defaults) {
   for (char const* const text :
        {"", "\n", "# nothing\n", "---\n", "{}\n", "null\n", "---\n...\n"}) {

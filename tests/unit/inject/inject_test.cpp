@@ -331,6 +331,18 @@ spec:
 )");
 }
 
+TEST(Inject, Json_with_surrogate_pairs_keeps_its_bytes_and_means_what_it_meant) {
+  std::string const pod =
+      R"({"kind": "Pod", "metadata": {"name": "p", "annotations": {"\ud83d\ude00": "\ud83d\ude00",)"
+      R"("lastcall.dev/config.log.level": "\ud83d\ude00"}},)"
+      R"("spec": {"containers": [{"name": "e", "image": "i"}]}})";
+  std::string const text = injected(pod);
+  EXPECT_THAT(text, HasSubstr(R"("annotations": {"\ud83d\ude00": "\ud83d\ude00",)"));
+  EXPECT_THAT(text, HasSubstr("\"--set=log.level=\xf0\x9f\x98\x80\""));
+  EXPECT_EQ(injected(text), text);
+  EXPECT_EQ(uninjected(text), pod);
+}
+
 TEST(Inject, Secrets_for_the_images_are_added_and_taken_out_again) {
   Options with = options();
   with.pod.pull_secrets = {"ours", "both"};

@@ -62,6 +62,9 @@ BytesCase const kBytesCases[] = {
     {"block_map", "a:\n  b: c\n  d:\n    - e\n\nf: g\n", "a", "b: c\n  d:\n    - e"},
     {"list_that_ends_with_nothing", "a:\n  - b\n  -\nc: d\n", "a", "- b\n  -"},
     {"json", "{\"a\": {\"b\": [1, 2]}}", "a", "{\"b\": [1, 2]}"},
+    {"json_behind_a_surrogate_pair", R"({"\ud83d\ude00":"\uD83D\uDE00\ud83d\ude00","a":"b"})", "a",
+     "\"b\""},
+    {"json_with_a_surrogate_pair", R"({"a":"\ud83d\ude00 x","b":"c"})", "a", R"("\ud83d\ude00 x")"},
     {"second_document", "---\nx: y\n--- # z\na: b\n...\n", "a", "b"},
     {"alias", "b: &b c\na: *b\n", "a", "*b"},
     {"behind_a_byte_order_mark",
@@ -77,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Node, Bytes, testing::ValuesIn(kBytesCases),
 
 TEST(Node, A_line_index_finds_the_places_that_one_search_finds) {
   for (std::string const text : {"", "a", "\n", "a\nbc\n\nd", "a\r\nb\n"}) {
-    LineIndex const lines(text);
+    LineIndex lines(text);
     for (std::size_t at = 0; at < text.size() + 2; ++at) {
       config::Place const place = lines.place_at(at, "m");
       config::Place const expected = place_at(text, at, "m");
@@ -85,6 +88,32 @@ TEST(Node, A_line_index_finds_the_places_that_one_search_finds) {
           << at << " in " << text;
     }
   }
+}
+
+TEST(Node, A_surrogate_pair_of_json_is_one_character_where_it_is_an_escape) {
+  Stream const stream = parse_stream(R"(---
+{"a": "\"\ud83d\ude00\\", "\uD834\udd1e\udbff\uDFFF": "\u0041\ud83d\ude00"}
+---
+quoted: "\ud83d\ude00
+  x\\ud83d\ude00"
+---
+"\\ud83d\\ude00": '\ud83d\ude00'
+plain: \ud83d\ude00 # "\ud83d\ude00
+block: |
+  "\ud83d\ude00"
+)",
+                                     "m.yaml");
+  ASSERT_EQ(stream.documents.size(), 2U);
+  Node const& json = stream.documents[0].root;
+  EXPECT_EQ(text_of(json, "a"), "\"\xf0\x9f\x98\x80\\");
+  EXPECT_EQ(text_of(json, "\xf0\x9d\x84\x9e\xf4\x8f\xbf\xbf"), "A\xf0\x9f\x98\x80");
+  Node const& others = stream.documents[1].root;
+  for (char const* const key : {R"(\ud83d\ude00)", "plain"}) {
+    EXPECT_EQ(text_of(others, key), R"(\ud83d\ude00)");
+  }
+  EXPECT_EQ(text_of(others, "block"), "\"\\ud83d\\ude00\"\n");
+  ASSERT_EQ(stream.problems.size(), 1U);  // a surrogate alone, behind what only looks like one
+  EXPECT_EQ(to_text(stream.problems[0]).substr(0, 37), "m.yaml:5:17: not valid YAML: invalid ");
 }
 
 TEST(Node, A_document_that_is_no_yaml_is_reported_with_its_own_line) {

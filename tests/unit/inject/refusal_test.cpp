@@ -45,6 +45,10 @@ RefusalCase const kRefusalCases[] = {
      "terminationGracePeriodSeconds is not a whole number"},
     {"port_of_the_sidecar", "containerPort: 8000", "containerPort: 7090",
      "m.yaml:13:30: Deployment/vllm: port 7090 is the sidecar's"},
+    {"port_of_the_sidecar_in_another_one", "      containers:\n",
+     "      initContainers: [{name: x, restartPolicy: Always, ports: [{containerPort: 7090}]}]\n"
+     "      containers:\n",
+     "m.yaml:7:81: Deployment/vllm: port 7090 is the sidecar's"},
     {"volume_of_ours", "      containers", "      volumes: [{name: lastcall-x}]\n      containers",
      "a volume lastcall-x"},
     {"mount_of_ours", "          ports:",
@@ -88,6 +92,13 @@ RefusalCase const kRefusalCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(Inject, Refusal, testing::ValuesIn(kRefusalCases),
                          [](auto const& info) { return std::string(info.param.name); });
+
+TEST(Refusals, A_port_of_an_init_container_that_ends_is_free_for_the_sidecar) {
+  std::string text = kDeployment;
+  text.insert(text.find("      containers:\n"),
+              "      initContainers: [{name: x, ports: [{containerPort: 7090}]}]\n");
+  EXPECT_EQ(uninjected(injected(text)), text);
+}
 
 TEST(Refusals, Containers_with_an_anchor_used_elsewhere_are_not_edited) {
   std::string text = kDeployment;
