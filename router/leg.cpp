@@ -11,6 +11,17 @@ namespace lastcall::router {
 
 using ingress::Wait;
 
+namespace {
+
+/// Whether the leg's connection may carry another request once the response is complete.
+bool may_be_kept(Leg& leg) {
+  relay::ResponseReader const& reader = leg.reader();
+  return reader.keeps_alive() && leg.sent().is_all_out() && !leg.worker()->has_left() &&
+         reader.framing().kind != relay::Framing::Kind::until_close;
+}
+
+}  // namespace
+
 LegPlace::LegPlace(Parts& parts, std::uint64_t worker, LegWork const& work, Awaits awaits)
     : parts_(parts) {
   place_.take(parts.pacing, worker, work);
@@ -52,13 +63,13 @@ void Leg::end(std::unique_ptr<Leg>& leg, bool keep) {
   Parts& parts = ended->parts_;
   ended->leave();
   bool const is_whole = ended->reader_.state() == relay::ResponseState::complete;
-  ended->connection_.release(keep && is_whole && ended->may_be_kept());
+  ended->connection_.release(keep && is_whole && may_be_kept(*ended));
   parts.connections.swept(*ended->worker_);
   parts.poller.bury_unwatched(std::move(ended));
 }
 
 void Leg::end_before_last_bytes(std::unique_ptr<Leg>& leg) {
-  if (!leg->may_be_kept()) {
+  if (!may_be_kept(*leg)) {
     end(leg, false);
     return;
   }
@@ -67,11 +78,6 @@ void Leg::end_before_last_bytes(std::unique_ptr<Leg>& leg) {
   ended->leave();
   parts.last_bytes.await(ended->connection_, std::move(ended->reader_), ended->worker_);
   parts.poller.bury_unwatched(std::move(ended));
-}
-
-bool Leg::may_be_kept() const {
-  return reader_.keeps_alive() && out_.is_all_out() && !worker_->has_left() &&
-         reader_.framing().kind != relay::Framing::Kind::until_close;
 }
 
 void Leg::leave() {

@@ -134,8 +134,6 @@ class Leg final : public ingress::Buried, public ingress::LegOwner, public Silen
  private:
   void await();
   void leave();
-  /// Whether its connection may carry another request once the response is complete.
-  bool may_be_kept() const;
 
   Parts& parts_;
   LegListener* listener_;

@@ -40,6 +40,26 @@ std::optional<std::string_view> retryable_type(std::string_view data) {
   return "retryable";
 }
 
+/// Reads the chunk of one event. Behind it nothing large is kept.
+class Reading {
+ public:
+  explicit Reading(std::string_view data) : data_(data), chunk_(reader().read(data)) {}
+  ~Reading() { reader().forget_large(data_); }
+  Reading(Reading const&) = delete;
+  Reading& operator=(Reading const&) = delete;
+
+  Chunk const& chunk() const { return chunk_; }
+
+ private:
+  static ChunkReader& reader() {
+    thread_local ChunkReader reader;  // events of all streams are alike
+    return reader;
+  }
+
+  std::string_view data_;
+  Chunk const& chunk_;
+};
+
 /// Counts code points, as engines do.
 std::uint64_t characters_of(std::string_view text) {
   constexpr unsigned kKind = 0xC0;
@@ -172,13 +192,8 @@ Received Continuation::take_error(Event const& event, std::string& out) {
 }
 
 Received Continuation::take_data(Event const& event, std::string& out) {
-  thread_local ChunkReader reader;  // events of all streams are alike
-  Received const received = take_chunk(event, reader.read(event.data), out);
-  reader.forget_large(event.data);
-  return received;
-}
-
-Received Continuation::take_chunk(Event const& event, Chunk const& chunk, std::string& out) {
+  Reading const reading(event.data);
+  Chunk const& chunk = reading.chunk();
   switch (chunk.kind) {
     case Chunk::Kind::error:
       return take_error(event, out);

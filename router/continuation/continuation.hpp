@@ -157,7 +157,6 @@ class Continuation {
   Received take_odd(Event const& event, std::string& out);
   Received take_error(Event const& event, std::string& out);
   Received take_data(Event const& event, std::string& out);
-  Received take_chunk(Event const& event, Chunk const& chunk, std::string& out);
   /// Handles [DONE]: the engine's own statement that it has sent everything, with a finish_reason
   /// or without one.
   Received take_end(Event const& event, std::string& out);
