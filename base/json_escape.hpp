@@ -1,4 +1,4 @@
-// The escapes in JSON's strings: hex digits, the halves of surrogate pairs, and what they stand for.
+// The escapes in JSON's strings: hex digits, the halves of surrogate pairs, and what they mean.
 //
 // Header-only: the shim uses it, too. Pure, no thread rule. Source: RFC 8259, section 7.
 #pragma once

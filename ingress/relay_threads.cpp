@@ -138,7 +138,7 @@ void RelayThreads::ask(std::function<void(bool is_flushed)> const& answered) {
   };
   auto const question = std::make_shared<Question>(Question{crew_.size()});
   for (std::size_t seat = 0; seat < crew_.size(); ++seat) {
-    // The function is copied and called only on the loop's thread; the relay thread just carries it.
+    // The function is copied and called only on the loop's thread; the other just carries it.
     crew_.thread(seat).ask([this, alive = alive_, question, answered](bool is_flushed) {
       boost::asio::post(io_, [alive, question, answered, is_flushed] {
         question->is_flushed = question->is_flushed && is_flushed;

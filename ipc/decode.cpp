@@ -14,9 +14,9 @@
 
 #include "base/json_reader.hpp"
 #include "ipc/codec.hpp"
-#include "ipc/fields.hpp"
 #include "ipc/limits.hpp"
 #include "ipc/message_fields.hpp"
+#include "ipc/message_io.hpp"
 #include "ipc/ops.hpp"
 #include "ipc/words.hpp"
 
@@ -48,7 +48,7 @@ std::optional<DecodeError> read_members(std::string_view line, std::vector<json:
 /// One function for each alternative: it makes the message and sets its fields, if it has any.
 template <typename Message, std::size_t... I>
 constexpr auto make_readers(std::index_sequence<I...>) {
-  return std::array<Message (*)(Fields&), sizeof...(I)>{+[](Fields& f) {
+  return std::array<Message (*)(MessageReader&), sizeof...(I)>{+[](MessageReader& f) {
     std::variant_alternative_t<I, Message> m;
     if constexpr (!std::is_empty_v<decltype(m)>) {
       each_field(f, m);
@@ -66,11 +66,11 @@ std::variant<Incoming<Message>, DecodeError> decode_line(
   if (auto problem = read_members(line, members)) {
     return *std::move(problem);
   }
-  Fields head(members);
+  MessageReader head(members);
   std::string op;
   head.required_text("op", op);
   bool const is_answer = op == "ack" || op == "error";  // even one whose seq cannot be used
-  Fields fields(members);
+  MessageReader fields(members);
   std::optional<std::uint64_t> seq;
   fields.number("seq", seq, kAnySeq);
   if (auto const& problem = (fields.error().is_set() ? fields : head).error().text()) {

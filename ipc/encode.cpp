@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "ipc/codec.hpp"
-#include "ipc/line_writer.hpp"
 #include "ipc/message_fields.hpp"
+#include "ipc/message_io.hpp"
 
 namespace lastcall::ipc {
 namespace {
@@ -25,7 +25,7 @@ template <typename Variant>
 bool encode_any(Variant const& message, std::optional<std::uint64_t> seq, std::string& out) {
   return std::visit(
       [&](auto const& m) {
-        LineWriter writer(out, op_of(message), seq_of(m, seq));
+        MessageWriter writer(out, op_of(message), seq_of(m, seq));
         if constexpr (!std::is_empty_v<std::decay_t<decltype(m)>>) {
           each_field(writer, m);
         }
@@ -57,7 +57,7 @@ std::size_t encode_cancels(CancelBatch const& batch, std::size_t first, std::str
     room -= most;
     ++last;
   }
-  LineWriter writer(out, "cancel", std::nullopt);
+  MessageWriter writer(out, "cancel", std::nullopt);
   writer.ids("ids", std::span(batch.ids).subspan(first, last - first));
   writer.word("mode", batch.mode);
   writer.word("reason", batch.reason);

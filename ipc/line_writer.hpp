@@ -24,32 +24,16 @@ namespace lastcall::ipc {
 
 class LineWriter {
  public:
-  static constexpr bool kReads = false;
-
   LineWriter(std::string& out, std::string_view op, std::optional<std::uint64_t> seq);
 
   void text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
   /// A string that is always written, even if it is empty.
   void required_text(std::string_view key, std::string_view value, std::size_t max = kMaxLine);
-  void signal_name(std::string_view key, std::string_view value) {
-    required_text(key, value, kMaxSignalName);
-  }
   /// 1 to kMaxId bytes.
   void id(std::string_view key, std::string_view value);
-  void optional_id(std::string_view key, std::string_view value) { text(key, value, kMaxId); }
   void ids(std::string_view key, std::span<std::string const> values);
-  void optional_ids(std::string_view key, std::span<std::string const> values) {
-    if (!values.empty()) {
-      ids(key, values);
-    }
-  }
   /// Written even if it is false.
   void boolean(std::string_view key, bool value);
-  void boolean(std::string_view key, std::optional<bool> value) {
-    if (value) {
-      boolean(key, *value);
-    }
-  }
   /// Written only if it is true: the default is false.
   void flag(std::string_view key, bool value);
   /// The message has respected the bounds of its numbers since it was made.
@@ -62,17 +46,6 @@ class LineWriter {
   void number(std::string_view key, std::optional<Number> value, Bounds bounds = {}) {
     if (value) {
       number(key, *value, bounds);
-    }
-  }
-  template <std::integral Number>
-  void required_number(std::string_view key, Number value, Bounds bounds = {}) {
-    number(key, value, bounds);
-  }
-  /// Written only if it is not 0: the default is 0.
-  template <std::integral Number>
-  void nonzero(std::string_view key, Number value, Bounds bounds = {}) {
-    if (value != 0) {
-      number(key, value, bounds);
     }
   }
   void number(std::string_view key, double value);
@@ -99,34 +72,14 @@ class LineWriter {
         return number(key, value.value);
     }
   }
-  void share(std::string_view key, Change<double> const& value) { change(key, value); }
   template <typename Enum>
   void word(std::string_view key, Enum value) {
     required_text(key, name(value));
   }
-  template <typename Enum>
-  void optional_word(std::string_view key, Enum value) {
-    word(key, value);
-  }
-  template <typename Enum>
-  void growing_word(std::string_view key, Enum value, Enum /*unknown*/) {
-    word(key, value);
-  }
   /// A JSON value as text; an empty one is not written.
   void raw(std::string_view key, std::string_view json);
-  void raw_object(std::string_view key, std::string_view json) {
-    raw(key, json.empty() ? "{}" : json);
-  }
-  template <typename Part>
-  void object(std::string_view key, Part const& part) {
-    begin_object(key);
-    each_field(*this, part);
-    end_object();
-  }
-  template <typename Part>
-  void required_object(std::string_view key, Part const& part) {
-    object(key, part);
-  }
+  void begin_object(std::string_view key);
+  void end_object();
 
   [[nodiscard]] bool finish();
 
@@ -134,8 +87,6 @@ class LineWriter {
   void key(std::string_view name);
   void digits(std::string_view key, std::uint64_t value);
   void null(std::string_view key);
-  void begin_object(std::string_view key);
-  void end_object();
   void require(bool condition) { ok_ = ok_ && condition; }
 
   std::string& out_;

@@ -1,5 +1,5 @@
-// The fields of each message in the order of the line, once for both directions: a LineWriter writes
-// them, and Fields sets them to what it finds in a line.
+// The fields of each message in the order of the line, once for both directions: a MessageWriter
+// writes them, and a MessageReader sets them to what it finds in a line.
 //
 // Rules:
 //  1. A field that is absent keeps the value that it has in a new message.
@@ -19,6 +19,7 @@
 
 #include "ipc/limits.hpp"
 #include "ipc/message.hpp"
+#include "ipc/message_io.hpp"
 
 namespace lastcall::ipc {
 
@@ -51,7 +52,7 @@ template <class Io>
 void each_field(Io& io, For<Io, ShimFacts>& m) {
   io.id("boot", m.boot);
   io.flag("run", m.run);
-  io.object("engine", m.engine);
+  io.object("engine", [&m](Io& inner) { each_field(inner, m.engine); });
   io.instant("stop_at_ms", m.stop_at);
   io.text("blob", m.blob, kMaxBlob);
 }
@@ -283,7 +284,7 @@ void each_field(Io& io, For<Io, Welcome>& m) {
   io.required_number("version", m.version);
   io.word("phase", m.phase);
   io.duration("grace_ms", m.grace);
-  io.required_object("budgets", m.budgets);
+  io.required_object("budgets", [&m](Io& inner) { each_field(inner, m.budgets); });
   io.duration("rest_grace_ms", m.rest_grace);
   io.text("probe", m.probe, kMaxId);
 }

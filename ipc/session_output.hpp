@@ -4,8 +4,8 @@
 // Rules:
 //  1. open -> finishing (writes the waiting lines) -> ended. Only an open output takes cancels; an
 //     ended one drops what is queued.
-//  2. The lines of one turn are sent in one write (unflushed_outputs.hpp). While the socket takes no
-//     more, messages wait up to a limit, and cancels are not made yet.
+//  2. The lines of one turn are sent in one write (unflushed_outputs.hpp). While the socket takes
+//     no more, messages wait up to a limit, and cancels are not made yet.
 //  3. A peer that reads nothing for a while, or for which too much waits, is given up, unless it is
 //     a patient one: that waits, whatever it does.
 //

@@ -117,8 +117,8 @@ int run_check(CheckOptions const& options, config::Environment const& environmen
 /// `lastcall probe`: asks one of the supervisor's probes, for exec probes in images without curl.
 ///
 /// It prints nothing on success and otherwise one line on stderr, which the kubelet shows in the
-/// pod's events. Exit codes: 0 the probe succeeds; 1 it fails, or there was no answer in time; 2 bad
-/// usage or configuration.
+/// pod's events. Exit codes: 0 the probe succeeds; 1 it fails, or there was no answer in time; 2
+/// bad usage or configuration.
 struct ProbeOptions {
   config::LoadOptions load;
   std::string probe = "livez";         // a path without its leading slash

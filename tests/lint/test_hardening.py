@@ -119,7 +119,7 @@ def test_what_others_link_is_machine_code(release):
     archive = re.search(r"^build sdk/cpp/liblastcall\.a: \S+ (.*?) \|\|", rules, re.MULTILINE)
     parts = [re.sub(r"CMakeFiles/[^/]+\.dir/(.*)\.o$", r"\1", each)
              for each in archive.group(1).split()]  # fmt: skip
-    assert {"sdk/cpp/client.cpp", "base/utf8.cpp", "ipc/encode.cpp"} <= set(parts)
+    assert {"sdk/cpp/client.cpp", "base/json_reader.cpp", "ipc/encode.cpp"} <= set(parts)
     assert [each for each in parts if optimised[each] != ["-fno-lto"]] == []
     assert optimised["supervisor/cli/main.cpp"] == ["-flto"]
 

@@ -10,7 +10,8 @@
 //     alone.
 //  4. It stops at the deadline, which it checks before each entry.
 //
-// The call blocks, so it belongs on a thread that may wait. Source: openat(2), unlinkat(2), fnmatch(3).
+// The call blocks, so it belongs on a thread that may wait. Source: openat(2), unlinkat(2),
+// fnmatch(3).
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@ import pytest
 from raw_engine import SSE_HEAD, asked, chunk
 
 WORD = b"data: 1\n\n"
+BODY = b'{"model":"m","stream":true}'
 ROUTERS = "X-Lastcall-Router: 1"
 
 
@@ -16,7 +17,7 @@ def draining(proxy, engine):
     one = proxy(shutdown={"hand_off": "early", "grace_period": "30s", "late_accept": "0s"})
 
     def ask(*lines):
-        user, wire = asked(one, engine, "/v1/chat/completions", b'{"model":"m","stream":true}', *lines)
+        user, wire = asked(one, engine, "/v1/chat/completions", BODY, *lines)
         return user, wire
 
     def drain():
