@@ -190,8 +190,8 @@ std::optional<Instant> EngineHealth::stalled_at() const {
   return tokens && tokens->at >= limit ? std::optional(tokens->at) : std::nullopt;
 }
 
-/// A canary may have to wait for a prefill that began a moment before it was sent. If nothing of the
-/// engine has moved yet, the canary may be its first request, in which it compiles.
+/// A canary may have to wait for a prefill that began a moment before it was sent. If nothing of
+/// the engine has moved yet, the canary may be its first request, in which it compiles.
 Duration EngineHealth::canary_limit() const {
   Duration const longest = responsiveness.longest_first_token().value_or(Duration{0});
   Duration const least = progress.moved_at() ? longest * 4 : kStallUnknown;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "core/held_commands.hpp"
 #include "core/mixer.hpp"
 #include "core/settings.hpp"
 
@@ -28,13 +29,6 @@ namespace lastcall::lifecycle {
 class Recovery {
  public:
   enum class Stage : std::uint8_t { unborn, waiting, known };
-
-  // All that copies or destroys events is in recovery.cpp: an inline function would have it compiled
-  // in every file that includes this.
-  Recovery();
-  Recovery(Recovery const& other);
-  Recovery& operator=(Recovery const&) = delete;
-  ~Recovery();
 
   void started(Instant now) {
     stage_ = stage_ == Stage::unborn ? Stage::waiting : stage_;
@@ -46,9 +40,15 @@ class Recovery {
 
   // --- commands ---
   /// Returns true if the command waits until the recovery is over.
-  bool hold(Event const& event);
+  bool hold(Event const& event) {
+    if (is_over()) {
+      return false;
+    }
+    held_.add(event);
+    return true;
+  }
   bool has_held() const { return !held_.empty(); }
-  std::vector<Event> take_held();
+  std::vector<Event> take_held() { return held_.take(); }
   void decide() { decided_ = true; }
   bool is_decided() const { return decided_; }
 
@@ -102,7 +102,7 @@ class Recovery {
  private:
   Stage stage_ = Stage::unborn;
   Instant until_{};
-  std::vector<Event> held_;
+  HeldCommands held_;
   bool decided_ = false;
   std::string boot_;
   bool own_container_ = false;

@@ -62,8 +62,8 @@ class Client final : public ConnectionOwner, private RequestOwner, public Seated
   /// The process ends: what cannot be served any more is answered at once. A client whose first
   /// request is on its way stays, so this is repeated until is_flushed().
   void part_now();
-  /// Whether nothing is left to be said: everything is written, no request is awaited, and the client
-  /// does not send on after its answer.
+  /// Whether nothing is left to be done for the client: everything is written, no request is
+  /// awaited, and the client does not send on after its answer.
   bool is_flushed() const;
   void close() override;
 

@@ -141,7 +141,7 @@ void ClientConnection::write_more() {
     return;
   }
   if (state_ == State::ending) {
-    end(after_);
+    end(linger_.after);
   } else {
     owner_.written();
   }
@@ -172,8 +172,8 @@ void ClientConnection::end_once_written(relay::After after, Wait linger) {
     return;
   }
   state_ = State::ending;
-  after_ = after;
   linger_.wait = linger;
+  linger_.after = after;
   if (out_.empty()) {
     end(after);
   }

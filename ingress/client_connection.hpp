@@ -67,7 +67,7 @@ class ClientConnection {
   bool is_closed() const { return state_ == State::closed; }
   /// Whether the client was answered before it had sent everything, and may not have read that.
   bool was_answered_early() const {
-    return state_ == State::lingering && after_ == relay::After::linger;
+    return state_ == State::lingering && linger_.after == relay::After::linger;
   }
 
   // Input. While bytes are being used, that loop continues on its own, and these functions do
@@ -105,6 +105,7 @@ class ClientConnection {
   struct Linger {
     std::chrono::milliseconds since{};
     Wait wait = Wait::linger;
+    relay::After after = relay::After::keep;  // of end_once_written()
   };
 
   void take_in(std::span<char> bytes);
@@ -118,7 +119,6 @@ class ClientConnection {
   Deadline deadline_;
   [[no_unique_address]] Linger linger_;  // the next members are in the room behind it
   State state_ = State::open;
-  relay::After after_ = relay::After::keep;  // of end_once_written()
   bool is_using_ = false;
 };
 

@@ -56,7 +56,7 @@ struct Started {
   int code = 0;  // of the process, if it cannot start
 };
 
-Started start(config::Config const& config, ServeOptions const& options, Log& log) {
+Started start(config::Config const& config, ServeOptions const& options, telemetry::Log& log) {
   auto supervisor = std::make_unique<Supervisor>(loop_of_the_process(), config, options, log);
   if (std::string const problem = supervisor->problem(); !problem.empty()) {
     log.critical("cannot run with this configuration", {{"detail", problem}});
@@ -71,7 +71,7 @@ Started start(config::Config const& config, ServeOptions const& options, Log& lo
 
 /// The library's objects throw if they get no descriptor, and cannot be used without it.
 Started start_if_there_is_room(config::Config const& config, ServeOptions const& options,
-                               Log& log) {
+                               telemetry::Log& log) {
   try {
     return start(config, options, log);
   } catch (boost::system::system_error const& error) {

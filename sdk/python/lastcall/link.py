@@ -8,8 +8,8 @@ Rules
   3. A line that must not get lost has a token; the tokens of lines that were not written completely
      are returned with `lost`.
   4. Lines are joined into as few writes as possible.
-  5. Where no thread can be started, or no descriptor is free for the pipe that wakes it, the program
-     goes on without a connection. The next use tries again, once a second at most.
+  5. Where no thread can be started, or no descriptor is free for the pipe that wakes it, the
+     program goes on without a connection. The next use tries again, once a second at most.
 
 Threads: `send`, `wake`, `close` and `abandon` may be called from any, `read_on` on a running loop.
 `Peer` methods are called on the link's thread: `greeting` and `lost` with the shared lock held,
