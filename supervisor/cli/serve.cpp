@@ -62,7 +62,6 @@ int run_serve(ServeCommand const& command, config::Environment const& environmen
                                 .config_path = loaded.source,
                                 .warnings = {},
                                 .private_directory = command.private_directory,
-                                .shim = command.parent,
                                 .shows_status = shows_status(command, loaded)};
   for (config::Problem const& warning : loaded.warnings) {
     if (!command.private_directory.empty() && warning.key == "ipc.admin_socket") {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "config/load.hpp"
 #include "config/schema.hpp"
 
@@ -19,7 +17,6 @@ struct ServeOptions {
   std::string config_path;            // the file that was read; empty: the defaults are used
   std::vector<std::string> warnings;  // of the configuration, for the log and `status`
   std::string private_directory;      // for this run only, removed at the end; empty: none
-  pid_t shim = 0;                     // the parent process under `run`; otherwise 0
   bool shows_status = false;  // whether the probe port serves the status page to all clients
 };
 

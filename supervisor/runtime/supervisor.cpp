@@ -82,7 +82,7 @@ Supervisor::Supervisor(boost::asio::io_context& io, config::Config const& config
           {config.ipc.socket, config.ipc.admin_socket, memory_.path(), options.private_directory},
           loop_, log, other_items(peers_, ingress_, records_, registration_)),
       hook_calls_(io.get_executor(), config, loop_, probes_.metrics(), log),
-      signals_(io, options.shim, own_signal_handler(loop_, settings_, probes_, log, refresh_)),
+      signals_(io, own_signal_handler(loop_, settings_, probes_, log, refresh_)),
       shown_{.core = core_,
              .server = peers_.server(),
              .shim = peers_.shim(),
@@ -166,8 +166,7 @@ std::string Supervisor::start() {
     probes_.stop();
     return problem;
   }
-  if (std::string const problem = ingress_.start([this] { return signals_.is_stop_waiting(); });
-      !problem.empty()) {
+  if (std::string const problem = ingress_.start(); !problem.empty()) {
     hook_calls_.stop();
     peers_.server().close_all();
     probes_.stop();

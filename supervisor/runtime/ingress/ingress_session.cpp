@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "discovery/lookup.hpp"
 #include "ingress/relay_threads.hpp"
 #include "supervisor/runtime/ingress/ingress_options.hpp"
+#include "supervisor/runtime/loop/own_signals.hpp"
 
 namespace lastcall::runtime {
 namespace {
@@ -27,8 +27,7 @@ constexpr std::chrono::seconds kLongestLookup{30};
 /// How soon a stop is noticed meanwhile.
 constexpr std::chrono::milliseconds kLookForStop{20};
 
-discovery::Lookup::Found look_up_until_a_stop(std::string const& host,
-                                              std::function<bool()> const& is_stop_waiting) {
+discovery::Lookup::Found look_up_until_a_stop(std::string const& host) {
   discovery::Lookup lookup;
   std::atomic<bool> const is_interrupted = false;
   auto const end = std::chrono::steady_clock::now() + kLongestLookup;
@@ -36,7 +35,7 @@ discovery::Lookup::Found look_up_until_a_stop(std::string const& host,
     auto const now = std::chrono::steady_clock::now();
     auto const until = std::min<discovery::TimePoint>(end, now + kLookForStop);
     auto found = lookup.find(host, until, is_interrupted);
-    if (!found.is_open || now >= end || is_stop_waiting()) {
+    if (!found.is_open || now >= end || OwnSignals::is_stop_waiting()) {
       return found;
     }
   }
@@ -66,14 +65,14 @@ IngressSession::IngressSession(boost::asio::io_context& io, config::Config const
       reports_(config.admission, events, metrics, log, with_cancels(std::move(listeners))),
       on_cancels_taken_(std::move(on_cancels_taken)) {}
 
-std::string IngressSession::start(std::function<bool()> const& is_stop_waiting) {
+std::string IngressSession::start() {
   if (!config_.ingress.enabled) {
     return {};
   }
   ingress::Options options = ingress_options(config_);
   config::EngineProfile const engine = config::resolve_engine(config_);
   std::string const problem = engine.upstream_socket.empty()
-                                  ? look_up(engine.upstream, options.upstream, is_stop_waiting)
+                                  ? look_up(engine.upstream, options.upstream)
                                   : ingress::resolve_unix(engine.upstream_socket, options.upstream);
   if (!problem.empty()) {
     return problem;
@@ -101,14 +100,13 @@ std::string IngressSession::start(std::function<bool()> const& is_stop_waiting) 
 /// Nothing is served before the engine's address is known, so a name server that hangs is named and
 /// not waited for without end. A stop does not wait for it: it finds nothing, without a problem.
 std::string IngressSession::look_up(config::Address const& upstream,
-                                    std::vector<ingress::Endpoint>& found,
-                                    std::function<bool()> const& is_stop_waiting) const {
+                                    std::vector<ingress::Endpoint>& found) const {
   if (config::is_ip_literal(upstream.host)) {
     return ingress::resolve(upstream.host, upstream.port, found);
   }
   log_.info("looking up the engine's address", {{"host", upstream.host}});
-  auto const [addresses, error, is_open] = look_up_until_a_stop(upstream.host, is_stop_waiting);
-  if (addresses.empty() && is_stop_waiting()) {
+  auto const [addresses, error, is_open] = look_up_until_a_stop(upstream.host);
+  if (addresses.empty() && OwnSignals::is_stop_waiting()) {
     log_.info("a stop ends the lookup of the engine's address", {{"host", upstream.host}});
     return {};
   }

@@ -33,9 +33,8 @@ class IngressSession {
                  telemetry::Log& log, IngressReports::Listeners listeners,
                  IngressDecisions::OnCancelsTaken on_cancels_taken);
 
-  /// Returns the reason why it cannot listen; empty if it listens or the ingress is off, or if a
-  /// stop that waits has ended the lookup of the engine's address.
-  std::string start(std::function<bool()> const& is_stop_waiting);
+  /// Returns the reason why it cannot listen; empty if it listens or the ingress is off.
+  std::string start();
   /// The address at which it listens; empty if it does not listen.
   std::string address() const { return door_ ? door_->address() : std::string(); }
 
@@ -67,8 +66,7 @@ class IngressSession {
 
  private:
   IngressReports::Listeners with_cancels(IngressReports::Listeners listeners) const;
-  std::string look_up(config::Address const& upstream, std::vector<ingress::Endpoint>& found,
-                      std::function<bool()> const& is_stop_waiting) const;
+  std::string look_up(config::Address const& upstream, std::vector<ingress::Endpoint>& found) const;
   std::string make_relay(ingress::Options const& options);
 
   boost::asio::io_context& io_;

@@ -5,7 +5,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <signal.h>
-#include <unistd.h>
 
 namespace lastcall::runtime {
 namespace {
@@ -41,9 +40,8 @@ struct OwnSignals::Set {
   boost::asio::signal_set signals;
 };
 
-OwnSignals::OwnSignals(boost::asio::io_context& io, pid_t shim, OnSignal on_signal)
-    : shim_(shim), on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
-  sigemptyset(&taken_);
+OwnSignals::OwnSignals(boost::asio::io_context& io, OnSignal on_signal)
+    : on_signal_(std::move(on_signal)), set_(std::make_unique<Set>(io)) {
   sigset_t const handled = handled_signals();
   ::pthread_sigmask(SIG_BLOCK, &handled, nullptr);
   for (int const signal : kHandled) {
@@ -53,25 +51,16 @@ OwnSignals::OwnSignals(boost::asio::io_context& io, pid_t shim, OnSignal on_sign
 }
 
 void OwnSignals::release() {
-  for (int const signal : kHandled) {
-    if (sigismember(&taken_, signal) == 1) {
-      ::raise(signal);
-    }
-  }
   sigset_t const handled = handled_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
 }
 
 bool OwnSignals::is_stop_waiting() {
-  sigset_t stops = handled_signals();
-  sigdelset(&stops, SIGHUP);
-  timespec const at_once{};
-  siginfo_t from{};
-  for (int signal = 0; (signal = ::sigtimedwait(&stops, &from, &at_once)) > 0;) {
-    sigaddset(&taken_, signal);
-    is_stop_waiting_ = is_stop_waiting_ || shim_ == 0 || from.si_pid == shim_;
-  }
-  return is_stop_waiting_ || (shim_ != 0 && ::getppid() != shim_);
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  ::sigpending(&waiting);
+  return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
+         sigismember(&waiting, SIGQUIT) == 1;
 }
 
 OwnSignals::~OwnSignals() = default;

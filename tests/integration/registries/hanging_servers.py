@@ -3,7 +3,6 @@
 import contextlib
 import os
 import socket
-import threading
 
 import pytest
 
@@ -22,8 +21,6 @@ class SilentDns:
 
     def __init__(self, directory):
         address = loopback_address()
-        self._answering = None
-        self._is_closed = threading.Event()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((address, 53))
@@ -38,26 +35,7 @@ class SilentDns:
         """The mounts that a process's namespace needs, so that it asks here."""
         return f"mount --bind {self.resolv_conf} /etc/resolv.conf"
 
-    def answer(self, address):
-        """From now on every name has this IPv4 address; resolvers ask again after seconds."""
-        self._answering = threading.Thread(target=self._answer, args=(address,))
-        self._answering.start()
-
-    def _answer(self, address):
-        self._socket.settimeout(0.1)
-        while not self._is_closed.is_set():
-            with contextlib.suppress(TimeoutError):
-                question, client = self._socket.recvfrom(512)
-                end = question.index(b"\0", 12) + 5
-                is_a = question[end - 4 : end - 2] == b"\0\1"
-                record = b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + socket.inet_aton(address)
-                head = question[:2] + b"\x81\x80\0\1" + bytes([0, is_a, 0, 0, 0, 0])
-                self._socket.sendto(head + question[12:end] + record * is_a, client)
-
     def close(self):
-        self._is_closed.set()
-        if self._answering:
-            self._answering.join()
         self._socket.close()
 
 

@@ -1,8 +1,6 @@
 """A registry that hangs while it is connected to: nothing else of the supervisor waits for it."""
 
 import contextlib
-import os
-import re
 import signal
 import time
 
@@ -128,38 +126,3 @@ def test_a_stop_does_not_wait_for_the_lookup_of_the_engines_name(world, opened, 
     assert serve.wait(timeout=PATIENCE) == 0, one.log()[-4000:]
     assert time.monotonic() - began < 8, "the lookup takes 10 s and more"
     assert '"cannot start"' not in one.log()
-
-
-def run_that_looks_up(world, opened, tmp_path):
-    dns = opened(SilentDns(tmp_path))
-    one = world(
-        ingress={"listen": "127.0.0.1:0", "upstream": "engine.test:8000"}, health={"checks": []}
-    )
-    one.wrapped = in_own_mounts(dns.mounted)
-    run = one.run(*SLEEPER)
-    one.wait_for_log('"looking up the engine\'s address","host":"engine.test"')
-    return one, run, dns
-
-
-def test_a_signal_at_the_supervisor_of_run_alone_leaves_the_ingress_as_it_is(
-    world, opened, tmp_path
-):
-    """The shim decides about a stop there, so the supervisor ignores its own signals."""
-    one, run, dns = run_that_looks_up(world, opened, tmp_path)
-    os.kill(one.supervisor_pid(), signal.SIGTERM)
-    holds_for(lambda: "a stop ends the lookup" not in one.log(), 0.3)
-    dns.answer("127.0.0.1")
-    one.wait_for_log('"phase begun","phase":"serving"')
-    assert re.search(r'"ingress":"127.0.0.1:\d+"', one.log())
-    assert run.poll() is None
-
-
-def test_a_stop_of_run_does_not_wait_for_the_lookup_of_the_engines_name(world, opened, tmp_path):
-    one, run, _ = run_that_looks_up(world, opened, tmp_path)
-    supervisor = one.supervisor_pid()
-    began = time.monotonic()
-    run.send_signal(signal.SIGTERM)
-    assert run.wait(timeout=PATIENCE) == 0
-    wait_until(lambda: not os.path.exists(f"/proc/{supervisor}"), "the supervisor has ended, too")
-    assert time.monotonic() - began < 8, "the lookup takes 10 s and more"
-    assert "a stop ends the lookup" in one.log(), "it was killed before it could clean up"
