@@ -60,9 +60,12 @@ bool CurrentRequest::serve(ClientParts& parts, RequestOwner& owner) {
     return true;
   }
   request_->start();
+  if (!request_ || !taken.asked.expects_continue || !request_->awaits_body()) {
+    return true;
+  }
   // With several threads the refusal may be on its way.
-  bool const may_be_refused = parts.departure.is_refusing();
-  if (request_ && taken.asked.expects_continue && !may_be_refused && request_->awaits_body()) {
+  bool const may_be_refused = request_->counts() && parts.departure.is_refusing();
+  if (!may_be_refused) {
     owner.connection().write("HTTP/1.1 100 Continue\r\n\r\n");
   }
   return true;

@@ -407,6 +407,9 @@ void Legs::leg_response(Leg& leg, std::span<char> bytes) {
       return;  // the object behind `reader` may be gone
     }
   }
+  if (seam().is_holding() && reader.state() == ResponseState::body) {
+    leg_->await_next(true);  // nobody looks for events in what is held
+  }
   Answer::Delivered delivered;
   if (reader.state() == ResponseState::body && !bytes.empty()) {
     delivered = answer_.deliver(reader.read_body(bytes), until_close(leg), wire);
@@ -526,7 +529,7 @@ void Legs::leg_ended(Leg& leg, bool orderly) {
         return;  // the new leg may continue the answer
       }
       if (request_.client() != nullptr) {
-        migrate("eof");
+        migrate(seam().reason());
       }
       return;
     }

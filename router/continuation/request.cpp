@@ -152,8 +152,8 @@ void read_stops(Request& request, Members const& members) {
   std::size_t bytes = 0;
   for (Value const& one : list) {
     if (one.kind == Kind::string && !one.text.empty()) {
-      bytes += one.text.size();
       stops.push_back(json::to_string(one));
+      bytes += stops.back().size();
     }
   }
   if (stops.size() > kMostStops || bytes > kMostStopBytes) {

@@ -18,8 +18,8 @@
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
-//  5. A leg that sends text before it has reported enough is unproven, and is treated as wrong. So
-//     is one that reports more than kMostEarlyIds ids before its first text.
+//  5. A leg that sends text, or more than kMostEarlyIds ids, before it has reported enough is
+//     unproven, and is treated as wrong.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once

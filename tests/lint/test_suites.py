@@ -125,7 +125,7 @@ CHILD = "sleep 600 & echo $! >child.new; mv child.new child; wait"
 
 
 def test_what_a_process_that_does_not_end_has_started_is_killed_too(play, tmp_path):
-    assert set(play("", CHILD, seconds=2).values()) == {"its process did not end in 2 s"}
+    assert set(play("", CHILD, seconds=5).values()) == {"its process did not end in 5 s"}
     wait_until(lambda: has_ended((tmp_path / "child").read_text().strip()))
 
 

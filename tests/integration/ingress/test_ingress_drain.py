@@ -68,6 +68,24 @@ def test_a_client_that_asks_before_it_sends_its_body_is_refused_at_once(proxy, e
     assert one.report()["requests"]["rejected"] == 1
 
 
+def test_a_request_that_a_drain_does_not_refuse_may_send_its_body(proxy, engine):
+    one = proxy(**LONG)
+    user, wire = stream(one, engine)
+    one.process.send_signal(signal.SIGTERM)
+    one.wait_for_phase("draining")
+    looks = client(one)
+    looks.send(b"GET /v1/models HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
+               b"Expect: 100-continue\r\n\r\n")  # fmt: skip
+    looks.until(b"HTTP/1.1 100 Continue\r\n\r\n")
+    looks.send(b"{}")
+    other, _ = engine.request()
+    other.until(b"{}")
+    other.send(ok())
+    looks.until(b"hello")
+    finish(user, wire)
+    assert one.process.wait(timeout=PATIENCE) == 0
+
+
 def test_a_stream_that_its_engine_hands_off_counts_as_handed_off(proxy, engine):
     one = proxy(shutdown={"grace_period": "60s", "migrate": "at_start"})
     sdk = one.peer()

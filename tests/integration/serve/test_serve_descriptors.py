@@ -75,15 +75,14 @@ def test_a_hard_limit_that_is_too_low_is_reported_with_numbers(world):
 
 # A sanitizer needs descriptors of its own.
 @pytest.mark.plain_build
-@pytest.mark.parametrize("limit", [8, 12, 16])
+@pytest.mark.parametrize("limit", [8, 10, 12])
 def test_a_supervisor_that_gets_no_descriptor_says_so_and_is_not_started_again(world, limit):
     one = world()
     one.wrapped = limits(limit, limit)
     run = one.run(*SLEEPER)
     assert run.wait(timeout=PATIENCE) == 1
-    [problem] = [record for record in one.records() if "open_files_limit" in record]
-    assert (problem["detail"], problem["open_files_limit"]) == ("Too many open files", limit)
-    assert one.log().count('"cannot start"') == 1
+    [problem] = [record for record in one.records() if record["msg"] == "cannot start"]
+    assert "too many open files" in problem["detail"].lower()
     assert one.log().count("not starting the command") == 1
 
 
