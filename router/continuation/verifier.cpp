@@ -83,9 +83,9 @@ Verdict Verifier::receive(Chunk const& chunk) {
   }
   if (!chunk.has_output()) {
     early_ids_.insert(early_ids_.end(), chunk.ids.begin(), chunk.ids.end());
-    // A proven leg may make a long call whose parser holds everything back.
-    bool const is_endless = so_far_ == Verdict::open && early_ids_.size() > kMostEarlyIds;
-    return is_endless ? Verdict::unproven : Verdict::open;
+    bool const has_prompt = so_far_ == Verdict::proven;
+    std::size_t const most = has_prompt ? kMostEarlyIds : kMostUnprovenIds;
+    return early_ids_.size() > most ? Verdict::unproven : Verdict::open;
   }
   if (so_far_ == Verdict::open) {
     return Verdict::unproven;

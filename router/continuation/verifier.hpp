@@ -18,8 +18,9 @@
 //  4. By text: if the answer's content has begun, a leg that reasons first does not continue it,
 //     because some templates drop the end of the reasoning, and a parser takes everything after
 //     that for reasoning.
-//  5. A leg that sends text, or more than kMostEarlyIds ids, before it has reported enough is
-//     unproven, and is treated as wrong.
+//  5. A leg that sends text, or more than kMostUnprovenIds ids, before it has reported enough is
+//     unproven, and is treated as wrong. If it has reported the right prompt, it may make a long
+//     call whose parser holds everything back: kMostEarlyIds.
 //
 // Pure, no thread rule. Source: docs/continuation.md, 'Verified'.
 #pragma once
@@ -62,7 +63,8 @@ class Verifier {
  public:
   static constexpr std::size_t kMostBytesAnId = 32;
   static constexpr std::size_t kLongestToken = 256;
-  static constexpr std::size_t kMostEarlyIds = 4096;
+  static constexpr std::size_t kMostUnprovenIds = 4096;
+  static constexpr std::size_t kMostEarlyIds = std::size_t{256} * 1024;
 
   struct Expected {
     Way way = Way::whole;
