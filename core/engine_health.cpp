@@ -190,14 +190,10 @@ std::optional<Instant> EngineHealth::stalled_at() const {
   return tokens && tokens->at >= limit ? std::optional(tokens->at) : std::nullopt;
 }
 
-/// A canary may have to wait for a prefill that began a moment before it was sent. If nothing of
-/// the engine has moved, and no earlier life of the supervisor found it ready, the canary may be
-/// its first request, in which it compiles.
+/// A canary may have to wait for a prefill that began a moment before it was sent.
 Duration EngineHealth::canary_limit() const {
-  auto const longest = responsiveness.longest_first_token();
-  bool const may_be_first = !longest && !progress.moved_at() && !startup.was_assumed_over();
-  Duration const least = may_be_first ? kStallUnknown : longest.value_or(Duration{0}) * 4;
-  return std::max(settings_.unresponsive_after, least);
+  Duration const longest = responsiveness.longest_first_token().value_or(Duration{0});
+  return std::max(settings_.unresponsive_after, longest * 4);
 }
 
 std::optional<Instant> EngineHealth::canary_lost_at() const {
@@ -216,7 +212,6 @@ void EngineHealth::fingerprint(Mixer& m) const {
   auto const fell = responsiveness.fell_silent_at();
   m.all(verdict_, started(), next_deadline(), startup.awaits_process(), responsiveness.silence(),
         responsiveness.is_stopped(), responsiveness.waits_for_proof(), responsiveness.patience(),
-        progress.moved_at().has_value(), startup.was_assumed_over(),
         fell ? std::min(m.now - *fell, kSilenceForgiven) : kSilenceForgiven,
         progress.canary().unanswered_since().has_value(), progress.canary().is_empty());
   if (settings_.tokens_show_stalls) {

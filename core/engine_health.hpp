@@ -11,8 +11,7 @@
 //  5. A dead or wedged verdict is final: it changes only by reset().
 //  6. A canary is a request of our own that only a working engine can answer. Its answer is
 //     progress. An unanswered canary is silence like that of a check; where it is fatal, the
-//     verdict is wedged, because checks that pass meanwhile do not disprove it. It is fatal only
-//     after kStallUnknown if nothing of the engine has moved before.
+//     verdict is wedged, because checks that pass meanwhile do not disprove it.
 //  7. Between alive and fatal an engine that has started may be `unresponsive`, which can be undone
 //     (responsiveness.hpp).
 //  8. If the count of live tokens stalls, this is fatal even without a configured limit:

@@ -37,7 +37,6 @@ class EngineStartup {
   }
   /// Restored from an earlier life that was past `starting`.
   void assume_over() { assumed_ = true; }
-  bool was_assumed_over() const { return assumed_; }
 
   bool is_over(bool has_checks, bool all_pass) const {
     if (assumed_) {

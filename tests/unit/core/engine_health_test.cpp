@@ -232,33 +232,9 @@ TEST(EngineHealth, A_canary_may_wait_behind_the_longest_prefill) {
   EXPECT_EQ(e.pass_time(90s), Verdict::wedged);
 }
 
-TEST(EngineHealth, An_engine_that_has_answered_nothing_yet_may_compile_in_its_canary) {
-  Engine e(settings());
-  e.check(0s, CheckVerdict::passed);
-  e.health.progress.canary_sent(kHealthStart + 10s);
-  EXPECT_EQ(e.pass_time(15s), Verdict::unresponsive);
-  EXPECT_EQ(e.pass_time(309s), Verdict::unresponsive);
-  canary_answered(e.health, kHealthStart + 309s, CanarySilence::Answer::proof);
-  EXPECT_EQ(e.pass_time(309s), Verdict::healthy);
-  e.health.progress.canary_sent(kHealthStart + 340s);
-  EXPECT_EQ(e.pass_time(369s), Verdict::unresponsive);
-  EXPECT_EQ(e.pass_time(370s), Verdict::wedged);
-}
-
-TEST(EngineHealth, An_engine_that_never_answers_its_first_canary_is_wedged) {
-  Engine e(settings());
-  e.check(0s, CheckVerdict::passed);
-  e.health.progress.canary_sent(kHealthStart + 10s);
-  EXPECT_EQ(e.pass_time(309s), Verdict::unresponsive);
-  EXPECT_EQ(e.pass_time(310s), Verdict::wedged);
-  EXPECT_EQ(e.health.reason(),
-            "a request of one token was not answered for 300 s and no byte of any request moved");
-}
-
 TEST(EngineHealth, An_unanswered_canary_is_wedged_though_every_check_passes) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.progress.moved(kHealthStart);
   e.health.progress.canary_sent(kHealthStart + 10s);
   e.health.progress.canary_sent(kHealthStart + 20s);
   EXPECT_EQ(e.health.next_deadline(), kHealthStart + 15s) << "counted from the first";
@@ -323,7 +299,6 @@ TEST(EngineHealth, A_canary_answered_with_nothing_is_silence_that_is_never_fatal
 TEST(EngineHealth, A_canary_that_nobody_answers_after_an_empty_one_has_its_own_time) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.progress.moved(kHealthStart);
   e.health.progress.canary_sent(kHealthStart + 10s);
   canary_answered(e.health, kHealthStart + 11s, CanarySilence::Answer::empty);
   e.health.progress.canary_sent(kHealthStart + 40s);
@@ -334,7 +309,6 @@ TEST(EngineHealth, A_canary_that_nobody_answers_after_an_empty_one_has_its_own_t
 TEST(EngineHealth, A_canary_sent_before_our_own_absence_counts_anew) {
   Engine e(settings());
   e.check(0s, CheckVerdict::passed);
-  e.health.progress.moved(kHealthStart);
   e.health.progress.canary_sent(kHealthStart + 10s);
   e.health.restart_silence(kHealthStart + 60s);
   EXPECT_NE(e.pass_time(60s), Verdict::wedged);
