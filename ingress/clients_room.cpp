@@ -43,10 +43,11 @@ Clients::~Clients() = default;
 bool Clients::evict_idle(Client& newcomer, Scarce what) {
   for (int i = 0; i < kMostLooks; ++i) {
     std::optional<Deadlines::Waiting> longest;
-    // A client that lingers has already been sent its last byte.
+    // A client that lingers has already been sent its last byte, and holds no memory.
     for (Wait const wait : {Wait::linger, Wait::request, Wait::keep_alive}) {
       std::optional<Deadlines::Waiting> const next = parts_.deadlines.longest(wait);
-      bool const is_another = next && next->owner != &newcomer;
+      bool const holds_it = what != Scarce::memory || wait != Wait::linger;
+      bool const is_another = holds_it && next && next->owner != &newcomer;
       if (is_another && (!longest || next->since < longest->since)) {
         longest = next;
       }

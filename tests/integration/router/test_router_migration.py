@@ -448,7 +448,8 @@ def test_a_connection_on_which_the_question_is_not_whole_is_not_used_again(route
     for each in engines:
         each.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     many = list(range(100_000, 500_000))  # twice as many are more than the buffers hold
-    user, other, question, _ = asked_about(router, engines, many, many)
+    waits = {"timeouts": {"connect": "10m"}}  # a slow build takes seconds for as many ids
+    user, other, question, _ = asked_about(router, engines, many, many, **waits)
     question.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")
     going_on, head = other.request()
     assert b"-m1\r\n" in head
